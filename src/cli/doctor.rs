@@ -122,13 +122,13 @@ async fn tables(schema: &dyn Schema) -> Finding {
 }
 
 /// Where readers' inboxes are, and whether this node may deliver to them.
-async fn inboxes(states: &dyn OutsideStates, place: InboxPlace) -> Finding {
+async fn inboxes(states: &dyn OutsideStates, configured: InboxPlace) -> Finding {
     let occupancy = match states.occupancy().await {
         Ok(occupancy) => occupancy,
         Err(error) => return unanswered("inboxes", error),
     };
     let (readers, admitted) = (occupancy.readers, occupancy.admitted);
-    match place {
+    match configured {
         InboxPlace::Sql if occupancy.admitted > 0 || occupancy.readers > 0 => Finding::broken(
             "inboxes",
             format!(

@@ -30,7 +30,7 @@ use crate::servers::numbers;
 const CLIENTS: u64 = 16;
 /// Longer than any wait between two tries of a delivery that has failed a few times.
 const PATIENCE: Duration = Duration::from_mins(5);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Mismatches that are printed in full.
 const PRINTED: usize = 5;
 /// Tables that must be empty when all work is done.
@@ -203,7 +203,7 @@ impl Run {
                     self.found.mismatches.push(wrong);
                     break;
                 }
-                sleep(LOOK_EVERY).await;
+                sleep(POLL_INTERVAL).await;
             }
             self.found.mismatches.append(&mut device.wrong());
         }
@@ -217,7 +217,7 @@ impl Run {
             let began = Instant::now();
             while !self.clients.api.is_ready(node).await {
                 ensure!(began.elapsed() < PATIENCE, "node {node} is not ready:\n{}", self.deployment.last_words(node));
-                sleep(LOOK_EVERY).await;
+                sleep(POLL_INTERVAL).await;
             }
         }
         Ok(())
@@ -231,7 +231,7 @@ impl Run {
                 return Ok(());
             }
             ensure!(began.elapsed() < PATIENCE, "not finished after {PATIENCE:?}: {left}");
-            sleep(LOOK_EVERY).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 

@@ -124,8 +124,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn fault(diagnostic: &Diagnostic<'_, DiagnosticData>, message: String) -> Fault {
-    let place = diagnostic.to_json().locations.first().copied();
-    Fault { message, at: place.map(|place| Pos { line: place.line, column: place.column }) }
+    let location = diagnostic.to_json().locations.first().copied();
+    Fault { message, at: location.map(|location| Pos { line: location.line, column: location.column }) }
 }
 
 fn syntax(fault: &Fault) -> Refusal {

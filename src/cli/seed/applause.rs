@@ -51,7 +51,7 @@ pub fn react((user, reaction): (UserId, Reaction), published: i64, now_ms: i64, 
 /// `count` of the users, or all of them, each once.
 fn some(users: &[UserId], count: u64, rng: &mut impl Rng) -> Vec<UserId> {
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(users.len());
-    index::sample(rng, users.len(), count).into_iter().map(|place| users[place]).collect()
+    index::sample(rng, users.len(), count).into_iter().map(|index| users[index]).collect()
 }
 
 #[cfg(test)]

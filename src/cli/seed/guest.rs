@@ -102,7 +102,7 @@ impl Guest {
         let ranked = (0..world.users()).zip(people).enumerate();
         let welcoming = ranked
             .filter(|(_, (rank, author))| world.language(*rank) == Language::English && followed.contains(&author.id));
-        welcoming.map(|(place, _)| place).take(WELCOMES.len()).collect()
+        welcoming.map(|(index, _)| index).take(WELCOMES.len()).collect()
     }
 
     fn followed(&self) -> HashSet<UserId> {

@@ -17,7 +17,7 @@ pub struct Listed<T> {
 
 impl<T> Listed<T> {
     /// The position of an item with this id. Ids order rows of the same time.
-    pub fn place(&self, id: impl Into<i64>) -> Position {
+    pub fn position(&self, id: impl Into<i64>) -> Position {
         Position::bound(self.since, id.into())
     }
 }

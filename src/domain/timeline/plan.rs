@@ -160,11 +160,13 @@ mod tests {
             let start = bound.unwrap_or(direction.start());
             let mut rows: Vec<Entry> = world
                 .iter()
-                .filter(|(place, it)| **it == kept && at(**place) >= from)
-                .filter(|(place, _)| direction.meets_first(start, at(**place)) || (inclusive && at(**place) == start))
-                .map(|(place, _)| Entry {
-                    publish_time: place.0,
-                    content: ContentId::try_new(place.1).unwrap(),
+                .filter(|(coordinates, it)| **it == kept && at(**coordinates) >= from)
+                .filter(|(coordinates, _)| {
+                    direction.meets_first(start, at(**coordinates)) || (inclusive && at(**coordinates) == start)
+                })
+                .map(|(coordinates, _)| Entry {
+                    publish_time: coordinates.0,
+                    content: ContentId::try_new(coordinates.1).unwrap(),
                     author: UserId::try_new(1).unwrap(),
                 })
                 .collect();
@@ -182,17 +184,17 @@ mod tests {
     }
 
     fn naive(world: &BTreeMap<Coordinates, Source>, request: &PageRequest) -> Page {
-        let all: Vec<Position> = world.keys().rev().map(|place| at(*place)).collect();
+        let all: Vec<Position> = world.keys().rev().map(|coordinates| at(*coordinates)).collect();
         let (newer, older): (Vec<Position>, Vec<Position>) = match (request.bound, request.direction) {
-            (Some(bound), Direction::Older) => all.into_iter().partition(|place| *place >= bound),
-            (Some(bound), Direction::Newer) => all.into_iter().partition(|place| *place > bound),
+            (Some(bound), Direction::Older) => all.into_iter().partition(|coordinates| *coordinates >= bound),
+            (Some(bound), Direction::Newer) => all.into_iter().partition(|coordinates| *coordinates > bound),
             (None, Direction::Older) => (Vec::new(), all),
             (None, Direction::Newer) => (all, Vec::new()),
         };
         let size = request.size.get();
-        let entry = |place: &Position| Entry {
-            publish_time: place.publish_time(),
-            content: ContentId::try_new(place.content_number()).unwrap(),
+        let entry = |coordinates: &Position| Entry {
+            publish_time: coordinates.publish_time(),
+            content: ContentId::try_new(coordinates.content_number()).unwrap(),
             author: UserId::try_new(1).unwrap(),
         };
         match request.direction {

@@ -70,10 +70,10 @@ pub enum InvalidRedisOptions {
     #[error("{0} addresses but no cluster: name one, or set `cluster` to true")]
     ManyAddresses(usize),
     /// Not an address.
-    #[error("address {place} is not valid: expected redis://[user:password@]host:port/ ({reason})")]
+    #[error("address {number} is not valid: expected redis://[user:password@]host:port/ ({reason})")]
     Address {
         /// 1 is the first.
-        place: usize,
+        number: usize,
         /// The client library's words.
         reason: String,
     },
@@ -99,8 +99,10 @@ impl RedisOptions {
             _ => {}
         }
         let parse = |(index, url): (usize, &String)| {
-            let refused =
-                |error: redis::RedisError| InvalidRedisOptions::Address { place: index + 1, reason: error.to_string() };
+            let refused = |error: redis::RedisError| InvalidRedisOptions::Address {
+                number: index + 1,
+                reason: error.to_string(),
+            };
             url.as_str().into_connection_info().map_err(refused)
         };
         self.urls.iter().enumerate().map(parse).collect()

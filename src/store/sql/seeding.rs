@@ -194,8 +194,9 @@ async fn insert<const COLUMNS: usize>(
     while let Some(largest) = rows.len().min(ROWS).checked_ilog2() {
         let count = 1 << largest;
         let values = rows.split_off(rows.len() - count);
-        let places = vec![row.as_str(); count].join(", ");
-        tx.execute(&format!("INSERT INTO {into} VALUES {places} {conflict}"), values.into_iter().flatten()).await?;
+        let placeholders = vec![row.as_str(); count].join(", ");
+        tx.execute(&format!("INSERT INTO {into} VALUES {placeholders} {conflict}"), values.into_iter().flatten())
+            .await?;
     }
     Ok(())
 }

@@ -142,7 +142,7 @@ fn rows(connection: &Connection, sql: &str, values: Vec<Value>) -> rusqlite::Res
     let mut cursor = statement.query(params_from_iter(values.into_iter().map(cell)))?;
     let mut rows = Vec::new();
     while let Some(row) = cursor.next()? {
-        let cells: rusqlite::Result<Vec<Cell>> = (0..columns).map(|place| row.get(place)).collect();
+        let cells: rusqlite::Result<Vec<Cell>> = (0..columns).map(|column| row.get(column)).collect();
         rows.push(Row::Cells(cells?));
     }
     Ok(rows)

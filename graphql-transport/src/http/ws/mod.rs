@@ -60,7 +60,7 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
             .into_response();
     };
     let client = Client::of(&headers, &extensions, &core.settings.trusted_proxies);
-    let Some(place) = core.socket_slots.take(Payer::of_address(client.address)) else {
+    let Some(slot) = core.socket_slots.take(Payer::of_address(client.address)) else {
         let message = "Too many WebSockets of this address have no viewer.";
         return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "5")], message).into_response();
     };
@@ -69,7 +69,7 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     let id_header: (HeaderName, _) = (request_id::HEADER, id.to_header());
     let span = tracing::error_span!("socket", request_id = %id);
     let received = extensions.get().cloned();
-    let caller = Caller { id, credentials: Credentials::of_headers(&headers), client, received, place };
+    let caller = Caller { id, credentials: Credentials::of_headers(&headers), client, received, slot };
     let limits = core.settings.socket;
     // The library drops messages beyond its bound silently. Up to twice our limit we can give the reason.
     let largest = limits.message_bytes.saturating_mul(2);

@@ -88,7 +88,7 @@ impl UserConnection {
         for row in &listing.rows {
             let profile = if selection.is_some() { hydration.profile(row.item).await? } else { None };
             let node = profile.map(|profile| User::new(profile, Arc::clone(hydration)));
-            let cursor = Metered(cursor::encode_in(list, row.place(row.item.get())));
+            let cursor = Metered(cursor::encode_in(list, row.position(row.item.get())));
             edges.push(UserEdge { cursor, created_at: Metered(Timestamp(row.since)), node });
         }
         let page_info = page_info(listing, edges.iter().map(|edge| &edge.cursor.0));

@@ -18,9 +18,9 @@ use crate::{
     store::{StoreError, inboxes::SeenReader},
 };
 
-/// The floor in two columns from `place`; off if they are null.
-pub(super) fn floor(row: &Row, place: usize) -> Result<Floor, StoreError> {
-    let columns: (Option<i64>, Option<i64>) = (row.get(place)?, row.get(place + 1)?);
+/// The floor in two columns from `column`; off if they are null.
+pub(super) fn floor(row: &Row, column: usize) -> Result<Floor, StoreError> {
+    let columns: (Option<i64>, Option<i64>) = (row.get(column)?, row.get(column + 1)?);
     Ok(match columns {
         (Some(time), Some(content)) => Floor::At(Position::bound(time, content)),
         _ => Floor::Off,

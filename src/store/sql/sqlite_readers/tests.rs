@@ -148,7 +148,7 @@ async fn a_read_that_panics_costs_its_connection_alone() {
 async fn left_in_the_wal(store: &SqlStore) -> Option<i32> {
     let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
     let row = store.writer.query_one_raw(Statement::from_string(DbBackend::Sqlite, sql)).await.unwrap().unwrap();
-    let [is_held_up, frames] = [0, 1].map(|place| row.try_get_by_index::<i32>(place).unwrap());
+    let [is_held_up, frames] = [0, 1].map(|column| row.try_get_by_index::<i32>(column).unwrap());
     (is_held_up == 0).then_some(frames)
 }
 

@@ -100,7 +100,7 @@ on_each_backend! {
                     walked.extend(ids(&read));
                     let Some(last) = read.rows.last().filter(|_| read.has_older) else { break };
                     assert_eq!(read.rows.len(), size.get(), "a page is full");
-                    request.bound = Some(last.place(last.item));
+                    request.bound = Some(last.position(last.item));
                 }
                 assert_eq!(walked, seen, "as {viewer:?} walks it");
             }

@@ -207,7 +207,7 @@ on_each_backend! {
             if !page.has_older {
                 break;
             }
-            request.bound = page.rows.last().map(|row| row.place(row.item));
+            request.bound = page.rows.last().map(|row| row.position(row.item));
         }
         let newest_first: Vec<i64> = (1..=9).rev().collect();
         assert_eq!([likers, kept, liked], [newest_first.clone(), newest_first.clone(), newest_first]);
@@ -232,7 +232,7 @@ on_each_backend! {
             let page = only(store.likers(viewer.map(user), &[content_id(5)], &newest).await)?;
             let likers: Vec<i64> = page.rows.iter().map(|row| row.item.get()).collect();
             assert_eq!((&likers[..], page.has_older), (&seen[..], more), "as {viewer:?} sees it");
-            let after = PageRequest { bound: page.rows.last().map(|row| row.place(row.item)), ..newest };
+            let after = PageRequest { bound: page.rows.last().map(|row| row.position(row.item)), ..newest };
             let rest = only(store.likers(viewer.map(user), &[content_id(5)], &after).await)?;
             let rest: Vec<i64> = rest.rows.iter().map(|row| row.item.get()).collect();
             assert_eq!(rest, if matches!(viewer, Some(2 | 4)) { vec![5] } else { vec![4, 5] }, "as {viewer:?} sees it");

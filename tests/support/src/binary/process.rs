@@ -16,7 +16,7 @@ use super::CommandLine;
 /// Time limit of every wait, enough for a busy machine.
 pub const LIMIT: Duration = Duration::from_mins(5);
 /// Time between two polls.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A running node. It is killed when this value is dropped, if not before.
 pub struct Node {
@@ -191,7 +191,7 @@ impl Peer {
 pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> Result<bool>) -> Result<()> {
     let looking = async {
         while !is_so().await? {
-            sleep(LOOK_EVERY).await;
+            sleep(POLL_INTERVAL).await;
         }
         Ok(())
     };
