@@ -104,13 +104,13 @@ impl Rules {
 
     /// `message` with an ellipsis for each quotation and type name that does not occur in the document.
     fn without_names(&self, message: &str, written: &HashSet<&str>) -> String {
-        let is_told = |text: &str| words(text).all(|word| written.contains(word));
+        let is_written = |text: &str| words(text).all(|word| written.contains(word));
         let names_type = |text: &str| words(text).any(|word| self.schema.types.contains_key(word));
         let parts = message.split('`').enumerate().map(|(index, part)| match index % 2 {
-            1 if is_told(part) => format!("`{part}`"),
+            1 if is_written(part) => format!("`{part}`"),
             1 => "`…`".to_owned(),
             _ => {
-                let shown = |word| if names_type(word) && !is_told(word) { "…" } else { word };
+                let shown = |word| if names_type(word) && !is_written(word) { "…" } else { word };
                 part.split(' ').map(shown).collect::<Vec<_>>().join(" ")
             }
         });

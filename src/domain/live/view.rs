@@ -10,7 +10,7 @@ use std::collections::{HashSet, VecDeque};
 use super::resume::ResumePoint;
 use crate::domain::{
     ids::{ContentId, UserId},
-    limits::{RECENTLY_TOLD, VIEW_WINDOW},
+    limits::{MAX_RECENT_CHANGES, VIEW_WINDOW},
     timeline::{
         folding::{Showing, standing},
         position::{Entry, Position},
@@ -257,7 +257,7 @@ impl RecentChanges {
     fn tell(&mut self, content: ContentId, is_there: bool) -> bool {
         let known = self.0.iter().position(|(sent, _)| *sent == content).and_then(|index| self.0.remove(index));
         self.0.push_back((content, is_there));
-        if self.0.len() > RECENTLY_TOLD {
+        if self.0.len() > MAX_RECENT_CHANGES {
             self.0.pop_front();
         }
         known != Some((content, is_there))

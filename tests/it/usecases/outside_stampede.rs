@@ -38,7 +38,7 @@ use crate::{
 const AUTHOR: i64 = 1;
 const READERS: i64 = 300;
 /// How long a build lasts at least, in turns of the runtime: long enough for others to begin beside it.
-const TURNS: usize = 20;
+const ROUNDS: usize = 20;
 
 /// Counts the inboxes that are being built.
 struct Counting {
@@ -100,7 +100,7 @@ impl InboxStore for Counting {
 
     async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
         self.begin(reader);
-        for _ in 0..TURNS {
+        for _ in 0..ROUNDS {
             tokio::task::yield_now().await;
         }
         self.inner().open(reader, fence, nonce).await

@@ -55,7 +55,8 @@ async fn be_there(app: &TestApp, sessions: &SessionsService, refresh: &str) -> R
 on_each_backend! {
     /// A2: signing in, refreshing, reading, counting and watching; each once in the configured interval.
     async fn every_sign_of_presence_marks_a_reader_as_seen(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { seen_every_ms: EVERY, ..settings() }).await?;
+        let settings = Settings { seen_every_ms: EVERY, ..settings() };
+        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
         followed_author(&app, 9).await?;
         let sessions = sessions(&app)?;
         let refresh = sessions.begin(user(REFRESHES), &Caller::default()).await?.refresh.text;

@@ -135,8 +135,10 @@ const PRIVATE: &[(&str, &str)] = &[
     ("trouble", "faults"),
 ];
 
-/// Local names of things that others have named.
-const THEIRS: &[&str] = &["waker"]; // `std::task::Waker`
+/// Words that are the field's own in the name of a value or a function: `std::task::Waker`, a verb, weighted choice.
+const OF_TYPES_ONLY: &[&str] = &["waker", "wants", "weights"];
+/// A function with a longer name is the body of a test. Its name is a sentence, which may have any word.
+const FUNCTION_WORDS: usize = 4;
 
 fn is_code(file: &SourceFile) -> bool {
     ["rs", "sh", "ts", "tsx", "css", "Makefile", "run"].contains(&extension(&file.path))
@@ -172,22 +174,27 @@ fn vague_names(file: &SourceFile) -> Vec<Finding> {
 fn private_names(file: &SourceFile) -> Vec<Finding> {
     let of_file = file.path.trim_end_matches(".rs").split('/').map(|step| (step, 1));
     let defined = file.rust.iter().flat_map(|rust| rust.names.iter().map(|name| (name.name.as_str(), name.line)));
-    // The name of a test is a sentence, and a sentence may have these words.
-    let functions = file.rust.iter().flat_map(|rust| &rust.functions).filter(|function| !function.is_test);
+    let functions = file.rust.iter().flat_map(|rust| &rust.functions);
+    let functions = functions.filter(|function| words_of(&function.name).count() <= FUNCTION_WORDS);
     let functions = functions.map(|function| (function.name.as_str(), function.line));
     let locals = file.rust.iter().flat_map(|rust| rust.locals.iter().map(|local| (local.name.as_str(), local.line)));
-    let locals = locals.filter(|(name, _)| !THEIRS.contains(name));
-    let replaced = |name: &str| PRIVATE.iter().find(|(ours, _)| words_of(name).any(|word| word == *ours));
-    let names = of_file.chain(defined).chain(functions).chain(locals);
-    let found = names.filter_map(|(name, line)| Some((name, line, replaced(name)?)));
+    let replaced = |name: &str, spared: &[&str]| {
+        let ours = PRIVATE.iter().filter(|(ours, _)| !spared.contains(ours));
+        ours.copied().find(|(ours, _)| words_of(name).any(|word| word == *ours))
+    };
+    let types = of_file.chain(defined).filter_map(|(name, line)| Some((name, line, replaced(name, &[])?)));
+    let values = functions.chain(locals);
+    let values = values.filter_map(|(name, line)| Some((name, line, replaced(name, OF_TYPES_ONLY)?)));
+    let found = types.chain(values);
     found.map(|(name, line, (_, term))| file.finding(line, format!("`{name}`: say {term}"))).collect()
 }
 
-/// The words of `snake_case`, `kebab-case` and `CamelCase` names, in lower case.
+/// The words of `snake_case`, `kebab-case`, `CamelCase` and `UPPER_CASE` names, in lower case.
 fn words_of(name: &str) -> impl Iterator<Item = String> {
+    let is_constant = !name.contains(char::is_lowercase);
     let mut words = vec![String::new()];
     for c in name.chars() {
-        if c.is_uppercase() || !c.is_alphanumeric() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && !is_constant) {
             words.push(String::new());
         }
         if let Some(last) = words.last_mut().filter(|_| c.is_alphanumeric()) {

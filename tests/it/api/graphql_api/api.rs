@@ -81,8 +81,8 @@ impl Api {
         let accounts = AccountsService::new(stores, passwords, sessions.clone(), ambient.clone()).open_to(open, true);
         let live = LiveSettings::default();
         let hub = Arc::new(Hub::new(store.clone(), live.buffer));
-        let (listening, announcements) = (hub.clone(), announcements.listen());
-        tasks.spawn(async move { listening.run(announcements).await });
+        let (listening, received) = (hub.clone(), announcements.listen());
+        tasks.spawn(async move { listening.run(received).await });
         let running = tasks.token();
         let timelines = Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, visits));
         let lists = Arc::new(lists(&store, &contents));

@@ -18,7 +18,7 @@ const OTHER_FIELDS: &str = "subscription { newFeed { __typename ... on EntryAdde
     words: text kind author { name: handle } } } } } }";
 const BY_VARIABLE: &str = "subscription($short: Boolean!) { newFeed { ... on EntryAdded { timelineEdge { node {
     text kind @skip(if: $short) } } } } }";
-const OWN_EYES: &str = "subscription { newFeed { __typename ... on EntryAdded { timelineEdge { node {
+const VIEWER_DEPENDENT: &str = "subscription { newFeed { __typename ... on EntryAdded { timelineEdge { node {
     text viewerIsAuthor author { viewerIsFollowing } } } } } }";
 
 async fn each_is_told_their_own(server: &ApiServer) -> Result<()> {
@@ -30,8 +30,8 @@ async fn each_is_told_their_own(server: &ApiServer) -> Result<()> {
     let mut long = Watcher::ask_with(server, reader, BY_VARIABLE, short(false)).await?;
     let mut short = Watcher::ask_with(server, author, BY_VARIABLE, short(true)).await?;
     let mut watchers = [
-        Watcher::ask(server, reader, OWN_EYES, &Value::Null).await?,
-        Watcher::ask(server, author, OWN_EYES, &Value::Null).await?,
+        Watcher::ask(server, reader, VIEWER_DEPENDENT, &Value::Null).await?,
+        Watcher::ask(server, author, VIEWER_DEPENDENT, &Value::Null).await?,
     ];
     for text in ["\"first\" \\ \u{2028}é", "second"] {
         people.publish(server, text).await?;

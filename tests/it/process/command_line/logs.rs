@@ -63,7 +63,7 @@ async fn over_a_socket(address: &str) -> Result<Value> {
 async fn every_log_line_has_its_request_id_under_any_filter() -> Result<()> {
     let it = quiet()?;
     let mut node = Node::start(&it, &["serve"])?;
-    let address = node.frame("Serving the API.").await?["address"].as_str().context("no address")?.to_owned();
+    let address = node.said("Serving the API.").await?["address"].as_str().context("no address")?.to_owned();
     let peer = Peer::at(&address)?;
     ann(&peer).await?;
     let store = connect_sql(&format!("sqlite://{}", it.path().join("data/tidefeed.db").display())).await?;
@@ -78,7 +78,7 @@ async fn every_log_line_has_its_request_id_under_any_filter() -> Result<()> {
     ensure!(ids.len() == 3, "each operation has an id of its own: {ids:?}");
     let mut logged = BTreeSet::new();
     while logged.len() < ids.len() {
-        let line = node.frame("A request failed.").await?;
+        let line = node.said("A request failed.").await?;
         logged.insert(line["span"]["request_id"].as_str().with_context(|| line.to_string())?.to_owned());
     }
     ensure!(logged == ids, "{logged:?} {ids:?}");
@@ -104,7 +104,7 @@ async fn a_log_line_about_a_wait_has_its_request_id() -> Result<()> {
     let publishing = join_all((0..4).map(|_| peer.query(Some(&token), publish)));
     let waited = async {
         loop {
-            let line = node.frame("Waited long for a connection").await?;
+            let line = node.said("Waited long for a connection").await?;
             if let Some(id) = line["span"]["request_id"].as_str() {
                 break anyhow::Ok((line["target"].clone(), id.to_owned()));
             }
