@@ -123,7 +123,7 @@ pub async fn inject(fault: Fault, deployment: &mut Deployment, clients: &Clients
             }
         }
         Fault::RedisCut | Fault::RedisSlow | Fault::RedisHeld => {
-            spoil(fault, &deployment.redis_lines()[some], rng).await
+            spoil(fault, &deployment.redis_lines()[some], rng).await;
         }
     }
     Ok(())
