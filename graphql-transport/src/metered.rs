@@ -16,6 +16,7 @@ use async_graphql::{
     Context, ContextBase, ContextSelectionSet, Data, Executor, OutputType, Positioned, Request, Response, ServerResult,
     Value, parser::types::Field, registry::Registry,
 };
+use axum::body::Bytes;
 use futures_util::{
     Stream, StreamExt as _,
     stream::{self, BoxStream},
@@ -58,6 +59,12 @@ impl<T: OutputType> OutputType for Metered<T> {
         show(ctx, field, least_bytes(&value)).await;
         Ok(value)
     }
+}
+
+/// Counts `json` as the value of `field` and inserts it into the answer. See [`crate::written`] for where this may be.
+pub async fn insert<T>(ctx: &ContextBase<'_, T>, field: &Positioned<Field>, json: Bytes) -> Value {
+    show(ctx, field, json.len()).await;
+    Value::Binary(json)
 }
 
 /// Counts the name of the field in `ctx`, but not its value.

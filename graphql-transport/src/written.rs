@@ -1,4 +1,4 @@
-//! JSON that is written once and inserted into many answers, for subscribers with equal selections.
+//! JSON that is written once and inserted into many answers with equal selections.
 
 use std::sync::Arc;
 
@@ -10,15 +10,25 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// The text of a subscription's document, shared by equal subscriptions. Only the events of a subscription with this
-/// in its data may contain values of [`written`].
+/// The text of a subscription's document, shared by equal subscriptions. Of all subscriptions, only the events of those
+/// with this in their data may contain values of [`written`]; of queries and mutations, only those with an
+/// [`crate::guard::OperationId`].
 #[derive(Debug, Clone)]
 pub struct SharedDocument(pub Arc<str>);
 
 /// `value` as JSON, cheap to clone. Clients see the same. `None` if it cannot be written.
 pub fn written(value: &Value) -> Option<Value> {
-    let json = serde_json::to_vec(&Spliced(value)).ok()?;
-    Some(Value::Binary(Bytes::from(json)))
+    json(value).map(Value::Binary)
+}
+
+/// The JSON of `value`, to be inserted as `Value::Binary`. `None` if it cannot be written.
+pub fn json(value: &Value) -> Option<Bytes> {
+    serde_json::to_vec(&Spliced(value)).ok().map(Bytes::from)
+}
+
+/// The value of which `json` was written.
+pub(crate) fn read(json: &[u8]) -> Value {
+    serde_json::from_slice(json).unwrap_or_default()
 }
 
 /// A value of an answer. Inserts values of [`written`] unchanged.
@@ -71,6 +81,12 @@ mod tests {
         let text = serde_json::to_string(&Spliced(&Value::Object(outer))).unwrap();
         let plain = serde_json::to_string(&json!({ "before": 1, "edge": inner, "after": ["x"] })).unwrap();
         assert_eq!(text, plain);
+    }
+
+    #[test]
+    fn written_values_can_be_read_again() {
+        let value = value(json!({ "text": "\"é\"", "counts": [1, -2, 0.5, true, null], "none": {} }));
+        assert_eq!(read(&super::json(&value).unwrap()), value);
     }
 
     #[test]

@@ -25,7 +25,9 @@ use crate::{
     },
     api::{
         export,
-        graphql::{ALWAYS_ADMITTED, COST_HINTS, Services, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
+        graphql::{
+            ALWAYS_ADMITTED, COST_HINTS, RememberedJson, Services, WITHOUT_TOKEN, attach, build_schema, schema_sdl,
+        },
         pages, pictures,
     },
     clock::SharedClock,
@@ -210,6 +212,7 @@ fn services(
         reactions: ports.reactions.clone(),
         exclusions: ports.exclusions.clone(),
         clock: runtime.clock.clone(),
+        json: RememberedJson::default(),
         tasks: runtime.tasks.clone(),
     }
 }

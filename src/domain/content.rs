@@ -79,7 +79,7 @@ impl Content {
 }
 
 /// Numbers of reactions to a content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Counters {
     /// Replies.
     pub replies: i64,

@@ -79,6 +79,8 @@ pub const MAX_REMEMBERED_AUTHORS_BYTES: u64 = 64 * 1_024 * 1_024;
 pub const MAX_REMEMBERED_CONTENTS_BYTES: u64 = 64 * 1_024 * 1_024;
 /// Bytes of the profiles that a node remembers: some 50 000.
 pub const MAX_REMEMBERED_PROFILES_BYTES: u64 = 16 * 1_024 * 1_024;
+/// Bytes of the JSON that a node remembers of contents: some 100 000 contents in one selection.
+pub const MAX_REMEMBERED_JSON_BYTES: u64 = 64 * 1_024 * 1_024;
 /// Contents in flight that a page scans. With more, it looks them up by followed author.
 pub const MAX_FEW_IN_FLIGHT: usize = 200;
 /// Deleted accounts that a page's statement lists for the node. With more, the page is read by the statement that

@@ -20,7 +20,7 @@ impl Reaction {
 }
 
 /// The viewer's own reactions to a content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ViewerReactions {
     /// They like it.
     pub liked: bool,

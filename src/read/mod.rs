@@ -117,8 +117,7 @@ impl TimelineReader {
     /// As [`Self::page`], with the cards that this node can make from memory.
     pub async fn page_with_cards(&self, reader: UserId, request: &PageRequest) -> Result<TimelinePage, StoreError> {
         let (folded, facts) = self.visit(reader, request, true).await?;
-        let card = |entry: &Entry| self.cards.card(entry, facts.get(&entry.content)?);
-        Ok(TimelinePage { cards: folded.entries.iter().filter_map(card).collect(), folded })
+        Ok(TimelinePage { cards: self.cards.cards(&folded.entries, &facts), folded })
     }
 
     /// Where visits of readers are noted.

@@ -3,7 +3,7 @@
 //! A content never changes while it exists, and a profile has a version. The page's own snapshot says which contents
 //! exist and which version a profile has, so a remembered card is never stale.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use quick_cache::{Weighter, sync::Cache};
 
@@ -53,20 +53,27 @@ impl Default for RememberedCards {
 impl RememberedCards {
     /// The card of an entry, made of the remembered content and the `facts` from the page's snapshot. It includes the
     /// author if the remembered profile has the right version. `None` if the content is not remembered.
-    pub fn card(&self, entry: &Entry, facts: &CardFacts) -> Option<ContentCard> {
+    fn card(&self, entry: &Entry, facts: &CardFacts) -> Option<ContentCard> {
         let content = self.contents.get(&entry.content);
         let profile = self.profiles.get(&entry.author).filter(|profile| profile.version == facts.profile_version);
         let author =
             profile.map(|profile| UserCard { profile, counts: None, is_followed: Some(true), exclusions: None });
-        let card = content.map(|content| ContentCard {
+        content.map(|content| ContentCard {
             content,
             counters: Some(facts.counters),
             reactions: Some(facts.reactions),
             author,
-        });
-        let outcome = if card.is_some() { "hit" } else { "miss" };
-        metrics::counter!(REMEMBERED_CARDS, "outcome" => outcome).increment(1);
-        card
+        })
+    }
+
+    /// The cards of a page's entries, as [`Self::card`], for those entries that have facts.
+    pub fn cards(&self, entries: &[Entry], facts: &HashMap<ContentId, CardFacts>) -> Vec<ContentCard> {
+        let entries: Vec<_> = entries.iter().filter_map(|entry| Some((entry, facts.get(&entry.content)?))).collect();
+        let cards: Vec<_> = entries.iter().filter_map(|(entry, facts)| self.card(entry, facts)).collect();
+        let misses = entries.len() - cards.len();
+        metrics::counter!(REMEMBERED_CARDS, "outcome" => "hit").increment(cards.len() as u64);
+        metrics::counter!(REMEMBERED_CARDS, "outcome" => "miss").increment(misses as u64);
+        cards
     }
 
     /// Remembers contents alone.

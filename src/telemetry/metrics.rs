@@ -57,6 +57,8 @@ pub const BUCKET_CHANGES: &str = "tidefeed_outside_inbox_buckets_total";
 pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";
 /// Contents of pages, by whether the node remembered their card (hit) or read it (miss).
 pub const REMEMBERED_CARDS: &str = "tidefeed_remembered_cards_total";
+/// Contents of pages, by whether the node remembered their JSON (hit) or resolved them (miss).
+pub const REMEMBERED_JSON: &str = "tidefeed_remembered_json_total";
 /// Contents published.
 pub const PUBLISHED: &str = "tidefeed_contents_published_total";
 /// Messages, announcements and cache updates that could not be sent, by destination.
@@ -201,6 +203,12 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         Kind::Counter,
         Unit::Count,
         "Contents of pages, by whether the node remembered their card (hit) or read it (miss)",
+    ),
+    (
+        REMEMBERED_JSON,
+        Kind::Counter,
+        Unit::Count,
+        "Contents of pages, by whether the node remembered their JSON (hit) or resolved them (miss)",
     ),
     (PUBLISHED, Kind::Counter, Unit::Count, "Contents published"),
     (

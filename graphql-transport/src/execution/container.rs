@@ -18,6 +18,8 @@ use async_graphql::{
 };
 use futures_util::future::{try_join, try_join_all};
 
+use crate::written;
+
 /// As `async_graphql::resolver_utils::resolve_container`, for objects. All fields begin in document order and then run
 /// concurrently.
 pub fn resolve_container<'a, T: ContainerType>(
@@ -130,7 +132,11 @@ fn show(object: &mut IndexMap<Name, Value>, name: Name, value: Value) {
 }
 
 fn merge(known: &mut Value, value: Value) {
+    if let Value::Binary(json) = known {
+        *known = written::read(json);
+    }
     match (known, value) {
+        (known, Value::Binary(json)) => merge(known, written::read(&json)),
         (Value::Object(known), Value::Object(new)) => {
             new.into_iter().for_each(|(name, value)| show(known, name, value));
         }

@@ -178,7 +178,9 @@ where
     async fn execute_prepared(&self, operation: Arc<Prepared>, mut request: Request) -> Response {
         match self.query.environment.get() {
             // Introspection is left to the schema itself.
-            Some(environment) if operation.is_plain() => self.run(environment, &operation, request).await,
+            Some(environment) if operation.is_plain() => {
+                self.run(environment, &operation, request.data(operation.id())).await
+            }
             _ => {
                 request.set_parsed_query(operation.document());
                 self.schema.execute(request).await

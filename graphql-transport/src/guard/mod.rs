@@ -40,7 +40,7 @@ pub use self::{
     document::SafeDocument,
     fault::Fault,
     limits::GuardLimits,
-    prepared::Prepared,
+    prepared::{OperationId, Prepared},
     refusal::{Refusal, RefusalCode},
     shape::{CostHints, PageSizes, Shape},
     types::UnreadableSchema,

@@ -3,7 +3,10 @@
 //! The executor takes a document by value, copies it into each request, looks fragments up by name, and evaluates
 //! `@skip` and `@include`. Here all of that is done once, and fragments are expanded, which the guard's limits bound.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use async_graphql::{
     Name, Positioned, Variables,
@@ -18,10 +21,22 @@ use super::{cost, field_merging, limits::GuardLimits};
 /// Most fields of a document that are expanded.
 const WRITTEN_OUT: usize = 4_000;
 
+/// Tells operations apart as long as the process runs. What one selects does not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct OperationId(u64);
+
+impl OperationId {
+    fn next() -> Self {
+        static USED: AtomicU64 = AtomicU64::new(0);
+        Self(USED.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// An operation without fragments and conditions, for one choice of its conditions. An operation that is too long to
 /// expand stays as it is written.
 #[derive(Debug)]
 pub struct Prepared {
+    id: OperationId,
     name: Option<Name>,
     operation: Positioned<OperationDefinition>,
     /// For an operation that is not expanded.
@@ -54,7 +69,12 @@ impl Prepared {
             selection_set: Positioned::new(set, selection_set.pos),
         };
         let operation = Positioned::new(definition, operation.pos);
-        Self { name: name.cloned(), operation, fragments, merged, describes_schema }
+        Self { id: OperationId::next(), name: name.cloned(), operation, fragments, merged, describes_schema }
+    }
+
+    /// Its id.
+    pub const fn id(&self) -> OperationId {
+        self.id
     }
 
     /// The kind of operation.

@@ -3,7 +3,7 @@
 //! It lives as long as its data may be shown: one query, one mutation, or one event of a subscription. Objects hold
 //! theirs.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_graphql::dataloader::{DataLoader, HashMapCache};
 use graphql_transport::memory::AnswerBudget;
@@ -26,10 +26,7 @@ use crate::{
         account::{attributes::Attributes, profile::ProfileCounts, session::Session},
         timeline::exclusion::ExclusionState,
     },
-    read::{
-        TimelinePage,
-        lists::{PageOf, Paged},
-    },
+    read::lists::{PageOf, Paged},
     store::cards::{ContentCard, ContentParts, UserCard, UserParts},
 };
 
@@ -81,39 +78,59 @@ impl Hydration {
     /// refer to. If loading fails, each field loads its own value and fails alone.
     pub async fn prime_contents(&self, contents: &[ContentId], selection: ContentSelection) {
         self.prime_each(contents, selection).await;
-        self.prime_linked(contents, selection).await;
+        if selection.reposted || selection.linked {
+            let found = self.contents(contents, ContentSelection::default()).await;
+            let found: Vec<_> = found.into_iter().flatten().flatten().collect();
+            self.prime_linked(&linked(&found), &found, selection).await;
+        }
     }
 
-    /// As [`Self::prime_contents`], for a page some of whose cards are known from its snapshot.
-    pub async fn prime_page(&self, page: &TimelinePage, selection: ContentSelection) {
-        let mut unread: Vec<ContentId> = page.folded.entries.iter().map(|entry| entry.content).collect();
-        let all = unread.clone();
+    /// As [`Self::prime_contents`], for a page some of whose cards are known from its snapshot. Returns those that
+    /// suffice for their entries. The others are for all of the answer: contents that other fields may show, too.
+    pub async fn prime_page(
+        &self,
+        entries: &[Entry],
+        cards: Vec<ContentCard>,
+        selection: ContentSelection,
+    ) -> HashMap<ContentId, Arc<ContentCard>> {
         let suffices = selection.author.is_none_or(|author| !author.counts && !author.exclusions);
-        let is_known = |card: &&ContentCard| suffices && (card.author.is_some() || selection.author.is_none());
-        for card in page.cards.iter().filter(is_known) {
-            if self.loader.loader().count_card(card).is_ok() {
-                unread.retain(|id| *id != card.content.id);
-                self.take_content_card(card.content.id, card.clone()).await;
-            }
-        }
+        let is_known = |card: &ContentCard| {
+            suffices
+                && (card.author.is_some() || selection.author.is_none())
+                && self.loader.loader().count_card(card).is_ok()
+        };
+        let known = cards.into_iter().filter(is_known).map(|card| (card.content.id, Arc::new(card)));
+        let mut known: HashMap<_, _> = known.collect();
+        let unread: Vec<_> = entries.iter().map(|entry| entry.content).filter(|id| !known.contains_key(id)).collect();
         if !unread.is_empty() {
             self.prime_each(&unread, selection).await;
         }
-        self.prime_linked(&all, selection).await;
-    }
-
-    /// Loads the contents that these refer to.
-    async fn prime_linked(&self, contents: &[ContentId], selection: ContentSelection) {
-        let (mut subjects, mut linked) = (Vec::new(), Vec::new());
-        if selection.reposted || selection.linked {
-            for content in self.contents(contents, ContentSelection::default()).await.into_iter().flatten().flatten() {
-                subjects.push(content.subject());
-                linked.extend(content.reference.content());
+        if selection.author.is_some_and(|author| author.following) {
+            for author in known.values().filter_map(|card| card.author.as_ref()) {
+                self.take_follow(author).await;
             }
         }
+        let mut contents: Vec<_> = known.values().map(|card| Arc::clone(&card.content)).collect();
+        if selection.reposted || selection.linked {
+            contents.extend(self.contents(&unread, ContentSelection::default()).await.into_iter().flatten().flatten());
+        }
+        let linked = linked(&contents);
+        let is_for_all = |id: &ContentId| !selection.of_card || selection.linked && linked.contains(id);
+        for (id, card) in known.extract_if(|id, _| is_for_all(id)) {
+            self.take_content_card(id, Arc::unwrap_or_clone(card)).await;
+        }
+        if selection.reposted || selection.linked {
+            self.prime_linked(&linked, &contents, selection).await;
+        }
+        known
+    }
+
+    /// Loads the contents that `contents` refer to, and which of both the viewer has reposted.
+    async fn prime_linked(&self, linked: &[ContentId], contents: &[Arc<Content>], selection: ContentSelection) {
+        let mut subjects: Vec<_> = contents.iter().map(|content| content.subject()).collect();
         if selection.linked && !linked.is_empty() {
-            self.prime_each(&linked, selection).await;
-            subjects.extend_from_slice(&linked);
+            self.prime_each(linked, selection).await;
+            subjects.extend_from_slice(linked);
         }
         if selection.reposted && self.viewer_id().is_some() {
             let _unread = self.loader.load_many(subjects.into_iter().map(RepostedOf)).await;
@@ -168,15 +185,19 @@ impl Hydration {
 
     async fn take_card(&self, card: UserCard) {
         let id = card.profile.id;
+        self.take_follow(&card).await;
         self.loader.feed_one(id, Some(card.profile)).await;
         if card.counts.is_some() {
             self.loader.feed_one(CountsOf(id), card.counts).await;
         }
-        if let Some(is_followed) = card.is_followed {
-            self.loader.feed_one(FollowOf(id), is_followed).await;
-        }
         if let Some(exclusions) = card.exclusions {
             self.loader.feed_one(ExclusionsOf(id), exclusions).await;
+        }
+    }
+
+    async fn take_follow(&self, card: &UserCard) {
+        if let Some(is_followed) = card.is_followed {
+            self.loader.feed_one(FollowOf(card.profile.id), is_followed).await;
         }
     }
 
@@ -291,4 +312,9 @@ impl Hydration {
         }
         self.loader.load_one(ExclusionsOf(id)).await.map_err(Failure::Logged)
     }
+}
+
+/// The contents that these refer to.
+fn linked(contents: &[Arc<Content>]) -> Vec<ContentId> {
+    contents.iter().filter_map(|content| content.reference.content()).collect()
 }

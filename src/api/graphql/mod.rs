@@ -15,6 +15,7 @@ mod objects;
 mod paged;
 mod pages;
 mod query;
+mod remembered_json;
 mod scalars;
 mod scope;
 mod selection;
@@ -38,6 +39,7 @@ pub use self::{
     cost_hints::COST_HINTS,
     feed_share::FeedShare,
     mutation::{ALWAYS_ADMITTED, EXPORT_PATH, WITHOUT_TOKEN},
+    remembered_json::RememberedJson,
     scalars::rfc3339,
     scope::attach,
     services::Services,

@@ -16,11 +16,14 @@ use super::{
     scope::{Answer, answer, hydration},
     selection::{ContentSelection, UserSelection},
 };
-use crate::domain::{
-    ContentId, Handle, PageRequest, PageSize, ResumePoint, SessionId, UserId,
-    limits::{DEFAULT_COUNT, MAX_NODES},
-    search::Search,
-    timeline::{cursor, folding::Folded, page::InvalidPage},
+use crate::{
+    domain::{
+        ContentId, Handle, PageRequest, PageSize, ResumePoint, SessionId, UserId,
+        limits::{DEFAULT_COUNT, MAX_NODES},
+        search::Search,
+        timeline::{cursor, folding::Folded, page::InvalidPage},
+    },
+    read::TimelinePage,
 };
 
 /// How often one page is read at most. Contents disappear rarely, so the second read nearly always finds all of them.
@@ -244,13 +247,10 @@ async fn timeline(
 ) -> Result<(Folded, Shown), Failure> {
     let mut reads = 1;
     loop {
-        let page = hydration.services().timelines.page_with_cards(viewer, request).await?;
-        if let Some(selection) = selection {
-            hydration.prime_page(&page, selection).await;
-        }
-        let shown = Shown::primed(hydration, &page.folded, selection.is_some()).await?;
+        let TimelinePage { folded, cards } = hydration.services().timelines.page_with_cards(viewer, request).await?;
+        let shown = Shown::load_page(hydration, (&folded, cards), selection).await?;
         if shown.is_whole() || reads == MAX_PAGE_READS {
-            return Ok((page.folded, shown));
+            return Ok((folded, shown));
         }
         reads += 1;
     }

@@ -1,8 +1,8 @@
 //! The scope of one operation: its viewer and its loaders. The transport attaches it; every resolver starts from it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 
-use async_graphql::{Context, Request};
+use async_graphql::{Context, ContextSelectionSet, Request};
 use graphql_transport::{memory::AnswerBudget, metered::named, written::SharedDocument};
 
 use super::{
@@ -70,6 +70,11 @@ pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Opti
     };
     named(ctx).await;
     work.await.map_err(into_api_error).transpose()
+}
+
+/// Failures among the fields of this answer so far.
+pub fn failures(ctx: &ContextSelectionSet<'_>) -> usize {
+    ctx.query_env.errors.lock().unwrap_or_else(PoisonError::into_inner).len()
 }
 
 /// The origin of the request; unknown if the transport did not give it.

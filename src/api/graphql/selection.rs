@@ -3,7 +3,7 @@
 //! Field names stand here as text; a test compares them with the schema. A missed field costs one more statement,
 //! nothing else.
 
-use async_graphql::Lookahead;
+use async_graphql::{Lookahead, SelectionField};
 
 use crate::store::cards::{ContentParts, UserParts};
 
@@ -32,6 +32,8 @@ pub struct ContentSelection {
     pub reposted: bool,
     /// The content that it refers to, with the same parts.
     pub linked: bool,
+    /// Nothing but what a card answers, apart from the content that it refers to.
+    pub of_card: bool,
 }
 
 impl UserSelection {
@@ -68,6 +70,38 @@ impl UserSelection {
     }
 }
 
+/// Fields of a content that a card and the viewer's own repost answer, apart from `author`.
+const OF_CARD: [&str; 17] = [
+    "__typename",
+    "id",
+    "kind",
+    "text",
+    "media",
+    "createdAt",
+    "replyCount",
+    "likeCount",
+    "repostCount",
+    "bookmarkCount",
+    "inReplyTo",
+    "viewerHasLiked",
+    "viewerHasBookmarked",
+    "repostOf",
+    "subjectId",
+    "viewerHasReposted",
+    "viewerIsAuthor",
+];
+
+/// Fields of an author that a card answers.
+const OF_AUTHORS_CARD: [&str; 9] =
+    ["__typename", "id", "handle", "name", "bio", "avatarUrl", "createdAt", "viewerIsFollowing", "isViewer"];
+
+fn is_of_card(content: &Lookahead<'_>) -> bool {
+    content.selection_fields().iter().flat_map(SelectionField::selection_set).all(|field| match field.name() {
+        "author" => field.selection_set().all(|field| OF_AUTHORS_CARD.contains(&field.name())),
+        name => OF_CARD.contains(&name),
+    })
+}
+
 /// Fields of a content that its counters answer.
 const COUNTS: [&str; 4] = ["replyCount", "likeCount", "repostCount", "bookmarkCount"];
 
@@ -75,8 +109,11 @@ impl ContentSelection {
     /// The parts in a selection of content fields.
     pub fn of(content: &Lookahead<'_>) -> Self {
         let linked = [content.field("repostOf"), content.field("inReplyTo")];
-        let selection =
-            linked.iter().filter(|other| other.exists()).map(|other| Self { linked: true, ..Self::of_one(other) });
+        let selection = linked.iter().filter(|other| other.exists()).map(|other| Self {
+            linked: true,
+            of_card: true,
+            ..Self::of_one(other)
+        });
         selection.fold(Self::of_one(content), Self::and)
     }
 
@@ -88,6 +125,7 @@ impl ContentSelection {
             author: author.exists().then(|| UserSelection::of(&author)),
             reposted: content.field("viewerHasReposted").exists(),
             linked: false,
+            of_card: is_of_card(content),
         }
     }
 
@@ -116,6 +154,7 @@ impl ContentSelection {
             author,
             reposted: self.reposted || other.reposted,
             linked: self.linked || other.linked,
+            of_card: self.of_card && other.of_card,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
-use super::feed_share::FeedShare;
+use super::{feed_share::FeedShare, remembered_json::RememberedJson};
 use crate::{
     accounts::{AccountsService, ProfilesService, SessionsService, export::Exports},
     clock::SharedClock,
@@ -51,6 +51,8 @@ pub struct Services {
     pub profiles: Arc<dyn Profiles>,
     /// Contents and users with what is shown beside them.
     pub cards: Arc<dyn Cards>,
+    /// Contents of pages as JSON.
+    pub json: RememberedJson,
     /// Contents and their counters.
     pub contents: Arc<dyn Contents>,
     /// Whom the viewer follows.

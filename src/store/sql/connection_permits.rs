@@ -48,6 +48,11 @@ impl ConnectionPermits {
         Ok(permit)
     }
 
+    /// A permit, if one is free now.
+    pub(super) fn take_now(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.free).try_acquire_owned().ok()
+    }
+
     /// Waits until all permits are returned, and gives none from then on.
     pub(super) async fn close(&self) {
         let all = self.free.acquire_many(self.connections).await;

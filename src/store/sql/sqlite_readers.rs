@@ -5,6 +5,10 @@
 //! A connection is lent to one statement at a time. A statement ends when nobody waits for its answer any more, or
 //! after the statement time-out, so that neither a lost caller nor a slow statement keeps a snapshot from which on the
 //! WAL could not be taken into the file.
+//!
+//! A short statement runs on the caller's thread, without a hand-over: see `short_reads`.
+
+mod short_reads;
 
 use std::{
     path::PathBuf,
@@ -19,6 +23,7 @@ use tokio::{
     time::Instant,
 };
 
+use self::short_reads::ShortReads;
 use super::{connection_permits::ConnectionPermits, error::sqlite_error, options::SqlOptions, rows::Row};
 use crate::store::StoreError;
 
@@ -38,6 +43,7 @@ pub(super) struct SqliteReaders {
     permits: ConnectionPermits,
     lock_wait: Duration,
     statement_timeout: Duration,
+    short: ShortReads,
 }
 
 impl std::fmt::Debug for SqliteReaders {
@@ -55,6 +61,7 @@ impl SqliteReaders {
             permits: ConnectionPermits::new(options.connections(), options.acquire_timeout),
             lock_wait: options.lock_wait(),
             statement_timeout: options.statement_timeout,
+            short: ShortReads::default(),
         };
         let (file, lock_wait) = (readers.file.clone(), readers.lock_wait);
         let first = spawn_blocking(move || connect(file, lock_wait)).await.map_err(died)?;
@@ -136,7 +143,7 @@ fn limit(connection: &Connection, time: Duration, waiting: Weak<()>) -> rusqlite
     connection.progress_handler(STEPS_PER_LOOK, Some(is_over))
 }
 
-fn rows(connection: &Connection, sql: &str, values: Vec<Value>) -> rusqlite::Result<Vec<Row>> {
+fn rows(connection: &Connection, sql: &str, values: impl IntoIterator<Item = Value>) -> rusqlite::Result<Vec<Row>> {
     let mut statement = connection.prepare_cached(sql)?;
     let columns = statement.column_count();
     let mut cursor = statement.query(params_from_iter(values.into_iter().map(cell)))?;

@@ -4,4 +4,5 @@ mod accounts;
 mod graphql_api;
 mod live;
 mod remembered;
+mod remembered_json;
 pub mod server;

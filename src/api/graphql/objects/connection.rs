@@ -3,19 +3,26 @@
 //! All but threads are newest first, so the "next" page is older. An entry has no edge if its content was deleted or
 //! blocked between the snapshot of the page and the loading of contents.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use async_graphql::SimpleObject;
 use graphql_transport::metered::Metered;
 
 use super::Content;
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, scalars::Timestamp, selection::ContentSelection},
+    api::graphql::{
+        errors::Failure,
+        hydration::Hydration,
+        remembered_json::{Remembered, ShownContent},
+        scalars::Timestamp,
+        selection::ContentSelection,
+    },
     domain::{
         ContentId, Entry,
         search::Found,
         timeline::{cursor, folding::Folded},
     },
+    store::cards::ContentCard,
 };
 
 /// Whether a page has neighbours, and how to read them.
@@ -41,9 +48,9 @@ pub(super) struct PageInfo {
 #[graphql(crate = "graphql_transport::objects")]
 pub struct TimelineConnection {
     /// The entries with their cursors.
-    edges: Vec<TimelineEdge>,
+    edges: Vec<Remembered<TimelineEdge>>,
     /// The entries' contents, as in `edges.node`.
-    nodes: Vec<Option<Content>>,
+    nodes: Vec<Remembered<Option<Content>>>,
     /// Whether and how to read on.
     page_info: PageInfo,
     /// `createdAt` of the oldest entry that the page is made of, shown or folded away. Of the entries of `newFeed`,
@@ -98,10 +105,19 @@ struct ContentEdge {
 
 /// A page with its loaded contents.
 pub struct Shown {
-    rows: Vec<(String, Option<Content>)>,
+    rows: Vec<ShownEntry>,
     page_info: PageInfo,
     is_whole: bool,
     oldest_created_at: Metered<Option<Timestamp>>,
+}
+
+/// An entry of such a page.
+struct ShownEntry {
+    cursor: String,
+    /// `None` if no contents are selected.
+    node: Option<Content>,
+    /// See [`Remembered`].
+    remembered: Option<(ShownContent, Arc<Hydration>)>,
 }
 
 impl Shown {
@@ -112,16 +128,33 @@ impl Shown {
         selection: Option<ContentSelection>,
     ) -> Result<Self, Failure> {
         Self::prime(hydration, &page.entries, selection).await;
-        Self::primed(hydration, page, selection.is_some()).await
+        Self::primed(hydration, page, selection, &HashMap::new()).await
     }
 
-    /// As [`Self::load`], for contents that are loaded already.
-    pub async fn primed(hydration: &Arc<Hydration>, page: &Folded, with_contents: bool) -> Result<Self, Failure> {
-        let rows = Self::rows(hydration, &page.entries, with_contents).await?;
+    /// As [`Self::load`], with cards that are known already.
+    pub async fn load_page(
+        hydration: &Arc<Hydration>,
+        (page, cards): (&Folded, Vec<ContentCard>),
+        selection: Option<ContentSelection>,
+    ) -> Result<Self, Failure> {
+        let cards = match selection {
+            Some(selection) => hydration.prime_page(&page.entries, cards, selection).await,
+            None => HashMap::new(),
+        };
+        Self::primed(hydration, page, selection, &cards).await
+    }
+
+    async fn primed(
+        hydration: &Arc<Hydration>,
+        page: &Folded,
+        selection: Option<ContentSelection>,
+        cards: &HashMap<ContentId, Arc<ContentCard>>,
+    ) -> Result<Self, Failure> {
+        let rows = Self::rows(hydration, &page.entries, selection, cards).await?;
         let page_info = PageInfo {
             has_next_page: Metered(page.has_older),
             has_previous_page: Metered(page.has_newer),
-            start_cursor: Metered(rows.first().map(|row| row.0.clone())),
+            start_cursor: Metered(rows.first().map(|row| row.cursor.clone())),
             end_cursor: Metered(page.end().map(cursor::encode)),
         };
         let oldest_created_at = Metered(page.end().map(|end| Timestamp(end.publish_time())));
@@ -135,11 +168,11 @@ impl Shown {
         selection: Option<ContentSelection>,
     ) -> Result<Self, Failure> {
         Self::prime(hydration, &page.entries, selection).await;
-        let rows = Self::rows(hydration, &page.entries, selection.is_some()).await?;
+        let rows = Self::rows(hydration, &page.entries, selection, &HashMap::new()).await?;
         let page_info = PageInfo {
             has_next_page: Metered(page.has_older),
             has_previous_page: Metered(false),
-            start_cursor: Metered(rows.first().map(|row| row.0.clone())),
+            start_cursor: Metered(rows.first().map(|row| row.cursor.clone())),
             end_cursor: Metered(page.end.map(cursor::encode)),
         };
         Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info, oldest_created_at: Metered(None) })
@@ -160,17 +193,24 @@ impl Shown {
     async fn rows(
         hydration: &Arc<Hydration>,
         entries: &[Entry],
-        with_contents: bool,
-    ) -> Result<Vec<(String, Option<Content>)>, Failure> {
+        selection: Option<ContentSelection>,
+        cards: &HashMap<ContentId, Arc<ContentCard>>,
+    ) -> Result<Vec<ShownEntry>, Failure> {
         let mut rows = Vec::with_capacity(entries.len());
         for entry in entries {
-            let content = if with_contents {
-                let Some(content) = hydration.content(entry.content).await? else { continue };
-                Some(Content::new(content, Arc::clone(hydration)))
-            } else {
-                None
+            let cursor = cursor::encode(entry.position());
+            let (node, remembered) = match (selection, cards.get(&entry.content)) {
+                (None, _) => (None, None),
+                (Some(selection), Some(card)) => {
+                    let shown = hydration.decides(card, selection).await.map(|shown| (shown, Arc::clone(hydration)));
+                    (Some(Content::of_card(Arc::clone(card), Arc::clone(hydration))), shown)
+                }
+                (Some(_), None) => {
+                    let Some(content) = hydration.content(entry.content).await? else { continue };
+                    (Some(Content::new(content, Arc::clone(hydration))), None)
+                }
             };
-            rows.push((cursor::encode(entry.position()), content));
+            rows.push(ShownEntry { cursor, node, remembered });
         }
         Ok(rows)
     }
@@ -188,7 +228,7 @@ impl Shown {
     }
 
     fn nodes(&self) -> Vec<Option<Content>> {
-        self.rows.iter().map(|row| row.1.clone()).collect()
+        self.rows.iter().map(|row| row.node.clone()).collect()
     }
 }
 
@@ -201,9 +241,11 @@ impl TimelineEdge {
 
 impl From<Shown> for TimelineConnection {
     fn from(shown: Shown) -> Self {
-        let nodes = shown.nodes();
-        let edges =
-            shown.rows.into_iter().map(|(cursor, node)| TimelineEdge { cursor: Metered(cursor), node }).collect();
+        let nodes = shown.rows.iter().map(|row| Remembered::new(row.node.clone(), row.remembered.clone())).collect();
+        let edge = |ShownEntry { cursor, node, remembered }| {
+            Remembered::new(TimelineEdge { cursor: Metered(cursor), node }, remembered)
+        };
+        let edges = shown.rows.into_iter().map(edge).collect();
         Self {
             edges,
             nodes,
@@ -239,7 +281,8 @@ struct ReplyEdge {
 impl From<Shown> for ReplyConnection {
     fn from(shown: Shown) -> Self {
         let nodes = shown.nodes();
-        let edges = shown.rows.into_iter().map(|(cursor, node)| ReplyEdge { cursor: Metered(cursor), node }).collect();
+        let edges =
+            shown.rows.into_iter().map(|row| ReplyEdge { cursor: Metered(row.cursor), node: row.node }).collect();
         Self { edges, nodes, page_info: shown.page_info }
     }
 }
@@ -248,7 +291,7 @@ impl From<Shown> for ContentConnection {
     fn from(shown: Shown) -> Self {
         let nodes = shown.nodes();
         let edges =
-            shown.rows.into_iter().map(|(cursor, node)| ContentEdge { cursor: Metered(cursor), node }).collect();
+            shown.rows.into_iter().map(|row| ContentEdge { cursor: Metered(row.cursor), node: row.node }).collect();
         Self { edges, nodes, page_info: shown.page_info }
     }
 }

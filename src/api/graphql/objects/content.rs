@@ -14,8 +14,9 @@ use crate::{
         scope::{Answer, answer},
         selection::{ContentSelection, UserSelection},
     },
-    domain::{self, ContentId, Counters, PageRequest, timeline::cursor::List},
+    domain::{self, ContentId, Counters, PageRequest, ViewerReactions, timeline::cursor::List},
     read::lists::PageOf,
+    store::cards::ContentCard,
 };
 
 /// The kind of a content.
@@ -60,18 +61,42 @@ struct Media {
 #[derive(Clone)]
 pub struct Content {
     content: Arc<domain::Content>,
+    /// What is known of it already, at one instant.
+    card: Option<Arc<ContentCard>>,
     hydration: Arc<Hydration>,
 }
 
 impl Content {
     /// `content` as `hydration`'s viewer sees it.
     pub const fn new(content: Arc<domain::Content>, hydration: Arc<Hydration>) -> Self {
-        Self { content, hydration }
+        Self { content, card: None, hydration }
+    }
+
+    /// As [`Self::new`], with everything that `card` has. The card is of the same viewer.
+    pub fn of_card(card: Arc<ContentCard>, hydration: Arc<Hydration>) -> Self {
+        Self { content: Arc::clone(&card.content), card: Some(card), hydration }
     }
 
     async fn count(&self, ctx: &Context<'_>, of: fn(Counters) -> i64) -> Answer<i32> {
-        answer(ctx, async { Ok(self.hydration.counters(self.content.id).await?.map(|counters| count(of(counters)))) })
-            .await
+        answer(ctx, async {
+            let counters = match self.card.as_ref().and_then(|card| card.counters) {
+                Some(counters) => Some(counters),
+                None => self.hydration.counters(self.content.id).await?,
+            };
+            Ok(counters.map(|counters| count(of(counters))))
+        })
+        .await
+    }
+
+    async fn reacted(&self, ctx: &Context<'_>, of: fn(ViewerReactions) -> bool) -> Answer<bool> {
+        answer(ctx, async {
+            let reactions = match self.card.as_ref().and_then(|card| card.reactions) {
+                Some(reactions) => self.hydration.viewer_id().map(|_| reactions),
+                None => self.hydration.viewer_reactions(self.content.id).await?,
+            };
+            Ok(reactions.map(of))
+        })
+        .await
     }
 
     async fn other(&self, ctx: &Context<'_>, id: Option<ContentId>) -> Answer<Self> {
@@ -116,7 +141,10 @@ impl Content {
     /// Who published it. Null if that cannot be read now.
     async fn author(&self, ctx: &Context<'_>) -> Answer<User> {
         answer(ctx, async {
-            let profile = self.hydration.profile(self.content.author).await?;
+            let profile = match self.card.as_ref().and_then(|card| card.author.as_ref()) {
+                Some(author) => Some(Arc::clone(&author.profile)),
+                None => self.hydration.profile(self.content.author).await?,
+            };
             Ok(profile.map(|profile| User::new(profile, Arc::clone(&self.hydration))))
         })
         .await
@@ -185,13 +213,12 @@ impl Content {
 
     /// Whether the viewer likes it. Null for anonymous viewers, or if that cannot be read now.
     async fn viewer_has_liked(&self, ctx: &Context<'_>) -> Answer<bool> {
-        answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.liked)) }).await
+        self.reacted(ctx, |own| own.liked).await
     }
 
     /// Whether the viewer has bookmarked it. Null for anonymous viewers, or if that cannot be read now.
     async fn viewer_has_bookmarked(&self, ctx: &Context<'_>) -> Answer<bool> {
-        answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.bookmarked)) })
-            .await
+        self.reacted(ctx, |own| own.bookmarked).await
     }
 
     /// The users who like it, newest like first, without those hidden by a block. `likeCount` counts the hidden ones

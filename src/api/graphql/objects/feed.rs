@@ -17,6 +17,7 @@ use crate::{
         feed_parts,
         feed_share::{FeedShare, RenderKey, Shape},
         hydration::Hydration,
+        scope::failures,
         selection::ContentSelection,
     },
     domain::{Content, Entry, live::view::Reason},
@@ -47,6 +48,7 @@ impl From<Reason> for RefetchReason {
 
 /// An entry was added to the timeline: a new one, or an older one that a removed entry of its subject had replaced.
 #[derive(SimpleObject)]
+#[graphql(crate = "graphql_transport::objects")]
 pub struct EntryAdded {
     /// The entry. Insert it before the first entry whose `createdAt` is not later. That is nearly always the front, but
     /// it may be below entries that the client shows already.
@@ -194,9 +196,4 @@ impl OutputType for FeedEdge {
         metrics::counter!(LIVE_RENDERINGS, "way" => way).increment(1);
         value
     }
-}
-
-/// Failures among the fields of this event so far.
-fn failures(ctx: &ContextSelectionSet<'_>) -> usize {
-    ctx.query_env.errors.lock().unwrap_or_else(std::sync::PoisonError::into_inner).len()
 }

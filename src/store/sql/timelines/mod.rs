@@ -79,7 +79,7 @@ impl Timelines for SqlStore {
         wanted: Wanted,
     ) -> Result<Candidates, StoreError> {
         let statement = Timeline { dialect: self.dialect, reader }.candidates(request, limits, wanted);
-        candidates::candidates(&self.read(&statement.text, statement.values).await?, wanted)
+        candidates::candidates(&self.read_few(&statement.text, statement.values).await?, wanted)
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {

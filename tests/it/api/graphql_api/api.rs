@@ -12,7 +12,7 @@ use tidefeed::{
         TokenKey, Tokens, Viewer,
         export::{ExportStores, Exports},
     },
-    api::graphql::{FeedShare, Services, TidefeedSchema, attach, build_schema},
+    api::graphql::{FeedShare, RememberedJson, Services, TidefeedSchema, attach, build_schema},
     clock::{ManualClock, SharedClock},
     follow::{Excluding, Following},
     live::{Hub, LiveFeed, LiveSettings},
@@ -107,6 +107,7 @@ impl Api {
             contents: contents.clone(),
             follows: store.clone(),
             reactions: store.clone(),
+            json: RememberedJson::default(),
             clock,
             tasks,
         };
