@@ -45,24 +45,24 @@ async fn answered(State(bare): State<Arc<Bare>>, _asked: Bytes) -> impl IntoResp
 
 async fn published(State(bare): State<Arc<Bare>>) -> impl IntoResponse {
     // No listener is not an error.
-    let heard = bare.events.send(bare.event.clone()).unwrap_or_default();
-    ([(CONTENT_TYPE, "application/json")], format!("{{\"data\":{heard}}}"))
+    let subscribers = bare.events.send(bare.event.clone()).unwrap_or_default();
+    ([(CONTENT_TYPE, "application/json")], format!("{{\"data\":{subscribers}}}"))
 }
 
 async fn upgraded(State(bare): State<Arc<Bare>>, upgrade: WebSocketUpgrade) -> impl IntoResponse {
     let events = bare.events.subscribe();
-    upgrade.protocols(["graphql-transport-ws"]).on_upgrade(move |socket| told(socket, events))
+    upgrade.protocols(["graphql-transport-ws"]).on_upgrade(move |socket| stream(socket, events))
 }
 
 /// Answers the client's first messages as the protocol requires, then sends each event until the client leaves.
-async fn told(mut socket: WebSocket, mut events: broadcast::Receiver<Utf8Bytes>) {
+async fn stream(mut socket: WebSocket, mut events: broadcast::Receiver<Utf8Bytes>) {
     loop {
         let sent = tokio::select! {
             event = events.recv() => match event {
                 Ok(event) => socket.send(Message::Text(event)).await,
                 Err(_) => return,
             },
-            heard = socket.recv() => match heard {
+            subscribers = socket.recv() => match subscribers {
                 Some(Ok(Message::Text(text))) if text.contains("connection_init") => {
                     socket.send(Message::Text("{\"type\":\"connection_ack\"}".into())).await
                 }

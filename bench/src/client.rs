@@ -70,8 +70,8 @@ impl Client {
     /// Runs an operation that has to succeed and returns its data.
     pub async fn data(&mut self, token: Option<&str>, query: &str, variables: Value) -> Result<Value> {
         let head = self.ask(&request(token, query, &variables)).await?;
-        let said = String::from_utf8_lossy(self.body());
-        ensure!(head.status == 200 && self.succeeded(), "{query} {variables}: {} {said}", head.status);
+        let body = String::from_utf8_lossy(self.body());
+        ensure!(head.status == 200 && self.succeeded(), "{query} {variables}: {} {body}", head.status);
         let mut answer: Value = serde_json::from_slice(self.body())?;
         Ok(answer["data"].take())
     }

@@ -16,7 +16,7 @@ pub enum Target {
 }
 
 impl Target {
-    fn told(self, ratio: Option<f64>) -> String {
+    fn reported(self, ratio: Option<f64>) -> String {
         let (text, met) = match self {
             Self::AtLeast(near, far) => (format!(">= {near} / {far}"), ratio.map(|it| (it >= near, it >= far))),
             Self::AtMost(near, far) => (format!("<= {near} / {far}"), ratio.map(|it| (it <= near, it <= far))),
@@ -66,7 +66,7 @@ impl Figure {
     }
 
     /// Text alone.
-    pub fn told(what: impl Into<String>, ours: impl Into<String>) -> Self {
+    pub fn reported(what: impl Into<String>, ours: impl Into<String>) -> Self {
         Self::new(what, (ours.into(), String::new()), None, Target::Free)
     }
 
@@ -85,7 +85,7 @@ impl Figure {
         let shown = self.ratio.filter(|_| !self.theirs.is_empty());
         let ratio =
             shown.map(|it| format!("**{}** ({} to {})", precise(it.median), precise(it.least), precise(it.most)));
-        let target = self.target.told(self.ratio.map(|it| it.median));
+        let target = self.target.reported(self.ratio.map(|it| it.median));
         let generator = self.generator_us.map(|us| number(us, "us")).unwrap_or_default();
         let Self { what, ours, theirs, .. } = self;
         let ratio = ratio.unwrap_or_default();

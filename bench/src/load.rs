@@ -181,8 +181,8 @@ impl Seen {
             self.refusals.push(took);
             return Ok(true);
         }
-        let said = || String::from_utf8_lossy(asking.client.body()).chars().take(600).collect::<String>();
-        ensure!(head.status == 200 && asking.client.succeeded(), "{kind}: {} {}", head.status, said());
+        let body = || String::from_utf8_lossy(asking.client.body()).chars().take(600).collect::<String>();
+        ensure!(head.status == 200 && asking.client.succeeded(), "{kind}: {} {}", head.status, body());
         self.times.push((kind, took));
         Ok(false)
     }

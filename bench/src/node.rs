@@ -13,7 +13,7 @@ use crate::{
 /// Longer than a node takes to start, migrations included.
 const PATIENCE: Duration = Duration::from_mins(3);
 /// Time between two polls.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A configuration as environment variables: (`store.url`, value).
 pub type Settings = Vec<(String, String)>;
@@ -59,7 +59,7 @@ impl Node {
         while !is_ready(address).await {
             server.check().with_context(|| std::fs::read_to_string(log).unwrap_or_default())?;
             ensure!(started.elapsed() < PATIENCE, "The node does not become ready; its log is {}", log.display());
-            sleep(LOOK_EVERY).await;
+            sleep(POLL_INTERVAL).await;
         }
         Ok(Self { server, address, ready_after: started.elapsed() })
     }

@@ -152,8 +152,8 @@ fn as_somebody(program: &str, folder: &Path) -> Result<Command> {
 }
 
 fn number_of(arguments: &[&str]) -> Result<u32> {
-    let told = Command::new("id").args(arguments).output()?;
-    String::from_utf8(told.stdout)?.trim().parse().with_context(|| format!("id {arguments:?}; {REMEDY}"))
+    let output = Command::new("id").args(arguments).output()?;
+    String::from_utf8(output.stdout)?.trim().parse().with_context(|| format!("id {arguments:?}; {REMEDY}"))
 }
 
 /// Debian installs these programs outside PATH; this finds those of the newest version.

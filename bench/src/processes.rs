@@ -34,8 +34,8 @@ pub fn resident_bytes(pid: u32) -> Result<f64> {
 
 /// The processes that a process has started and that still run.
 pub fn children(pid: u32) -> Result<Vec<u32>> {
-    let told = read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
-    Ok(told.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?)
+    let children = read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+    Ok(children.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?)
 }
 
 /// Load average of the last minute.

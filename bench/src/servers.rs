@@ -126,8 +126,8 @@ pub async fn redis_at(folder: &Path, port: u16) -> Result<Server> {
 }
 
 fn whoami() -> Result<String> {
-    let told = Command::new("id").arg("-un").output()?;
-    Ok(String::from_utf8(told.stdout)?.trim().to_owned())
+    let output = Command::new("id").arg("-un").output()?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 /// Debian installs servers in folders that a user's PATH does not contain.

@@ -45,11 +45,11 @@ impl Socket {
         timeout(PATIENCE, socket.upgraded()).await.context("The socket was not upgraded within two minutes.")??;
         let init = json!({ "type": "connection_init", "payload": { "authorization": format!("Bearer {token}") } });
         socket.send(TEXT, init.to_string().as_bytes()).await?;
-        let said = socket.text().await?;
+        let text = socket.text().await?;
         ensure!(
-            contains(&said, b"connection_ack"),
+            contains(&text, b"connection_ack"),
             "The server did not acknowledge the connection: {}",
-            String::from_utf8_lossy(&said)
+            String::from_utf8_lossy(&text)
         );
         Ok(socket)
     }

@@ -25,17 +25,17 @@ fn every_row_on(engine: &str) {
     let mut command = Command::new(bench);
     command.arg("--tidefeed").arg(&tidefeed).arg("--folder").arg(&folder).args(["--quick", "--fresh"]);
     let output = command.args(["--row", &rows.join(",")]).output();
-    let (told, complaint) = output.map_or_else(
+    let (printed, complaint) = output.map_or_else(
         |error| (String::new(), error.to_string()),
         |output| {
-            let [told, complaint] =
+            let [printed, complaint] =
                 [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-            (told, if output.status.success() { String::new() } else { complaint })
+            (printed, if output.status.success() { String::new() } else { complaint })
         },
     );
-    assert_eq!(complaint, "", "{told}");
+    assert_eq!(complaint, "", "{printed}");
     for row in rows {
-        assert!(told.contains(&format!("\n| {row} | ")), "{row} printed nothing: {told}");
+        assert!(printed.contains(&format!("\n| {row} | ")), "{row} printed nothing: {printed}");
     }
 }
 

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_before_reads_as_if_it_were_written_now() {
+    fn spliced_json_equals_freshly_written_json() {
         let inner = json!({ "text": "\"é\" \\ \u{2028}", "counts": [1, -2, 0.5, true, null], "none": {} });
         let Value::Object(mut outer) = value(json!({ "before": 1, "edge": null, "after": ["x"] })) else {
             unreachable!("an object")
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn it_may_stand_within_what_is_written_again() {
+    fn spliced_json_may_be_nested() {
         let once = written(&value(json!({ "a": [1] }))).unwrap();
         let twice = written(&Value::List(vec![once.clone(), once])).unwrap();
         assert_eq!(serde_json::to_string(&Spliced(&twice)).unwrap(), "[{\"a\":[1]},{\"a\":[1]}]");

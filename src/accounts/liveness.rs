@@ -22,7 +22,7 @@ use crate::{
 /// Sessions in the cache. The store is asked about all others.
 const REMEMBERED: usize = 100_000;
 /// Shortest time between two checks of the watched sessions.
-const SHORTEST_LOOK: Duration = Duration::from_millis(50);
+const SHORTEST_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// When a session was last known to be alive, ms UTC of this node's clock, read before the store was asked.
 type SeenAt = i64;
@@ -75,12 +75,12 @@ impl Liveness {
 
     /// Checks the watched sessions and follows `announcements` until the task is dropped.
     pub async fn run(&self, mut announcements: broadcast::Receiver<Announcement>) {
-        let mut looks = interval(self.trust.max(SHORTEST_LOOK));
+        let mut checks = interval(self.trust.max(SHORTEST_CHECK_INTERVAL));
         let mut open = true;
         loop {
             tokio::select! {
-                _ = looks.tick() => self.look().await,
-                heard = announcements.recv(), if open => match heard {
+                _ = checks.tick() => self.check().await,
+                announcement = announcements.recv(), if open => match announcement {
                     Ok(Announcement::SessionEnded { session, .. }) => self.ended(session),
                     Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => open = false,
@@ -91,7 +91,7 @@ impl Liveness {
 
     /// Checks all watched sessions. After an error the next check asks again: meanwhile a socket gets nothing out of
     /// the store that is down.
-    async fn look(&self) {
+    async fn check(&self) {
         let ids: Vec<SessionId> = self.watched().keys().copied().collect();
         if ids.is_empty() {
             return;

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_network_has_so_many_in_an_hour() {
+    fn registrations_per_network_and_hour_are_bounded() {
         let registrations = Registrations::new(NonZeroU32::new(2).unwrap());
         let count = |text: &str| registrations.count(text.to_owned());
         assert_eq!((count("192.0.2.1"), count("192.0.2.1")), (Ok(()), Ok(())));

@@ -7,7 +7,7 @@ use crate::{
     clock::SharedClock,
     domain::{Entry, UserId, limits::MAX_CLEARED},
     rng::SharedRng,
-    store::{AccountDeletions, Contents, Follows, InboxStore, StoreError, account_deletions::Remains},
+    store::{AccountDeletions, Contents, Follows, InboxStore, StoreError, account_deletions::DeletedAccount},
 };
 
 /// How long a node has an account for itself, in ms. If the node dies, another one continues afterwards.
@@ -44,7 +44,7 @@ impl AccountRemover {
     /// Runs one bounded step for one account. Returns whether there was work.
     pub async fn run_once(&self) -> Result<bool, StoreError> {
         let (deletions, now) = (&self.stores.deletions, self.clock.now_ms());
-        let Some(Remains { user, deleted_at }) = deletions.due(now, now.saturating_add(LEASE_MS)).await? else {
+        let Some(DeletedAccount { user, deleted_at }) = deletions.due(now, now.saturating_add(LEASE_MS)).await? else {
             return Ok(false);
         };
         let mut cleared = self.remove_contents(user).await?;

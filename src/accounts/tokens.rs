@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_another_secret_is_refused_even_under_the_name_of_our_key() {
+    fn a_token_of_another_secret_is_refused_despite_our_key_id() {
         let (ours, _) = tokens(key(1));
         let (theirs, _) = tokens(TokenKey { kid: key(1).kid, ..key(2) });
         assert_eq!(ours.verify(&theirs.issue(user(), session()).unwrap().1.text), Err(TokenError::Invalid));

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn assets_are_compressed_for_who_can_read_it() {
+    async fn assets_are_compressed_for_clients_that_accept_it() {
         for (has_brotli, accepted, sent) in [
             (true, "br, gzip", Some("br")),
             (true, "gzip, deflate, br, zstd", Some("br")),

@@ -146,14 +146,14 @@ pub fn redis_options(config: &Config) -> Option<RedisOptions> {
     })
 }
 
-type Surroundings = (Arc<dyn Queue>, Arc<dyn OutboxCache>, Arc<dyn Announcements>);
+type Backends = (Arc<dyn Queue>, Arc<dyn OutboxCache>, Arc<dyn Announcements>);
 
 async fn surroundings(
     config: &Config,
     redis: Option<&Redis>,
     lifecycle: &Lifecycle,
     rng: &SharedRng,
-) -> Result<Surroundings, AppError> {
+) -> Result<Backends, AppError> {
     let Some(redis) = redis else {
         let redelivery: Duration = config.redis.redelivery_ms.duration();
         return Ok((

@@ -94,9 +94,9 @@ pub fn router(
 ) -> Result<Router, AppError> {
     let tokens = Arc::new(tokens(settings, &runtime)?);
     let ambient = (runtime.clock.clone(), runtime.rng.clone());
-    let (kept, voice) = (ports.sessions.clone(), ports.announcements.clone());
+    let (kept, announcer) = (ports.sessions.clone(), ports.announcements.clone());
     let visits = use_cases.visits.clone();
-    let sessions = SessionsService::new(kept, voice, tokens.clone(), visits, settings.sessions, ambient.clone());
+    let sessions = SessionsService::new(kept, announcer, tokens.clone(), visits, settings.sessions, ambient.clone());
     let sessions = Arc::new(sessions);
     let liveness = sessions.liveness();
     let (watched, announcements) = (liveness.clone(), ports.announcements.listen());

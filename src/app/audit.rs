@@ -22,10 +22,10 @@ use crate::{
 use super::use_cases::{Ports, keeper};
 
 /// The pages that readers get.
-struct Served(Arc<TimelineReader>);
+struct ServedPages(Arc<TimelineReader>);
 
 #[async_trait]
-impl PageSource for Served {
+impl PageSource for ServedPages {
     async fn served(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         self.0.look(reader, request).await
     }
@@ -51,7 +51,7 @@ pub fn auditor(
         outbox_cache: ports.outbox_cache.clone(),
         outside,
     };
-    Auditor::new(stores, Arc::new(Served(reader)), options)
+    Auditor::new(stores, Arc::new(ServedPages(reader)), options)
 }
 
 /// An auditor with its own connections to the configured servers, and the store that it reads. Changes no table;

@@ -94,15 +94,15 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
     tracing::info!(
         connections = limits.connections,
         per_address = limits.per_address,
-        "The limits on connections are set."
+        "Accepting connections within these limits."
     );
     http::serve(listener, routes, limits, lifecycle.draining()).await;
 }
 
 /// The answer to connections beyond the limit: operators' endpoints as usual, everything else 503.
 async fn no_room() -> Response {
-    let told = "No room for another connection: too many are open, of all clients or of this address.\n";
-    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")], told).into_response()
+    let text = "No room for another connection: too many are open, of all clients or of this address.\n";
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")], text).into_response()
 }
 
 /// 200 while the node accepts work, SQL answers, and SQL is not known to refuse writes. Redis does not matter: without
@@ -127,8 +127,8 @@ async fn ready(State(operators): State<Arc<Operators>>) -> Response {
     };
     let is_ready = welcome && store == "up";
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let told = json!({ "ready": is_ready, "leaving": !welcome, "store": store, "reason": reason, "redis": redis });
-    (status, Json(told)).into_response()
+    let body = json!({ "ready": is_ready, "leaving": !welcome, "store": store, "reason": reason, "redis": redis });
+    (status, Json(body)).into_response()
 }
 
 async fn metrics_text(State(operators): State<Arc<Operators>>) -> Response {

@@ -48,7 +48,7 @@ impl WritesLog {
             Writes::Refused(reason) if !self.0 => {
                 tracing::error!(
                     reason,
-                    "The store does not accept writes. Reads continue, and writing is tried again until it works."
+                    "The store does not accept writes. Reads continue, and the node probes until writes work again."
                 );
                 self.0 = true;
             }

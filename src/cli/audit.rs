@@ -127,7 +127,7 @@ impl Tally {
         self.pages += u64::from(audit.pages);
         if let Some(finding) = &audit.finding {
             self.wrong += 1;
-            bar.suspend(|| print::line(told(finding)))?;
+            bar.suspend(|| print::line(description(finding)))?;
         }
         bar.set_position(self.readers);
         bar.set_message(format!("{} pages, {} wrong", self.pages, self.wrong));
@@ -136,7 +136,7 @@ impl Tally {
 }
 
 /// Describes one wrong timeline.
-fn told(finding: &Finding) -> String {
+fn description(finding: &Finding) -> String {
     let mut lines = vec![format!("WRONG reader {}: {}", finding.reader, finding.cause.name())];
     lines.extend(finding.flaws.iter().map(|flaw| {
         let (what, entry) = (flaw.cause.name(), flaw.entry);

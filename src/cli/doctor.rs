@@ -7,6 +7,7 @@ use crate::{
     app::{AppError, inspect_redis, open_for_deliveries, open_store},
     clock::{Clock, SystemClock},
     config::{Config, InboxPlace, SqlEngine},
+    domain::limits::INBOX_BUCKETS,
     store::{
         Deliveries, Inspect, OutsideStates, Schema, StoreError,
         deliveries::Delivery,
@@ -55,8 +56,8 @@ fn secret(config: &Config) -> Finding {
         }
         (true, None) => Finding::doubtful(
             "secret",
-            "drawn at every start",
-            "set auth.secret, or everybody signs in again after a restart",
+            "auth.secret is not set: every start draws a new one",
+            "set auth.secret; otherwise everybody has to sign in again after a restart",
         ),
     }
 }
@@ -70,8 +71,8 @@ fn shape(config: &Config) -> Finding {
         (SqlEngine::MySql, true) => Finding::fine("shape", "any number of nodes"),
         (SqlEngine::MySql, false) => Finding::doubtful(
             "shape",
-            "MySQL without Redis",
-            "fine for one node; with several, live subscriptions miss what other nodes publish: set redis.urls",
+            "MySQL without Redis: live subscriptions miss what other nodes publish",
+            "with more than one node, set redis.urls; one node needs nothing",
         ),
     }
 }
@@ -80,10 +81,10 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
     let store = match open_store(config).await {
         Ok(store) => store,
         Err(error) => {
-            let told = format!("{:#}", anyhow::Error::from(error));
+            let reason = format!("{:#}", anyhow::Error::from(error));
             return vec![Finding::broken(
                 "store",
-                told,
+                reason,
                 "check that the server runs, store.url, and the user's password",
             )];
         }
@@ -102,12 +103,12 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
 
 /// Whether the deliveries' own connections can be opened.
 fn own_connections(opened: Result<(), AppError>) -> Finding {
-    let subject = "deliveries' connections";
+    let subject = "connections for deliveries";
     match opened {
-        Ok(()) => Finding::fine(subject, "answer"),
+        Ok(()) => Finding::fine(subject, "open"),
         Err(error) => {
-            let told = format!("{:#}", anyhow::Error::from(error));
-            Finding::broken(subject, told, "let the server take store.max_connections of each node")
+            let reason = format!("{:#}", anyhow::Error::from(error));
+            Finding::broken(subject, reason, "let the server accept store.max_connections connections from each node")
         }
     }
 }
@@ -121,20 +122,26 @@ async fn tables(schema: &dyn Schema) -> Finding {
 }
 
 /// Where readers' inboxes are, and whether this node may deliver to them.
-async fn inboxes(states: &dyn OutsideStates, place: InboxPlace) -> Finding {
+async fn inboxes(states: &dyn OutsideStates, configured: InboxPlace) -> Finding {
     let occupancy = match states.occupancy().await {
         Ok(occupancy) => occupancy,
         Err(error) => return unanswered("inboxes", error),
     };
-    let seen = format!("{} readers have theirs in Redis, {} buckets admitted", occupancy.readers, occupancy.admitted);
-    match place {
+    let (readers, admitted) = (occupancy.readers, occupancy.admitted);
+    match configured {
         InboxPlace::Sql if occupancy.admitted > 0 || occupancy.readers > 0 => Finding::broken(
             "inboxes",
-            seen,
-            "set inbox.store = \"redis\" as on the other nodes, or stop them and run `tidefeed inbox move`; deliveries of this node wait, pages are right",
+            format!(
+                "{readers} readers have their inboxes in Redis, but inbox.store is \"sql\" here: this node delivers nothing"
+            ),
+            "set inbox.store = \"redis\", if other nodes have it; or stop them and run `tidefeed inbox move`; pages are right \
+             meanwhile",
         ),
         InboxPlace::Sql => Finding::fine("inboxes", "in SQL"),
-        InboxPlace::Redis => Finding::fine("inboxes", seen),
+        InboxPlace::Redis => Finding::fine(
+            "inboxes",
+            format!("{readers} readers have theirs in Redis, in {admitted} of {INBOX_BUCKETS} buckets"),
+        ),
     }
 }
 
@@ -178,8 +185,12 @@ fn failing_delivery(delivery: &Delivery) -> Finding {
 }
 
 fn unanswered(subject: &str, error: StoreError) -> Finding {
-    let told = format!("{:#}", anyhow::Error::from(error));
-    Finding::broken(subject, format!("cannot be asked: {told}"), "check the server, and the user's rights")
+    let reason = format!("{:#}", anyhow::Error::from(error));
+    Finding::broken(
+        subject,
+        format!("cannot be read: {reason}"),
+        "check that the server answers, and that the user may read the table",
+    )
 }
 
 #[cfg(test)]
@@ -193,8 +204,8 @@ mod tests {
         let entry =
             Entry { publish_time: 1, content: ContentId::try_new(7).unwrap(), author: UserId::try_new(3).unwrap() };
         let delivery = Delivery { entry, removed: false, attempts: 9, last_error: "disk full".to_owned() };
-        let told = line(&failing_delivery(&delivery));
-        assert!(told.starts_with("FAIL delivery: content 7 of author 3 has failed 9 times: disk full"), "{told}");
-        assert!(told.contains("-> repair"), "{told}");
+        let text = line(&failing_delivery(&delivery));
+        assert!(text.starts_with("FAIL delivery: content 7 of author 3 has failed 9 times: disk full"), "{text}");
+        assert!(text.contains("-> repair"), "{text}");
     }
 }

@@ -73,10 +73,10 @@ pub fn run() -> ExitCode {
 fn answer(arguments: Result<Arguments, clap::Error>) -> ExitCode {
     let arguments = match arguments {
         Ok(arguments) => arguments,
-        Err(told) => {
-            let code = if told.use_stderr() { USAGE } else { 0 };
+        Err(usage_error) => {
+            let code = if usage_error.use_stderr() { USAGE } else { 0 };
             // If standard output or error fails, nothing can be reported.
-            let _ = told.print();
+            let _ = usage_error.print();
             return ExitCode::from(code);
         }
     };

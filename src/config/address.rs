@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_a_database_is_known_unless_it_is_on_a_server() {
+    fn only_an_sqlite_address_names_a_database_file() {
         let file = |text| Address::store(text).unwrap().sqlite_file();
         assert_eq!(file("sqlite://data/tidefeed.db?mode=rwc"), Some(PathBuf::from("data/tidefeed.db")));
         assert_eq!(file("sqlite:///var/lib/t.db"), Some(PathBuf::from("/var/lib/t.db")));

@@ -65,9 +65,9 @@ fn all_problems_are_reported_at_once_with_key_value_and_remedy() {
         Some(path),
         environment(&[("TIDEFEED__STORE__URL", "oracle"), ("TIDEFEED__SERVER__LISTEN", "80")]),
     );
-    let told = Config::load(&sources).unwrap_err().to_string();
-    assert!(told.starts_with("the configuration has 5 problems:"), "{told}");
-    assert!(told.contains("did you mean delivery.batch_size?"), "{told}");
+    let problems = Config::load(&sources).unwrap_err().to_string();
+    assert!(problems.starts_with("the configuration has 5 problems:"), "{problems}");
+    assert!(problems.contains("did you mean delivery.batch_size?"), "{problems}");
     for part in [
         "executors = \"many\"",
         "whole number from 1 to 1024",
@@ -75,33 +75,33 @@ fn all_problems_are_reported_at_once_with_key_value_and_remedy() {
         "store.url = \"oracle\" (environment TIDEFEED__STORE__URL)",
         "server.listen = \"80\"",
     ] {
-        assert!(told.contains(part), "{part} is not in: {told}");
+        assert!(problems.contains(part), "{part} is not in: {problems}");
     }
 }
 
 #[test]
 fn settings_that_do_not_fit_together_are_refused() {
-    let told = problems(&[
+    let problems = problems(&[
         ("TIDEFEED__DELIVERY__BATCH_SIZE", "2000"),
         ("TIDEFEED__DELIVERY__ACTIVE_DAYS", "40"),
         ("TIDEFEED__DELIVERY__LEASE_MS", "1000"),
         ("TIDEFEED__REDIS__CLUSTER", "true"),
         ("TIDEFEED__AUTH__SECRET", "too short"),
     ]);
-    assert_eq!(told.len(), 5, "{told:?}");
-    assert!(!told.join("").contains("too short"), "a secret is shown: {told:?}");
+    assert_eq!(problems.len(), 5, "{problems:?}");
+    assert!(!problems.join("").contains("too short"), "a secret is shown: {problems:?}");
 }
 
 #[test]
 fn mysql_asks_for_a_secret_and_says_how_to_make_one() {
-    let told = problems(&[("TIDEFEED__STORE__URL", "mysql://u:pw@h/d")]);
-    assert!(told.len() == 1 && told[0].contains("openssl rand -base64 48"), "{told:?}");
+    let problems = problems(&[("TIDEFEED__STORE__URL", "mysql://u:pw@h/d")]);
+    assert!(problems.len() == 1 && problems[0].contains("openssl rand -base64 48"), "{problems:?}");
 }
 
 #[test]
 fn a_malformed_section_or_file_is_reported() {
-    let told = problems(&[("TIDEFEED__DELIVERY", "fast")]);
-    assert!(told[0].contains("is a section: write [delivery]"), "{told:?}");
+    let problems = problems(&[("TIDEFEED__DELIVERY", "fast")]);
+    assert!(problems[0].contains("is a section: write [delivery]"), "{problems:?}");
     let (_folder, path) = file("[delivery\n");
     let error = Config::load(&Sources::new(Some(path), Environment::default())).unwrap_err();
     assert!(error.problems[0].expected.starts_with("is not TOML"), "{error}");

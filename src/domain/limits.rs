@@ -95,7 +95,7 @@ pub const MAX_SUBTASKS_PER_TX: usize = 100;
 /// 700 characters.
 pub const VIEW_WINDOW: usize = 64;
 /// Contents outside that window whose last change a subscription remembers.
-pub const RECENTLY_TOLD: usize = 64;
+pub const MAX_RECENT_CHANGES: usize = 64;
 /// Smallest configurable size of a catch-up: it includes what a client holds already.
 pub const MIN_CATCH_UP: u16 = 2 * 64;
 /// Largest configurable size of a catch-up: one statement, one batch of hydration.

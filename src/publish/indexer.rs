@@ -8,7 +8,7 @@ use std::sync::{
 use crate::store::{SearchTerms, StoreError};
 
 /// Steps between two log lines.
-const TOLD_EVERY: u64 = 100;
+const LOG_INTERVAL: u64 = 100;
 
 /// Walks through all contents once.
 pub struct Indexer {
@@ -27,7 +27,7 @@ impl Indexer {
         let step = self.terms.index_next().await?;
         if step.contents > 0 {
             let number = self.steps.fetch_add(1, Ordering::Relaxed);
-            if step.is_done || number.is_multiple_of(TOLD_EVERY) {
+            if step.is_done || number.is_multiple_of(LOG_INTERVAL) {
                 tracing::info!(
                     through_content = step.through,
                     is_done = step.is_done,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::{
     TimelineReader, count,
-    known_authors::Known,
+    known_authors::RememberedReader,
     outcome::{Outcome, Raw},
 };
 use crate::{
@@ -50,7 +50,7 @@ impl TimelineReader {
     }
 
     /// What this node remembers of the reader, or reads now.
-    pub(super) async fn known_or_learned(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
+    pub(super) async fn known_or_learned(&self, reader: UserId) -> Result<Option<RememberedReader>, StoreError> {
         match self.known.get(reader) {
             Some(known) => Ok(Some(known)),
             None => self.learn(reader).await,
@@ -58,13 +58,13 @@ impl TimelineReader {
     }
 
     /// Reads the reader's authors and reactions from the store and remembers them.
-    pub(super) async fn learn(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
+    pub(super) async fn learn(&self, reader: UserId) -> Result<Option<RememberedReader>, StoreError> {
         let Some(read) = self.timelines.reader(reader).await? else {
             self.known.forget(reader);
             return Ok(None);
         };
         let hints = self.known.get(reader).map(|known| known.hints).unwrap_or_default();
-        let known = Known::of(read, hints);
+        let known = RememberedReader::of(read, hints);
         self.known.remember(reader, known.clone());
         Ok(Some(known))
     }
@@ -75,7 +75,7 @@ impl TimelineReader {
         &self,
         reader: UserId,
         request: &PageRequest,
-        known: &Known,
+        known: &RememberedReader,
         with_facts: bool,
     ) -> Result<Read, StoreError> {
         let (limits, wanted) = (known.authors.limits(request), known.wanted(with_facts));
@@ -88,7 +88,7 @@ impl TimelineReader {
         &self,
         reader: UserId,
         request: &PageRequest,
-        known: &Known,
+        known: &RememberedReader,
         Read { mut limits, wanted, mut found }: Read,
     ) -> Result<Outcome, StoreError> {
         let authors = &known.authors;
@@ -118,18 +118,18 @@ struct Read {
 }
 
 /// Whether the page's snapshot is of another version than what is remembered.
-pub(super) fn is_outdated(known: &Known, found: &Candidates, wanted: Wanted) -> bool {
+pub(super) fn is_outdated(known: &RememberedReader, found: &Candidates, wanted: Wanted) -> bool {
     found.version != Some(known.authors.version()) || !has_reactions(known, found, wanted)
 }
 
 /// Whether the reader's reactions are known at the page's snapshot, or no facts were asked for.
-fn has_reactions(known: &Known, found: &Candidates, wanted: Wanted) -> bool {
+fn has_reactions(known: &RememberedReader, found: &Candidates, wanted: Wanted) -> bool {
     let is_current = |reactions: &RememberedReactions| reactions.version() == found.reactions_version;
     !wanted.facts || wanted.reactions || known.reactions.as_deref().is_some_and(is_current)
 }
 
 /// The facts of the page's snapshot; none if the reactions among them are not known.
-pub(super) fn facts(known: &Known, found: &Candidates, wanted: Wanted) -> HashMap<ContentId, CardFacts> {
+pub(super) fn facts(known: &RememberedReader, found: &Candidates, wanted: Wanted) -> HashMap<ContentId, CardFacts> {
     if !has_reactions(known, found, wanted) {
         return HashMap::new();
     }

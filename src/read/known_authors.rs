@@ -24,7 +24,7 @@ const EXPECTED_READERS: usize = 1_000;
 
 /// Readers and the authors of their timelines.
 pub struct KnownAuthors {
-    readers: Cache<UserId, Known, Bytes>,
+    readers: Cache<UserId, RememberedReader, Bytes>,
     /// Microseconds between two contents of one author, of the page that was noted last; 0: none was. The guess for
     /// readers of whom no page is remembered.
     author_pace_us: AtomicI64,
@@ -32,7 +32,7 @@ pub struct KnownAuthors {
 
 /// What this node remembers of one reader.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct RememberedReader {
     /// The authors of the timeline and their version.
     pub(super) authors: Arc<TimelineAuthors>,
     /// The reader's reactions and their version; `None` if there are too many.
@@ -46,14 +46,14 @@ pub(super) struct Known {
 #[derive(Clone)]
 struct Bytes;
 
-impl Weighter<UserId, Known> for Bytes {
-    fn weight(&self, _: &UserId, known: &Known) -> u64 {
+impl Weighter<UserId, RememberedReader> for Bytes {
+    fn weight(&self, _: &UserId, known: &RememberedReader) -> u64 {
         let reactions = known.reactions.as_ref().map_or(0, |reactions| reactions.bytes());
-        (size_of::<(UserId, Known)>() + known.authors.bytes() + reactions) as u64
+        (size_of::<(UserId, RememberedReader)>() + known.authors.bytes() + reactions) as u64
     }
 }
 
-impl Known {
+impl RememberedReader {
     pub(super) fn of(read: ReaderSnapshot, hints: Hints) -> Self {
         let ReaderSnapshot { authors, reactions, floor } = read;
         Self { authors: Arc::new(authors), reactions: reactions.map(Arc::new), floor, hints }
@@ -75,7 +75,7 @@ impl Default for KnownAuthors {
 
 impl KnownAuthors {
     /// The reader's remembered authors.
-    pub(super) fn get(&self, reader: UserId) -> Option<Known> {
+    pub(super) fn get(&self, reader: UserId) -> Option<RememberedReader> {
         self.readers.get(&reader)
     }
 
@@ -93,14 +93,14 @@ impl KnownAuthors {
     }
 
     /// Remembers the reader's authors and the floor of the latest snapshot.
-    pub(super) fn remember(&self, reader: UserId, known: Known) {
+    pub(super) fn remember(&self, reader: UserId, known: RememberedReader) {
         self.readers.insert(reader, known);
     }
 
     /// Updates the floor if the reader's authors are remembered.
     pub(super) fn note_floor(&self, reader: UserId, floor: Floor) {
         if let Some(known) = self.get(reader).filter(|known| known.floor != floor) {
-            self.remember(reader, Known { floor, ..known });
+            self.remember(reader, RememberedReader { floor, ..known });
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::{
     TimelineReader, count,
     known::{facts, is_outdated},
-    known_authors::Known,
+    known_authors::RememberedReader,
     outcome::Raw,
     outside_inbox::{OutsideReader, Refusal, Sides},
 };
@@ -146,7 +146,7 @@ async fn by_authors(
     outside: &OutsideReader,
     attempt: &Attempt<'_>,
     sides: &Sides,
-    known: &Known,
+    known: &RememberedReader,
 ) -> Result<Found, StoreError> {
     let wanted = known.wanted(attempt.with_facts);
     let Attempt { reader, request, .. } = *attempt;

@@ -121,7 +121,7 @@ mod tests {
     fn a_reader_is_news_whenever_they_are_deeper() {
         let recent = Recent::once_in(5_000);
         let ann = UserId::try_new(1).unwrap();
-        let told = [9, 9, 7, 8, 0].map(|depth| recent.is_due(ann, 10_000, depth));
-        assert_eq!(told, [true, false, true, false, true]);
+        let due = [9, 9, 7, 8, 0].map(|depth| recent.is_due(ann, 10_000, depth));
+        assert_eq!(due, [true, false, true, false, true]);
     }
 }

@@ -21,7 +21,7 @@ pub enum Deleted {
 
 /// A deleted account that may have rows left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Remains {
+pub struct DeletedAccount {
     /// The deleted user.
     pub user: UserId,
     /// When it was deleted, ms UTC.
@@ -48,7 +48,7 @@ pub trait AccountDeletions: Send + Sync {
 
     /// One transaction: takes the deleted account that has waited longest of those due by `now_ms`. No other node gets
     /// it before `next_look_ms`.
-    async fn due(&self, now_ms: i64, next_look_ms: i64) -> Result<Option<Remains>, StoreError>;
+    async fn due(&self, now_ms: i64, next_look_ms: i64) -> Result<Option<DeletedAccount>, StoreError>;
 
     /// Sets when to look at the account next; `None`: nothing of it is left.
     async fn look_at(&self, user: UserId, at_ms: Option<i64>) -> Result<(), StoreError>;

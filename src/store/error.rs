@@ -7,11 +7,11 @@ use crate::telemetry::causes;
 pub enum StoreError {
     /// The server cannot be reached, timed out, or closed the connection. A retry may help; the work may have been
     /// done.
-    #[error("{} cannot be reached", place(.0.as_ref()))]
+    #[error("{} cannot be reached", server_name(.0.as_ref()))]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The store answers but has no room or is read-only. Reads continue. A retry may help; the work may have been
     /// done.
-    #[error("{} takes no writes", place(.0.as_ref()))]
+    #[error("{} takes no writes", server_name(.0.as_ref()))]
     TakesNoWrites(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A deadlock or lock time-out; nothing was done. Adapters retry a few times before they return it.
     #[error("the store is contended")]
@@ -20,7 +20,7 @@ pub enum StoreError {
     #[error("the store holds an unreadable value: {0}")]
     Unreadable(String),
     /// The store refused the request: a defect here, or outdated tables.
-    #[error("{} refused a request", place(.0.as_ref()))]
+    #[error("{} refused a request", server_name(.0.as_ref()))]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -29,7 +29,7 @@ pub enum StoreError {
 #[error(transparent)]
 pub struct OfRedis(pub Box<dyn std::error::Error + Send + Sync>);
 
-fn place(source: &(dyn std::error::Error + Send + Sync + 'static)) -> &'static str {
+fn server_name(source: &(dyn std::error::Error + Send + Sync + 'static)) -> &'static str {
     if source.is::<OfRedis>() { "Redis" } else { "the store" }
 }
 

@@ -31,7 +31,7 @@ pub enum Extended {
 
 /// A reader who has just been seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenReader {
     /// The previous visit, in ms.
     pub before: Option<i64>,
     /// The reader's facts after this visit.
@@ -62,7 +62,7 @@ pub trait Inboxes: Send + Sync {
     /// often a reader comes is smoothed; notes within [`crate::domain::limits::VISIT_MS`] are one visit. Two
     /// statements for every 256 readers, and two more if some have no state. In their order, without deleted
     /// accounts, whose inboxes stay off.
-    async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError>;
+    async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<SeenReader>, StoreError>;
 
     /// docs/protocol.md#cover: the newest `keep` contents of the author at or above the floor become inbox rows, the
     /// floor rises if that was cut, the edge becomes `Push`, the revision goes up. Only if the edge is `Fill`.

@@ -47,9 +47,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct Written(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Kept {
+    impl io::Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -60,7 +60,7 @@ mod tests {
     }
 
     fn logged(format: LogFormat) -> String {
-        let kept = Kept::default();
+        let kept = Written::default();
         let writer = kept.clone();
         let subscriber = tracing_subscriber::registry().with(lines(format, false, move || writer.clone()));
         tracing::subscriber::with_default(subscriber, || {

@@ -22,7 +22,7 @@ use crate::{
 const ROUNDS: usize = 5;
 /// Differences between equal answers of the oracle that make a page wrong. A single one may be a content that came and
 /// went.
-const STRIKES: usize = 2;
+const CONFIRMATIONS: usize = 2;
 /// Flaws of a kind that are named.
 const NAMED: u64 = 20;
 /// Cached outboxes that one repair replaces at a time.
@@ -172,7 +172,7 @@ impl Auditor {
     async fn compare(&self, reader: UserId, request: &PageRequest, cached: bool) -> Result<Compared, StoreError> {
         let timelines = &self.stores.timelines;
         let mut before = timelines.oracle(reader, request).await?;
-        let mut strikes = Vec::new();
+        let mut differences = Vec::new();
         for _ in 0..ROUNDS {
             let page = if cached {
                 self.pages.served(reader, request).await?
@@ -185,11 +185,14 @@ impl Auditor {
                     let next = next_bound(&after, request);
                     return Ok(Compared::Equal(next.map(|bound| PageRequest { bound: Some(bound), ..*request })));
                 };
-                strikes.push(difference);
+                differences.push(difference);
             }
             before = after;
         }
-        Ok(strikes.pop().filter(|_| strikes.len() + 1 >= STRIKES).map_or(Compared::Unsettled, Compared::Different))
+        Ok(differences
+            .pop()
+            .filter(|_| differences.len() + 1 >= CONFIRMATIONS)
+            .map_or(Compared::Unsettled, Compared::Different))
     }
 
     async fn repair(&self, reader: UserId, cause: DifferenceCause) -> Result<(), StoreError> {

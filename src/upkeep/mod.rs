@@ -12,5 +12,5 @@ mod trimmer;
 pub use auditor::{Audit, AuditOptions, AuditedStores, Auditor, Finding, PageSource};
 pub use outside_keeper::{MOVED_AT_ONCE, OutsideKeeper, Round, move_all, renew_tokens};
 pub use reactivator::{Reactivator, ReactivatorOptions};
-pub use sweeper::{Sweeper, Swept, SweptStores};
+pub use sweeper::{SweepReport, Sweeper, SweptStores};
 pub use trimmer::Trimmer;

@@ -98,7 +98,7 @@ impl OutsideKeeper {
         note_tier_change(InboxTier::Outside, InboxTier::Sql, 1);
         if let Err(error) = self.stores.inboxes.forget(reader).await {
             let error = &error as &dyn std::error::Error;
-            tracing::debug!(%reader, error, "An inbox that nobody reads is left to its time to live.");
+            tracing::debug!(%reader, error, "An unused inbox could not be removed from Redis. It expires by itself.");
         }
         self.inboxes.extend(reader, self.step).await?;
         Ok(true)

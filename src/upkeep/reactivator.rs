@@ -16,7 +16,7 @@ use crate::{
     rng::SharedRng,
     store::{
         Follows, Inboxes, Queue, StoreError,
-        inboxes::Seen,
+        inboxes::SeenReader,
         queue::{Message, Received, Topic},
         relations::Pair,
     },
@@ -102,7 +102,7 @@ impl Reactivator {
         metrics::counter!(READERS_WOKEN).increment(readers.len() as u64);
         let seen = self.inboxes.mark_seen(&readers, now).await?;
         let at_once = self.outside.as_ref().map_or(1, |outside| outside.builds_at_once());
-        let bring_back = async |seen: Seen| {
+        let bring_back = async |seen: SeenReader| {
             let reader = seen.reader.reader;
             let reached = visits.get(&reader).copied().flatten();
             if let Err(error) = self.bring_back(&seen, reached, now).await {
@@ -114,7 +114,7 @@ impl Reactivator {
     }
 
     /// Reactivates one reader; `reached` is as in [`Message::ReaderSeen`].
-    async fn bring_back(&self, seen: &Seen, reached: Option<i64>, now: i64) -> Result<(), StoreError> {
+    async fn bring_back(&self, seen: &SeenReader, reached: Option<i64>, now: i64) -> Result<(), StoreError> {
         self.promote(&seen.reader, now).await?;
         let came_from = match seen.floor {
             // Of those who were just seen, only they are off.

@@ -31,7 +31,7 @@ const DORMANT_EVERY_MS: i64 = 10 * 60 * 1000;
 
 /// What one sweep found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Swept {
+pub struct SweepReport {
     /// Deliveries announced again.
     pub deliveries: usize,
     /// Pairs announced again.
@@ -40,7 +40,7 @@ pub struct Swept {
     pub readers_off: u64,
 }
 
-impl Swept {
+impl SweepReport {
     /// Whether there was nothing to do.
     pub const fn is_nothing(&self) -> bool {
         self.deliveries == 0 && self.relations == 0 && self.readers_off == 0
@@ -88,7 +88,7 @@ impl Sweeper {
     }
 
     /// Runs one sweep. Steps that need only SQL come first, so that they run while the queue is down.
-    pub async fn run_once(&self) -> Result<Swept, StoreError> {
+    pub async fn run_once(&self) -> Result<SweepReport, StoreError> {
         let now = self.clock.now_ms();
         let next_look = now + backoff::wait_ms(LOOK_AGAIN_AFTER, self.rng.u32());
         let deliveries =
@@ -105,7 +105,7 @@ impl Sweeper {
         self.measure_deliveries(now).await?;
         self.queue.send(&messages).await?;
         self.measure_queue().await?;
-        Ok(Swept { deliveries: deliveries.len(), relations: relations.len(), readers_off })
+        Ok(SweepReport { deliveries: deliveries.len(), relations: relations.len(), readers_off })
     }
 
     /// Whether a late delivery merely waits in a long queue. Announcing it again would only lengthen the queue.

@@ -40,13 +40,13 @@ fn frame(message: &serde_json::Value) -> Vec<u8> {
 /// Subscribes and keeps nothing but a file descriptor of its own.
 fn subscribed(address: SocketAddr, token: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
-    let mut said = [0; 4096];
+    let mut received = [0; 4096];
     stream.write_all(UPGRADE.as_bytes()).unwrap();
-    assert!(stream.read(&mut said).unwrap() > 0 && said.starts_with(b"HTTP/1.1 101"));
+    assert!(stream.read(&mut received).unwrap() > 0 && received.starts_with(b"HTTP/1.1 101"));
     let init = json!({ "type": "connection_init", "payload": { "authorization": format!("Bearer {token}") } });
     stream.write_all(&frame(&init)).unwrap();
-    let read = stream.read(&mut said).unwrap();
-    assert!(String::from_utf8_lossy(said.get(..read).unwrap()).contains("connection_ack"));
+    let read = stream.read(&mut received).unwrap();
+    assert!(String::from_utf8_lossy(received.get(..read).unwrap()).contains("connection_ack"));
     let subscribe = json!({ "type": "subscribe", "id": "1", "payload": { "query": SUBSCRIBE } });
     stream.write_all(&frame(&subscribe)).unwrap();
     stream

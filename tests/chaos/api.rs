@@ -178,8 +178,8 @@ impl Api {
 
     /// Whether the node says that it can be used.
     pub async fn is_ready(&self, node: usize) -> bool {
-        let said = self.http.get(format!("http://{}/readyz", self.address(node))).send().await;
-        said.is_ok_and(|said| said.status().is_success())
+        let answer = self.http.get(format!("http://{}/readyz", self.address(node))).send().await;
+        answer.is_ok_and(|answer| answer.status().is_success())
     }
 
     pub fn token(&self, user: User) -> &str {

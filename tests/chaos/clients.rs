@@ -29,7 +29,7 @@ const OVER_AFTER: Duration = Duration::from_secs(10);
 /// How long a client repeats an act that fails.
 const PATIENCE: Duration = Duration::from_mins(5);
 /// Between two tries.
-const REST: Duration = Duration::from_millis(40);
+const RETRY_PAUSE: Duration = Duration::from_millis(40);
 /// Pages of a walk at most.
 const PAGES: usize = 200;
 
@@ -53,14 +53,14 @@ impl Counts {
 }
 
 /// The clients' common memory.
-pub struct Crowd {
+pub struct Clients {
     pub api: Api,
     pub counts: Counts,
     history: Mutex<History>,
     began: Instant,
 }
 
-impl Crowd {
+impl Clients {
     /// Registers everybody.
     pub async fn gather(addresses: Vec<String>) -> Result<Self> {
         let mut api = Api::new(addresses)?;
@@ -154,7 +154,7 @@ impl Crowd {
             self.counts.unknown.fetch_add(1, Relaxed);
             self.history().repost_unanswered(original, self.now().saturating_add(over_after()));
             ensure!(started.elapsed() < PATIENCE, "{original:?} is not reposted by {user}");
-            sleep(REST).await;
+            sleep(RETRY_PAUSE).await;
         }
     }
 
@@ -172,7 +172,7 @@ impl Crowd {
             }
             self.counts.unknown.fetch_add(1, Relaxed);
             ensure!(started.elapsed() < PATIENCE, "{key} of {author} is not answered");
-            sleep(REST).await;
+            sleep(RETRY_PAUSE).await;
         }
     }
 
@@ -236,7 +236,7 @@ impl Crowd {
         self.counts.operations.fetch_add(1, Relaxed);
         let Answer::Done(Page { seen, has_older, has_newer }) = answer else {
             self.counts.failed_reads.fetch_add(1, Relaxed);
-            sleep(REST).await;
+            sleep(RETRY_PAUSE).await;
             return Ok(None);
         };
         let (span, Window { direction, bound, size }) = (self.span(begin), window);
@@ -298,7 +298,7 @@ async fn persist(act: impl AsyncFn() -> Result<bool>) -> Result<()> {
     let began = Instant::now();
     while !act().await? {
         ensure!(began.elapsed() < PATIENCE, "it is not acknowledged");
-        sleep(REST).await;
+        sleep(RETRY_PAUSE).await;
     }
     Ok(())
 }

@@ -7,19 +7,19 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::{Context as _, Result, ensure};
 use tokio::time::Instant;
 
-use crate::place::{Between, PrimaryStore};
+use crate::deployment::{PrimaryStore, RedisSetup};
 use crate::run::Run;
 
 /// Calls of the API in a short run, at least.
 const FEW: u64 = 1_500;
-/// Calls between two rests, at least.
+/// Calls of a round, at least.
 const OF_A_ROUND: u64 = 5_000;
 
-async fn endure(primary_store: PrimaryStore, between: Between) -> Result<()> {
+async fn endure(primary_store: PrimaryStore, redis: RedisSetup) -> Result<()> {
     let operations = number("OPERATIONS")?.unwrap_or(FEW);
     let seed = number("SEED")?.unwrap_or(1);
-    let (began, name) = (Instant::now(), format!("{primary_store:?} with {between:?}"));
-    let mut run = Run::start((primary_store, between), seed).await.with_context(|| name.clone())?;
+    let (began, name) = (Instant::now(), format!("{primary_store:?} with {redis:?}"));
+    let mut run = Run::start((primary_store, redis), seed).await.with_context(|| name.clone())?;
     let mut ended = Ok(());
     while ended.is_ok() && run.operations() < operations && run.found.mismatches.is_empty() {
         let left = operations - run.operations();
@@ -29,18 +29,18 @@ async fn endure(primary_store: PrimaryStore, between: Between) -> Result<()> {
     }
     tell(&row(&run, &name, began.elapsed().as_secs(), seed)?);
     let in_redis = run.found.readers_in_redis;
-    ensure!(between.holds_inboxes() == (in_redis > 0), "{name}: {in_redis} readers had their inboxes in Redis");
+    ensure!(redis.holds_inboxes() == (in_redis > 0), "{name}: {in_redis} readers had their inboxes in Redis");
     ended.and_then(|()| run.verdict()).with_context(|| format!("{name}, seed {seed}"))
 }
 
 /// A line of the table that scripts/chaos.sh heads.
 fn row(run: &Run, name: &str, seconds: u64, seed: u64) -> Result<String> {
-    let (found, counts) = (&run.found, &run.crew.counts);
+    let (found, counts) = (&run.found, &run.clients.counts);
     let mut faults = String::new();
     for (fault, times) in &found.faults {
         write!(faults, "{}{} {times}", if faults.is_empty() { "" } else { ", " }, fault.name())?;
     }
-    if run.place.disk.is_some() {
+    if run.deployment.disk.is_some() {
         write!(faults, " ({} changes unanswered while the disk was full)", found.without_room)?;
     } else {
         faults += ", disk full NOT RUN";
@@ -53,7 +53,7 @@ fn row(run: &Run, name: &str, seconds: u64, seed: u64) -> Result<String> {
         found.entries,
         run.events.load(Relaxed),
         found.mismatches.len(),
-        found.slowest_rest_ms,
+        found.slowest_quiescence_ms,
         found.slowest_device_ms,
     ))
 }
@@ -73,63 +73,63 @@ fn number(name: &str) -> Result<Option<u64>> {
 }
 
 mod sqlite {
-    use crate::place::{Between, PrimaryStore};
+    use crate::deployment::{PrimaryStore, RedisSetup};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_alone() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Sqlite, Between::Nothing).await
+    async fn pages_stay_exact_under_faults_alone() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::Sqlite, RedisSetup::Nothing).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Sqlite, Between::Redis).await
+    async fn pages_stay_exact_under_faults_with_redis() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::Sqlite, RedisSetup::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Sqlite, Between::Cluster).await
+    async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::Sqlite, RedisSetup::Cluster).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_inboxes_in_redis() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Sqlite, Between::RedisInboxes).await
+    async fn pages_stay_exact_under_faults_with_inboxes_in_redis() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::Sqlite, RedisSetup::RedisInboxes).await
     }
 }
 
 mod mariadb {
-    use crate::place::{Between, PrimaryStore};
+    use crate::deployment::{PrimaryStore, RedisSetup};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::MariaDb, Between::Redis).await
+    async fn pages_stay_exact_under_faults_with_redis() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::MariaDb, RedisSetup::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::MariaDb, Between::Cluster).await
+    async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::MariaDb, RedisSetup::Cluster).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_inboxes_in_redis() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::MariaDb, Between::RedisInboxes).await
+    async fn pages_stay_exact_under_faults_with_inboxes_in_redis() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::MariaDb, RedisSetup::RedisInboxes).await
     }
 }
 
 mod mysql {
-    use crate::place::{Between, PrimaryStore};
+    use crate::deployment::{PrimaryStore, RedisSetup};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Mysql, Between::Redis).await
+    async fn pages_stay_exact_under_faults_with_redis() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::Mysql, RedisSetup::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Mysql, Between::Cluster).await
+    async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::Mysql, RedisSetup::Cluster).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_inboxes_in_a_cluster() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Mysql, Between::ClusterInboxes).await
+    async fn pages_stay_exact_under_faults_with_inboxes_in_a_cluster() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::Mysql, RedisSetup::ClusterInboxes).await
     }
 }

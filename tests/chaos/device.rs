@@ -25,7 +25,7 @@ use tokio_tungstenite::{
 };
 
 use crate::api::{Answer, Api, content_id};
-use crate::clients::{Crowd, below};
+use crate::clients::{Clients, below};
 use crate::history::User;
 
 /// A node that does not take a connection up in this time is given up.
@@ -68,11 +68,11 @@ impl Device {
     }
 
     /// Watches until it is dropped. Fails with errors that no fault explains.
-    pub async fn live(&self, crew: &Crowd, rng: &SharedRng) -> Result<()> {
+    pub async fn live(&self, clients: &Clients, rng: &SharedRng) -> Result<()> {
         loop {
-            let node = below(rng, crew.api.nodes());
+            let node = below(rng, clients.api.nodes());
             // Broken connections are expected here.
-            if let Some(socket) = self.connect(&crew.api, node, rng).await? {
+            if let Some(socket) = self.connect(&clients.api, node, rng).await? {
                 let most = 1 + below(rng, LONGEST);
                 self.listen(socket, most).await;
             }
@@ -138,17 +138,17 @@ impl Device {
 
     /// Until the connection breaks, it must read again, or has heard enough; what it does not understand is wrong.
     async fn listen(&self, mut socket: Socket, most: usize) {
-        let mut told = 0;
-        while told < most {
+        let mut received = 0;
+        while received < most {
             let Some(Ok(message)) = socket.next().await else { return };
             let Message::Text(text) = message else { continue };
             let Ok(message) = serde_json::from_str::<Value>(&text) else { return self.found(&text) };
             match message["type"].as_str() {
                 Some("connection_ack" | "ping") => {}
                 Some("next") if message["payload"]["errors"].is_null() => {
-                    told += 1;
+                    received += 1;
                     self.events.fetch_add(1, Relaxed);
-                    if let Err(why) = self.told(&message["payload"]["data"]["newFeed"]) {
+                    if let Err(why) = self.apply(&message["payload"]["data"]["newFeed"]) {
                         self.found(&format!("{why:#}: {text}"));
                     }
                     if self.held().token.is_none() {
@@ -166,7 +166,7 @@ impl Device {
         self.held().wrong.push(format!("the device of {} is told: {what}", self.reader));
     }
 
-    fn told(&self, event: &Value) -> Result<()> {
+    fn apply(&self, event: &Value) -> Result<()> {
         let mut held = self.held();
         if event["__typename"] == "RefetchNeeded" {
             (held.entries, held.token) = (BTreeMap::new(), None);

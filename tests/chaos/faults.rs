@@ -8,8 +8,8 @@ use anyhow::{Result, ensure};
 use tidefeed::rng::SharedRng;
 use tokio::time::{Instant, sleep};
 
-use crate::clients::{Crowd, below};
-use crate::place::Place;
+use crate::clients::{Clients, below};
+use crate::deployment::Deployment;
 use crate::proxy::Proxy;
 use crate::servers::{Server, connect_redis, execute, is_running};
 
@@ -81,81 +81,83 @@ impl Fault {
 /// Faults so far, by kind.
 pub type Tally = BTreeMap<Fault, u64>;
 
-/// Every fault that this place can have, each node's death counted as one, in an order that is drawn.
-pub fn deck(place: &Place, rng: &SharedRng) -> Vec<Fault> {
+/// Every fault that this deployment can have, each node's death counted as one, in an order that is drawn.
+pub fn shuffled_faults(deployment: &Deployment, rng: &SharedRng) -> Vec<Fault> {
     let fits = |fault: &Fault| match fault {
         Fault::NodeKilled => true,
-        Fault::DiskFull => place.disk.is_some(),
-        fault if fault.is_of_sql() => place.sql.is_some(),
-        _ => !place.redis_servers().is_empty(),
+        Fault::DiskFull => deployment.disk.is_some(),
+        fault if fault.is_of_sql() => deployment.sql.is_some(),
+        _ => !deployment.redis_servers().is_empty(),
     };
-    let mut deck: Vec<Fault> = Fault::ALL.into_iter().filter(fits).collect();
-    deck.extend([Fault::NodeKilled; 2]);
-    for index in (1..deck.len()).rev() {
-        deck.swap(index, below(rng, index + 1));
+    let mut faults: Vec<Fault> = Fault::ALL.into_iter().filter(fits).collect();
+    faults.extend([Fault::NodeKilled; 2]);
+    for index in (1..faults.len()).rev() {
+        faults.swap(index, below(rng, index + 1));
     }
-    deck
+    faults
 }
 
 /// Lets one fault happen, from its beginning to its end.
-pub async fn strike(fault: Fault, place: &mut Place, crew: &Crowd, rng: &SharedRng) -> Result<()> {
-    let some = below(rng, place.redis_servers().len());
+pub async fn inject(fault: Fault, deployment: &mut Deployment, clients: &Clients, rng: &SharedRng) -> Result<()> {
+    let some = below(rng, deployment.redis_servers().len());
     match fault {
-        Fault::NodeKilled => return kill_node(place, crew, rng).await,
-        Fault::DiskFull => fill_disk(place, rng).await?,
-        Fault::RedisBackEmpty => kill_redis(&place.redis_servers()[some], rng, false).await?,
-        Fault::RedisBackOld => kill_redis(&place.redis_servers()[some], rng, true).await?,
+        Fault::NodeKilled => return kill_node(deployment, clients, rng).await,
+        Fault::DiskFull => fill_disk(deployment, rng).await?,
+        Fault::RedisBackEmpty => kill_redis(&deployment.redis_servers()[some], rng, false).await?,
+        Fault::RedisBackOld => kill_redis(&deployment.redis_servers()[some], rng, true).await?,
         Fault::RedisFlushed => {
-            for server in place.redis_servers() {
+            for server in deployment.redis_servers() {
                 redis_says(server, "FLUSHALL").await?;
             }
         }
         Fault::SqlKilled => {
-            if let Some((server, _)) = &place.sql {
+            if let Some((server, _)) = &deployment.sql {
                 server.kill().await?;
-                sleep(a_while(rng)).await;
+                sleep(random_pause(rng)).await;
                 server.restart().await?;
             }
         }
         Fault::SqlCut | Fault::SqlSlow | Fault::SqlHeld => {
-            if let Some((_, line)) = &place.sql {
+            if let Some((_, line)) = &deployment.sql {
                 spoil(fault, line, rng).await;
             }
         }
-        Fault::RedisCut | Fault::RedisSlow | Fault::RedisHeld => spoil(fault, &place.redis_lines()[some], rng).await,
+        Fault::RedisCut | Fault::RedisSlow | Fault::RedisHeld => {
+            spoil(fault, &deployment.redis_lines()[some], rng).await;
+        }
     }
     Ok(())
 }
 
-async fn kill_node(place: &mut Place, crew: &Crowd, rng: &SharedRng) -> Result<()> {
-    let node = below(rng, place.nodes());
+async fn kill_node(deployment: &mut Deployment, clients: &Clients, rng: &SharedRng) -> Result<()> {
+    let node = below(rng, deployment.nodes());
     if below(rng, 2) == 0 {
-        execute(&place.database().await?, &format!("{LAPSE}{}", below(rng, 3))).await?;
+        execute(&deployment.database().await?, &format!("{LAPSE}{}", below(rng, 3))).await?;
     }
-    place.kill_node(node).await?;
-    sleep(a_while(rng)).await;
-    let address = place.start_node(node).await?;
-    crew.api.moved(node, address);
+    deployment.kill_node(node).await?;
+    sleep(random_pause(rng)).await;
+    let address = deployment.start_node(node).await?;
+    clients.api.moved(node, address);
     Ok(())
 }
 
 /// No room for some seconds, in which everybody goes on. A server that ends itself is started again, as one that was
 /// killed.
-async fn fill_disk(place: &Place, rng: &SharedRng) -> Result<()> {
-    let Some(disk) = &place.disk else { return Ok(()) };
+async fn fill_disk(deployment: &Deployment, rng: &SharedRng) -> Result<()> {
+    let Some(disk) = &deployment.disk else { return Ok(()) };
     disk.fill().await?;
-    if place.sql.is_none() {
+    if deployment.sql.is_none() {
         // SQLite writes over what its log has taken, without asking for more. It keeps what finds no room in the
         // database.
-        let _ = execute(&place.database().await?, "PRAGMA wal_checkpoint(TRUNCATE)").await;
+        let _ = execute(&deployment.database().await?, "PRAGMA wal_checkpoint(TRUNCATE)").await;
     }
-    let until = Instant::now() + FULL_AT_LEAST + a_while(rng);
+    let until = Instant::now() + FULL_AT_LEAST + random_pause(rng);
     while Instant::now() < until {
         disk.fill().await?;
         sleep(REFILL_EVERY).await;
     }
     disk.free().await?;
-    if let Some((server, _)) = &place.sql
+    if let Some((server, _)) = &deployment.sql
         && !is_running(server.pid())
     {
         server.restart().await?;
@@ -169,13 +171,13 @@ async fn kill_redis(server: &Server, rng: &SharedRng, from_dump: bool) -> Result
     if from_dump {
         redis_says(server, "SAVE").await?;
         ensure!(dump.exists(), "Redis has saved nothing");
-        sleep(a_while(rng)).await;
+        sleep(random_pause(rng)).await;
     }
     server.kill().await?;
     if !from_dump && dump.exists() {
         std::fs::remove_file(&dump)?;
     }
-    sleep(a_while(rng)).await;
+    sleep(random_pause(rng)).await;
     server.restart().await
 }
 
@@ -189,25 +191,25 @@ async fn spoil(fault: Fault, line: &Proxy, rng: &SharedRng) {
     match fault {
         Fault::SqlSlow | Fault::RedisSlow => {
             line.slow_down(Duration::from_millis(5 + u64::from(rng.u32() % 60)));
-            sleep(2 * a_while(rng)).await;
+            sleep(2 * random_pause(rng)).await;
             line.slow_down(Duration::ZERO);
         }
         Fault::SqlHeld | Fault::RedisHeld => {
             line.hold(true);
-            sleep(2 * a_while(rng)).await;
+            sleep(2 * random_pause(rng)).await;
             line.hold(false);
         }
         _ => {
             for _ in 0..3 {
                 line.cut();
-                sleep(a_while(rng) / 4).await;
+                sleep(random_pause(rng) / 4).await;
             }
         }
     }
 }
 
 /// Up to a second and a bit, mostly much less.
-pub fn a_while(rng: &SharedRng) -> Duration {
+pub fn random_pause(rng: &SharedRng) -> Duration {
     let longest = 1 + u64::from(rng.u32() % 1_200);
     Duration::from_millis(u64::from(rng.u32()) % longest)
 }

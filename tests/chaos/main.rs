@@ -8,13 +8,13 @@ mod api;
 mod checker;
 mod clients;
 mod combinations;
+mod damage;
+mod deployment;
 mod device;
 mod disk;
 mod faults;
 mod history;
-mod place;
 mod proxy;
 mod run;
-mod sabotage;
 
 use support::{binary, coverage, servers};

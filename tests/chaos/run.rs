@@ -18,21 +18,21 @@ use tokio::{
 };
 
 use crate::checker::check;
-use crate::clients::{Crowd, USERS, below};
+use crate::clients::{Clients, USERS, below};
 use crate::coverage::BROKEN;
+use crate::deployment::{Deployment, PrimaryStore, RedisSetup};
 use crate::device::Device;
-use crate::faults::{Fault, Tally, a_while, deck, strike};
+use crate::faults::{Fault, Tally, inject, random_pause, shuffled_faults};
 use crate::history::Read;
-use crate::place::{Between, Place, PrimaryStore};
 use crate::servers::numbers;
 
 /// Clients that act at the same time.
 const CLIENTS: u64 = 16;
 /// Longer than any wait between two tries of a delivery that has failed a few times.
 const PATIENCE: Duration = Duration::from_mins(5);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Mismatches that are printed in full.
-const TOLD: usize = 5;
+const PRINTED: usize = 5;
 /// Tables that must be empty when all work is done.
 const LEFT_OVER: &[&str] = &["deliveries", "subtasks", "relations"];
 
@@ -48,18 +48,18 @@ pub struct Findings {
     /// Changes that were refused, or had no answer, while there was no room for them.
     pub without_room: u64,
     pub mismatches: Vec<String>,
-    /// Readers whose inboxes lay in Redis when a round had come to rest, at most.
+    /// Readers whose inboxes lay in Redis once a round was quiescent, at most.
     pub readers_in_redis: i64,
-    /// How long the slowest round took to come to rest, in ms.
-    pub slowest_rest_ms: u128,
+    /// How long the slowest round took to become quiescent, in ms.
+    pub slowest_quiescence_ms: u128,
     /// How long the slowest device took to hold its timeline after that, in ms.
     pub slowest_device_ms: u128,
 }
 
-/// A place, its clients, and what was found so far.
+/// A deployment, its clients, and what was found so far.
 pub struct Run {
-    pub place: Place,
-    pub crew: Arc<Crowd>,
+    pub deployment: Deployment,
+    pub clients: Arc<Clients>,
     pub found: Findings,
     rng: SharedRng,
     acts: Arc<AtomicU64>,
@@ -70,69 +70,71 @@ pub struct Run {
 }
 
 impl Run {
-    pub async fn start((primary_store, between): (PrimaryStore, Between), seed: u64) -> Result<Self> {
-        let (place, addresses) = Box::pin(Place::start(primary_store, between)).await?;
-        let crew = Arc::new(Crowd::gather(addresses).await?);
+    pub async fn start((primary_store, redis): (PrimaryStore, RedisSetup), seed: u64) -> Result<Self> {
+        let (deployment, addresses) = Box::pin(Deployment::start(primary_store, redis)).await?;
+        let clients = Arc::new(Clients::gather(addresses).await?);
         let (found, rng, events) = (Findings::default(), SharedRng::from_seed(seed), Arc::default());
         let devices: Vec<_> = (0..USERS).map(|reader| Arc::new(Device::of(reader, Arc::clone(&events)))).collect();
         let mut watching = JoinSet::new();
         for device in &devices {
-            let (device, crew, rng) = (Arc::clone(device), Arc::clone(&crew), SharedRng::from_seed(rng.u64()));
-            watching.spawn(async move { device.live(&crew, &rng).await });
+            let (device, clients, rng) = (Arc::clone(device), Arc::clone(&clients), SharedRng::from_seed(rng.u64()));
+            watching.spawn(async move { device.live(&clients, &rng).await });
         }
-        Ok(Self { place, crew, found, rng, acts: Arc::default(), devices, watching, events })
+        Ok(Self { deployment, clients, found, rng, acts: Arc::default(), devices, watching, events })
     }
 
     pub fn operations(&self) -> u64 {
-        self.crew.counts.operations.load(Relaxed)
+        self.clients.counts.operations.load(Relaxed)
     }
 
     /// Clients work while each fault happens once; then waits for quiescence and checks everything.
     pub async fn round(&mut self, least_operations: u64) -> Result<()> {
-        let (trouble, until) = (Arc::new(AtomicBool::new(true)), self.crew.counts.answered() + least_operations);
-        let mut clients = self.clients(&trouble, until);
-        let trouble_ended = self.trouble(&clients).await;
-        trouble.store(false, Relaxed);
-        while let Some(ended) = clients.join_next().await {
+        let (faulty, until) = (Arc::new(AtomicBool::new(true)), self.clients.counts.answered() + least_operations);
+        let mut tasks = self.start_clients(&faulty, until);
+        let faults_ended = self.inject_faults(&tasks).await;
+        faulty.store(false, Relaxed);
+        while let Some(ended) = tasks.join_next().await {
             ended??;
         }
-        trouble_ended?;
-        self.rest().await
+        faults_ended?;
+        self.quiesce().await
     }
 
     /// Clients work without a fault; then waits for quiescence and checks everything.
     pub async fn work(&mut self, least_operations: u64) -> Result<()> {
-        let until = self.crew.counts.answered() + least_operations;
-        let mut clients = self.clients(&Arc::default(), until);
-        while let Some(ended) = clients.join_next().await {
+        let until = self.clients.counts.answered() + least_operations;
+        let mut tasks = self.start_clients(&Arc::default(), until);
+        while let Some(ended) = tasks.join_next().await {
             ended??;
         }
-        self.rest().await
+        self.quiesce().await
     }
 
-    fn clients(&self, trouble: &Arc<AtomicBool>, until: u64) -> JoinSet<Result<()>> {
-        let mut clients = JoinSet::new();
+    /// Starts the clients. They work until they have enough answers, and longer while faults happen.
+    fn start_clients(&self, faulty: &Arc<AtomicBool>, until: u64) -> JoinSet<Result<()>> {
+        let mut tasks = JoinSet::new();
         for _ in 0..CLIENTS {
-            let (crew, trouble, acts) = (Arc::clone(&self.crew), Arc::clone(trouble), Arc::clone(&self.acts));
+            let (clients, faulty, acts) = (Arc::clone(&self.clients), Arc::clone(faulty), Arc::clone(&self.acts));
             let rng = SharedRng::from_seed(self.rng.u64());
-            clients.spawn(async move {
-                while trouble.load(Relaxed) || crew.counts.answered() < until {
-                    crew.act(&rng, acts.fetch_add(1, Relaxed)).await?;
+            tasks.spawn(async move {
+                while faulty.load(Relaxed) || clients.counts.answered() < until {
+                    clients.act(&rng, acts.fetch_add(1, Relaxed)).await?;
                 }
                 Ok(())
             });
         }
-        clients
+        tasks
     }
 
-    async fn trouble(&mut self, clients: &JoinSet<Result<()>>) -> Result<()> {
-        for fault in deck(&self.place, &self.rng) {
-            ensure!(clients.len() as u64 == CLIENTS, "a client has ended");
-            sleep(a_while(&self.rng)).await;
-            let before = self.crew.counts.unknown.load(Relaxed);
-            strike(fault, &mut self.place, &self.crew, &self.rng).await.with_context(|| fault.name())?;
+    /// Injects each fault once, with pauses.
+    async fn inject_faults(&mut self, tasks: &JoinSet<Result<()>>) -> Result<()> {
+        for fault in shuffled_faults(&self.deployment, &self.rng) {
+            ensure!(tasks.len() as u64 == CLIENTS, "a client has ended");
+            sleep(random_pause(&self.rng)).await;
+            let before = self.clients.counts.unknown.load(Relaxed);
+            inject(fault, &mut self.deployment, &self.clients, &self.rng).await.with_context(|| fault.name())?;
             if fault == Fault::DiskFull {
-                self.found.without_room += self.crew.counts.unknown.load(Relaxed) - before;
+                self.found.without_room += self.clients.counts.unknown.load(Relaxed) - before;
             }
             *self.found.faults.entry(fault).or_default() += 1;
             self.ask_invariant().await?;
@@ -141,21 +143,21 @@ impl Run {
     }
 
     /// Waits until all work is done, checks everything that was read, and reads everything once more from every node.
-    pub async fn rest(&mut self) -> Result<()> {
-        self.crew.decide(&self.rng).await?;
+    pub async fn quiesce(&mut self) -> Result<()> {
+        self.clients.decide(&self.rng).await?;
         let began = Instant::now();
         self.nothing_is_left().await?;
-        self.found.slowest_rest_ms = self.found.slowest_rest_ms.max(began.elapsed().as_millis());
+        self.found.slowest_quiescence_ms = self.found.slowest_quiescence_ms.max(began.elapsed().as_millis());
         self.judge();
         let timelines = self.read_everything().await?;
         self.ask_devices(&timelines).await?;
         self.ask_invariant().await?;
-        let in_redis = numbers(&self.place.database().await?, CLAIMED).await?;
+        let in_redis = numbers(&self.deployment.database().await?, CLAIMED).await?;
         self.found.readers_in_redis = self.found.readers_in_redis.max(in_redis.first().copied().unwrap_or(0));
         self.nodes_are_ready().await?;
-        self.place.lines_are_used()?;
-        self.place.read_logs();
-        let odd = std::mem::take(&mut self.place.odd_lines);
+        self.deployment.lines_are_used()?;
+        self.deployment.read_logs();
+        let odd = std::mem::take(&mut self.deployment.odd_lines);
         self.found.mismatches.extend(odd.into_iter().map(|line| format!("a node wrote: {line}")));
         Ok(())
     }
@@ -163,15 +165,15 @@ impl Run {
     /// Reads every reader's whole timeline through every node, and checks it. Returns the timelines, folded.
     pub async fn read_everything(&mut self) -> Result<Vec<Vec<Position>>> {
         let mut timelines = vec![Vec::new(); USERS];
-        for node in 0..self.place.nodes() {
+        for node in 0..self.deployment.nodes() {
             for (reader, timeline) in timelines.iter_mut().enumerate() {
                 let (size, began) = (30 + below(&self.rng, 71), Instant::now());
                 // A page that a busy machine keeps beyond the nodes' short limits is asked for again.
                 let walked = loop {
-                    match self.crew.walk(node, reader, size).await? {
+                    match self.clients.walk(node, reader, size).await? {
                         Some(walked) => break walked,
                         None if began.elapsed() < PATIENCE => {}
-                        None => bail!("node {node} fails at rest:\n{}", self.place.last_words(node)),
+                        None => bail!("node {node} fails without faults:\n{}", self.deployment.last_words(node)),
                     }
                 };
                 let mut met = HashSet::new();
@@ -201,7 +203,7 @@ impl Run {
                     self.found.mismatches.push(wrong);
                     break;
                 }
-                sleep(LOOK_EVERY).await;
+                sleep(POLL_INTERVAL).await;
             }
             self.found.mismatches.append(&mut device.wrong());
         }
@@ -211,31 +213,31 @@ impl Run {
 
     /// Waits until every node reports that it is ready, without a restart.
     async fn nodes_are_ready(&self) -> Result<()> {
-        for node in 0..self.place.nodes() {
+        for node in 0..self.deployment.nodes() {
             let began = Instant::now();
-            while !self.crew.api.is_ready(node).await {
-                ensure!(began.elapsed() < PATIENCE, "node {node} is not ready:\n{}", self.place.last_words(node));
-                sleep(LOOK_EVERY).await;
+            while !self.clients.api.is_ready(node).await {
+                ensure!(began.elapsed() < PATIENCE, "node {node} is not ready:\n{}", self.deployment.last_words(node));
+                sleep(POLL_INTERVAL).await;
             }
         }
         Ok(())
     }
 
     async fn nothing_is_left(&self) -> Result<()> {
-        let (database, began) = (self.place.database().await?, Instant::now());
+        let (database, began) = (self.deployment.database().await?, Instant::now());
         loop {
             let left = left_over(&database).await?;
             if left.is_empty() {
                 return Ok(());
             }
             ensure!(began.elapsed() < PATIENCE, "not finished after {PATIENCE:?}: {left}");
-            sleep(LOOK_EVERY).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Checks all reads so far against the history, and clears both.
     fn judge(&mut self) {
-        let mut history = self.crew.history();
+        let mut history = self.clients.history();
         let reads: Vec<Read> = std::mem::take(&mut history.reads);
         for read in &reads {
             self.found.pages += 1;
@@ -244,11 +246,11 @@ impl Run {
                 self.found.mismatches.push(why);
             }
         }
-        history.settle(self.crew.now());
+        history.settle(self.clients.now());
     }
 
     pub async fn ask_invariant(&mut self) -> Result<()> {
-        let broken = numbers(&self.place.database().await?, BROKEN).await?;
+        let broken = numbers(&self.deployment.database().await?, BROKEN).await?;
         if broken != [0] {
             self.found.mismatches.push(format!("{broken:?} contents are in no inbox that is trusted to hold them"));
         }
@@ -257,11 +259,11 @@ impl Run {
 
     /// Fails if anything was wrong.
     pub fn verdict(&self) -> Result<()> {
-        let mut told = String::new();
-        for mismatch in self.found.mismatches.iter().take(TOLD) {
-            writeln!(told, "  {mismatch}")?;
+        let mut list = String::new();
+        for mismatch in self.found.mismatches.iter().take(PRINTED) {
+            writeln!(list, "  {mismatch}")?;
         }
-        ensure!(self.found.mismatches.is_empty(), "{} mismatches:\n{told}", self.found.mismatches.len());
+        ensure!(self.found.mismatches.is_empty(), "{} mismatches:\n{list}", self.found.mismatches.len());
         Ok(())
     }
 }

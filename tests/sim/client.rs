@@ -23,13 +23,13 @@ const LONGEST_WALK: usize = 40;
 
 /// A way to keep somebody out of a timeline.
 #[derive(Debug, Clone, Copy)]
-pub enum KeepOut {
+pub enum Exclusion {
     Mutes,
     HidesFrom,
     Blocks,
 }
 
-impl KeepOut {
+impl Exclusion {
     pub const ALL: [Self; 3] = [Self::Mutes, Self::HidesFrom, Self::Blocks];
 }
 
@@ -140,23 +140,23 @@ impl Client {
     }
 
     /// Mutes, hides from or blocks, or lifts it.
-    pub async fn keep_out(self, who: UserId, whom: UserId, how: KeepOut, there: bool) {
+    pub async fn keep_out(self, who: UserId, whom: UserId, how: Exclusion, there: bool) {
         Counts::count(&self.shared.counts.exclusions, 1);
         self.shared.injector.note(|| format!("{who} {how:?} {whom}: {there}"));
         let began = self.shared.primary_store.base().checks.oracle.instant();
         let exclusions = &self.app.excluding;
         let outcome = match (how, there) {
-            (KeepOut::Mutes, true) => exclusions.mute(who, whom).await,
-            (KeepOut::Mutes, false) => exclusions.unmute(who, whom).await,
-            (KeepOut::HidesFrom, true) => exclusions.hide(who, whom).await,
-            (KeepOut::HidesFrom, false) => exclusions.unhide(who, whom).await,
-            (KeepOut::Blocks, true) => exclusions.block(who, whom).await,
-            (KeepOut::Blocks, false) => exclusions.unblock(who, whom).await,
+            (Exclusion::Mutes, true) => exclusions.mute(who, whom).await,
+            (Exclusion::Mutes, false) => exclusions.unmute(who, whom).await,
+            (Exclusion::HidesFrom, true) => exclusions.hide(who, whom).await,
+            (Exclusion::HidesFrom, false) => exclusions.unhide(who, whom).await,
+            (Exclusion::Blocks, true) => exclusions.block(who, whom).await,
+            (Exclusion::Blocks, false) => exclusions.unblock(who, whom).await,
         };
         let fact = match how {
-            KeepOut::Mutes => Fact::Excluded(who, whom, 1),
-            KeepOut::HidesFrom => Fact::Excluded(whom, who, 2),
-            KeepOut::Blocks => Fact::Excluded(who, whom, 3),
+            Exclusion::Mutes => Fact::Excluded(who, whom, 1),
+            Exclusion::HidesFrom => Fact::Excluded(whom, who, 2),
+            Exclusion::Blocks => Fact::Excluded(who, whom, 3),
         };
         match outcome {
             Ok(ExclusionOutcome::Done) => self.expect(began, fact, there),

@@ -20,7 +20,7 @@ use crate::{
     client::{Client, Watch},
     oracle::{Item, Version},
     rules::Rule,
-    scheduler::Place,
+    scheduler::Owner,
     world::{Connected, Counts, Shared, World},
 };
 
@@ -98,12 +98,12 @@ impl Device {
                 Ok(None) => return client.fail("a subscription ends by itself", || self.reader.to_string()),
                 Err(error) => return client.shared.excuse("a subscription failed", &error),
             };
-            if injector.strikes(hang_up) {
+            if injector.injects(hang_up) {
                 return injector.note(|| format!("{} does not hear of {update:?}", self.reader));
             }
             injector.note(|| format!("{} is told {update:?}", self.reader));
             connection.update(update, subscription.point());
-            if injector.strikes(hang_up) || self.held().point.is_none() {
+            if injector.injects(hang_up) || self.held().point.is_none() {
                 return;
             }
             injector.switch().await;
@@ -232,7 +232,7 @@ impl World {
             let app = Arc::clone(&self.nodes[node].app);
             self.devices[device].node = node;
             let life = Arc::clone(&self.devices[device].device).live(shared, app);
-            self.scheduler.settle(Place::Node(node), life);
+            self.scheduler.settle(Owner::Node(node), life);
         }
     }
 

@@ -171,12 +171,12 @@ impl FaultInjector {
     }
 
     /// Whether what goes wrong so often goes wrong now; counted.
-    pub fn strikes(&self, in_a_million: u32) -> bool {
-        let struck = in_a_million > 0 && !self.0.calm.load(Relaxed) && self.chance(in_a_million);
-        if struck {
+    pub fn injects(&self, in_a_million: u32) -> bool {
+        let injected = in_a_million > 0 && !self.0.calm.load(Relaxed) && self.chance(in_a_million);
+        if injected {
             self.0.faults.fetch_add(1, Relaxed);
         }
-        struck
+        injected
     }
 
     /// Faults so far.
@@ -195,7 +195,7 @@ impl FaultInjector {
 
     /// A transaction is about to be committed: it may have to wait, with all of its locks.
     pub async fn before_commit(&self) {
-        if self.strikes(self.0.rates.held) {
+        if self.injects(self.0.rates.held) {
             self.0.held.store(true, Relaxed);
             self.pause().await;
         }
@@ -219,11 +219,11 @@ impl FaultInjector {
     /// A statement is on its way: a switch point, and what may happen to it.
     pub async fn statement(&self) -> Result<(), StoreError> {
         self.switch().await;
-        if self.strikes(self.0.rates.statement_lost) {
+        if self.injects(self.0.rates.statement_lost) {
             self.note(|| "    the connection breaks".to_owned());
             return Err(StoreError::Unavailable("the simulated connection broke".into()));
         }
-        if self.strikes(self.0.rates.contended) {
+        if self.injects(self.0.rates.contended) {
             return Err(StoreError::Contended("simulated contention".into()));
         }
         Ok(())

@@ -24,7 +24,7 @@ const RANKS: u64 = 1_000;
 
 /// Where a task runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Owner {
     /// Dies with this node.
     Node(usize),
     /// On no node: the network, the server.
@@ -48,7 +48,7 @@ type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 struct Task {
     number: u64,
-    place: Place,
+    place: Owner,
     /// Whether it never ends, but waits for something to do.
     resident: bool,
     work: Work,
@@ -72,16 +72,16 @@ impl Scheduler {
     }
 
     /// Starts an operation.
-    pub fn start(&mut self, place: Place, work: impl Future<Output = ()> + Send + 'static) {
+    pub fn start(&mut self, place: Owner, work: impl Future<Output = ()> + Send + 'static) {
         self.add(place, Box::pin(work), false);
     }
 
     /// Starts what goes on for as long as its place: no caller of its goes away.
-    pub fn settle(&mut self, place: Place, work: impl Future<Output = ()> + Send + 'static) {
+    pub fn settle(&mut self, place: Owner, work: impl Future<Output = ()> + Send + 'static) {
         self.add(place, Box::pin(work), true);
     }
 
-    fn add(&mut self, place: Place, work: Work, resident: bool) {
+    fn add(&mut self, place: Owner, work: Work, resident: bool) {
         let woken = Arc::new(Woken(AtomicBool::new(true)));
         let waker = Waker::from(Arc::clone(&woken));
         let number = self.next;
@@ -135,7 +135,7 @@ impl Scheduler {
             Poll::Pending if self.injector.take_held() => {
                 task.still_until = self.step + self.injector.below(LONGEST_HOLD);
             }
-            Poll::Pending if self.injector.strikes(self.injector.rates().stall) => {
+            Poll::Pending if self.injector.injects(self.injector.rates().stall) => {
                 task.still_until = self.step + self.injector.below(LONGEST_STALL);
             }
             Poll::Pending if self.injector.chance(self.injector.rates().new_rank) => {
@@ -158,7 +158,7 @@ impl Scheduler {
 
     /// Drops everything that runs on the node.
     pub fn crash(&mut self, node: usize) {
-        self.tasks.retain(|task| task.place != Place::Node(node));
+        self.tasks.retain(|task| task.place != Owner::Node(node));
     }
 
     /// Nobody stands still any more.

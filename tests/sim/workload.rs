@@ -10,9 +10,9 @@ use tidefeed::{
 
 use crate::{
     audits,
-    client::{Client, KeepOut},
+    client::{Client, Exclusion},
     rng::SimRng,
-    scheduler::Place,
+    scheduler::Owner,
     world::{Counts, Node, Shared, World},
 };
 
@@ -112,7 +112,7 @@ impl World {
             return false;
         }
         let Some(operation) = operation(Client { shared, app }) else { return false };
-        self.scheduler.start(Place::Node(node), operation);
+        self.scheduler.start(Owner::Node(node), operation);
         true
     }
 
@@ -122,7 +122,7 @@ impl World {
         let client = Client { app: Arc::clone(&self.nodes[0].app), shared: Arc::clone(&self.shared) };
         let injector = &self.shared.injector;
         let reader = self.devices[injector.index(self.devices.len())].device.reader;
-        let (other, how) = (injector.pick(&self.shared.people), injector.pick(&KeepOut::ALL));
+        let (other, how) = (injector.pick(&self.shared.people), injector.pick(&Exclusion::ALL));
         let is_about_reader = injector.chance(500_000);
         if injector.chance(500_000) {
             if let Some(work) = self.repost_or_remove(client, reader) {
@@ -167,7 +167,7 @@ impl World {
             let worker = shared.injector.pick(&Worker::DRAWN);
             Box::pin(work(shared, Arc::clone(app), worker))
         };
-        self.scheduler.start(Place::Node(node), work);
+        self.scheduler.start(Owner::Node(node), work);
     }
 
     /// Time passes, and something may go wrong.
@@ -179,28 +179,28 @@ impl World {
             injector.pass(passed);
         }
         shared.announcements.come();
-        if injector.strikes(rates.leap) {
+        if injector.injects(rates.leap) {
             let leap = injector.within(1, shared.plan.leap);
             injector.note(|| format!("{leap} ms pass"));
             injector.pass(leap);
         }
-        if injector.strikes(rates.crash) {
+        if injector.injects(rates.crash) {
             let node = injector.index(self.nodes.len());
             self.crash(node);
         }
-        if injector.strikes(rates.cancel) {
+        if injector.injects(rates.cancel) {
             self.scheduler.cancel_one();
         }
-        if injector.strikes(rates.clock_jumps) {
+        if injector.injects(rates.clock_jumps) {
             let node = injector.index(self.nodes.len());
             self.set_clock(node);
         }
-        if injector.strikes(rates.queue_wiped) {
+        if injector.injects(rates.queue_wiped) {
             let (dump, empty) = (injector.chance(400_000), injector.chance(500_000));
             if dump { shared.queue.dump() } else { shared.queue.restart(empty) }
         }
         if let Some(cache) = &shared.cache
-            && injector.strikes(rates.cache_wiped)
+            && injector.injects(rates.cache_wiped)
         {
             let (dump, empty) = (injector.chance(400_000), injector.chance(500_000));
             if dump { cache.dump() } else { cache.restart(empty) }
@@ -243,7 +243,7 @@ fn operation(client: Client) -> Option<Work> {
         }
         5 => Box::pin(client.walk(somebody, PageRequest { direction, ..newest })),
         6 => {
-            let how = rng.pick(&KeepOut::ALL);
+            let how = rng.pick(&Exclusion::ALL);
             Box::pin(client.keep_out(somebody, other, how, rng.chance(500_000)))
         }
         _ => {

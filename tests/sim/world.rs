@@ -24,7 +24,7 @@ use crate::{
     primary_store::{Engine, PrimaryStore},
     rng::SimRng,
     rules::Rule,
-    scheduler::{Place, Scheduler},
+    scheduler::{Owner, Scheduler},
 };
 
 /// Steps of what is done in peace at most.
@@ -177,8 +177,8 @@ impl World {
     /// If anybody watches, the node passes on what it hears.
     fn listen(&mut self, node: usize) {
         if !self.devices.is_empty() {
-            let (hub, heard) = (Arc::clone(&self.nodes[node].app.hub), self.shared.announcements.listen());
-            self.scheduler.settle(Place::Node(node), async move { hub.run(heard).await });
+            let (hub, listener) = (Arc::clone(&self.nodes[node].app.hub), self.shared.announcements.listen());
+            self.scheduler.settle(Owner::Node(node), async move { hub.run(listener).await });
         }
     }
 
@@ -186,7 +186,7 @@ impl World {
     pub fn in_peace(&mut self, work: impl Future<Output = ()> + Send + 'static) {
         self.shared.injector.calm(true);
         self.scheduler.resume_all();
-        self.scheduler.start(Place::Outside, work);
+        self.scheduler.start(Owner::Outside, work);
         for _ in 0..PATIENCE {
             if self.scheduler.is_quiet() || self.has_failed() || !self.scheduler.step() {
                 break;

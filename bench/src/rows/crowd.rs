@@ -8,7 +8,7 @@ use crate::{
     node::{Node, set},
     processes,
     rounds::Rounds,
-    rows::live::{BARE_PUBLISH, Broadcast, SILENCE_MS, follow, opened, publish, subscribe, told},
+    rows::live::{BARE_PUBLISH, Broadcast, SILENCE_MS, broadcast, follow, opened, publish, subscribe},
     site::Site,
 };
 
@@ -46,9 +46,10 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let (mut first, mut last) = (Rounds::default(), Rounds::default());
     let mut event = None;
     for _ in 0..=site.options.rounds() {
-        let Broadcast { first_ms, last_ms, event: said } = told(site.address(), &publish(&author), &mut ours).await?;
+        let Broadcast { first_ms, last_ms, event: rendered } =
+            broadcast(site.address(), &publish(&author), &mut ours).await?;
         // The first time warms both sides.
-        if event.replace(said).is_some() {
+        if event.replace(rendered).is_some() {
             first.ours.push(first_ms);
             last.ours.push(last_ms);
         }
@@ -56,9 +57,9 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     drop(ours);
     let bare = Node::bare(site.store.folder(), b"{}", &event.context("no subscriber got an event")?).await?;
     let mut theirs = opened(bare.address, &viewers, count).await?;
-    told(bare.address, BARE_PUBLISH, &mut theirs).await?;
+    broadcast(bare.address, BARE_PUBLISH, &mut theirs).await?;
     for _ in 0..site.options.rounds() {
-        let Broadcast { first_ms, last_ms, .. } = told(bare.address, BARE_PUBLISH, &mut theirs).await?;
+        let Broadcast { first_ms, last_ms, .. } = broadcast(bare.address, BARE_PUBLISH, &mut theirs).await?;
         first.theirs.push(first_ms);
         last.theirs.push(last_ms);
     }

@@ -25,7 +25,7 @@ const USUAL: i64 = 10;
 /// Publishes of one side of a round.
 const PUBLISHES: (usize, usize) = (10, 1);
 /// Time between two counts of unfinished deliveries.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Rows a second of the most followed author's delivery against one `INSERT .. SELECT` of as many rows; and the time
 /// until the last follower's inbox has the content.
@@ -77,7 +77,7 @@ pub async fn delivered(site: &Site, database: &mut Database, author: &Person) ->
     client.data(Some(&author.token), PUBLISH, json!({ "text": "High water at six, and the boats go out." })).await?;
     let began = Instant::now();
     while database.number(OPEN).await? > 0 {
-        sleep(LOOK_EVERY).await;
+        sleep(POLL_INTERVAL).await;
     }
     Ok(began.elapsed().as_secs_f64())
 }

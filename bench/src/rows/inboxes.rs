@@ -15,7 +15,7 @@ use crate::{
     rounds::Rounds,
     rows::{
         delivery::delivered,
-        pages::{SIZE, turns},
+        pages::{SIZE, page_requests},
     },
     site::Site,
 };
@@ -75,7 +75,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
 
 /// The cost of a page, and rows delivered a second.
 async fn used(site: &Site, readers: &[Person], author: &Person) -> Result<(f64, f64)> {
-    let mut asking = turns(site.address(), readers, json!({ "first": SIZE })).await?;
+    let mut asking = page_requests(site.address(), readers, json!({ "first": SIZE })).await?;
     burst(&mut asking, &[], site.options.length() / 4, false).await?;
     let cost = burst(&mut asking, &site.pids(), site.options.length(), false).await?.cost_us();
     let seconds = delivered(site, &mut site.database().await?, author).await?;
@@ -106,9 +106,9 @@ pub async fn settle(site: &Site, readers: &[Person], condition: &str) -> Result<
 
 fn bytes_an_inbox(port: u16) -> Result<f64> {
     let done = Command::new("redis-cli").args(["-p", &port.to_string(), "--raw", "eval", MEMORY, "0"]).output()?;
-    let told = String::from_utf8(done.stdout)?;
-    let numbers: Vec<f64> = told.lines().map(str::parse).collect::<Result<_, _>>().with_context(|| told.clone())?;
-    let [count, bytes] = numbers.as_slice() else { anyhow::bail!("Redis answers {told}") };
+    let output = String::from_utf8(done.stdout)?;
+    let numbers: Vec<f64> = output.lines().map(str::parse).collect::<Result<_, _>>().with_context(|| output.clone())?;
+    let [count, bytes] = numbers.as_slice() else { anyhow::bail!("Redis answers {output}") };
     ensure!(*count > 0.0, "Redis has no inbox");
     Ok(bytes / count)
 }

@@ -40,13 +40,13 @@ pub async fn one_publish(site: &mut Site) -> Result<Vec<Figure>> {
     let (author, _) = site.author(0).await?;
     follow(site, &viewers, &author).await?;
     let mut ours = subscribed(site, &viewers, count).await?;
-    let event = told(site.address(), &publish(&author), &mut ours).await?.event;
+    let event = broadcast(site.address(), &publish(&author), &mut ours).await?.event;
     let bare = Node::bare(site.store.folder(), b"{}", &event).await?;
     let mut theirs = opened(bare.address, &viewers, count).await?;
     let rounds = alternate(
         site.options.rounds(),
-        async || Ok(told(site.address(), &publish(&author), &mut ours).await?.last_ms),
-        async || Ok(told(bare.address, BARE_PUBLISH, &mut theirs).await?.last_ms),
+        async || Ok(broadcast(site.address(), &publish(&author), &mut ours).await?.last_ms),
+        async || Ok(broadcast(bare.address, BARE_PUBLISH, &mut theirs).await?.last_ms),
     )
     .await?;
     drop((ours, theirs));
@@ -73,7 +73,7 @@ pub fn publish(author: &Person) -> Vec<u8> {
 }
 
 /// Sends the request and waits until every socket has got an event.
-pub async fn told(address: SocketAddr, asked: &[u8], sockets: &mut [Socket]) -> Result<Broadcast> {
+pub async fn broadcast(address: SocketAddr, asked: &[u8], sockets: &mut [Socket]) -> Result<Broadcast> {
     let mut client = Client::to(address).await?;
     let began = Instant::now();
     let elapsed_ms = || began.elapsed().as_secs_f64() * 1e3;

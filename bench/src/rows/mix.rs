@@ -45,7 +45,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
         let mut database = site.database().await?;
         let open = database.number(OPEN).await?;
         people::wait_for_none(&mut database, OPEN, "deliveries").await?;
-        figures.push(told(*clients, &seen, open));
+        figures.push(reported(*clients, &seen, open));
         if *clients == FULL {
             figures.push(fairness(&seen));
         }
@@ -78,7 +78,7 @@ pub async fn overload(site: &mut Site) -> Result<Vec<Figure>> {
     let millis = |seen: &Burst| KINDS.map(|kind| format!("{kind} {:.1}", seen.quantile(kind, 0.99) / 1e3)).join(", ");
     for (seen, what) in [(&full, format!("{clients} clients")), (&over, format!("{TIMES_CAPACITY} times as much"))] {
         let rates = format!("{:.0}/s accepted, {:.0}/s refused", seen.rate(), seen.refusal_rate());
-        figures.push(Figure::told(format!("overload, {what}: p99 in ms: {}", millis(seen)), rates));
+        figures.push(Figure::reported(format!("overload, {what}: p99 in ms: {}", millis(seen)), rates));
     }
     let longer = over.quantile("page", 0.99) / full.quantile("page", 0.99);
     figures.push(Figure::alone(
@@ -95,7 +95,7 @@ pub async fn overload(site: &mut Site) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn told(clients: usize, seen: &Burst, open: i64) -> Figure {
+fn reported(clients: usize, seen: &Burst, open: i64) -> Figure {
     let times = KINDS
         .map(|kind| format!("{kind} {:.1} / {:.1}", seen.quantile(kind, 0.5) / 1e3, seen.quantile(kind, 0.99) / 1e3));
     let published = seen.times.get("publish").map_or(0, Vec::len);

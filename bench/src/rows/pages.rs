@@ -29,12 +29,12 @@ pub async fn page(site: &mut Site) -> Result<Vec<Figure>> {
     let mut client = Client::to(site.address()).await?;
     client.ask(&request(Some(&readers[0].token), PAGE, &json!({ "first": SIZE }))).await?;
     let bytes = client.body().to_vec();
-    let mut ours = turns(site.address(), &readers, json!({ "first": SIZE })).await?;
+    let mut ours = page_requests(site.address(), &readers, json!({ "first": SIZE })).await?;
     let mut figures = vec![against_bytes(site, &mut ours, &bytes).await?];
     if let Some(port) = site.store.mariadb_port() {
         figures.extend(against_raw_reads(site, &mut ours, &readers, port).await?);
     }
-    figures.push(Figure::told("bytes of the page", number(count(bytes.len()), "B")));
+    figures.push(Figure::reported("bytes of the page", number(count(bytes.len()), "B")));
     Ok(figures)
 }
 
@@ -171,8 +171,8 @@ struct Page<'a> {
 
 async fn against(site: &Site, what: &str, (one, other): (Page<'_>, Page<'_>), target: Target) -> Result<Figure> {
     let address = site.address();
-    let mut ours = turns(address, std::slice::from_ref(one.reader), one.variables.clone()).await?;
-    let mut theirs = turns(address, std::slice::from_ref(other.reader), other.variables.clone()).await?;
+    let mut ours = page_requests(address, std::slice::from_ref(one.reader), one.variables.clone()).await?;
+    let mut theirs = page_requests(address, std::slice::from_ref(other.reader), other.variables.clone()).await?;
     let (options, pids) = (&site.options, site.pids());
     let mut generator = Vec::new();
     let rounds = alternate(
@@ -189,7 +189,7 @@ async fn against(site: &Site, what: &str, (one, other): (Page<'_>, Page<'_>), ta
 }
 
 /// Clients that read pages as these readers in turn.
-pub async fn turns(address: SocketAddr, readers: &[Person], variables: Value) -> Result<Vec<Asking>> {
+pub async fn page_requests(address: SocketAddr, readers: &[Person], variables: Value) -> Result<Vec<Asking>> {
     let requests: Vec<Rc<[u8]>> =
         readers.iter().map(|reader| request(Some(&reader.token), PAGE, &variables).into()).collect();
     in_turn(address, &requests).await

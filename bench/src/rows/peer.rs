@@ -12,7 +12,7 @@ use crate::{
     people::{self, Person},
     postgraphile::{Peer, page, texts},
     rounds::{Rounds, alternate},
-    rows::pages::{SIZE, in_turn, turns},
+    rows::pages::{SIZE, in_turn, page_requests},
     site::Site,
 };
 
@@ -26,7 +26,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
         }
     }
     ensure!(2 * readers.len() > all.len(), "only {} of {} readers have the same page", readers.len(), all.len());
-    let mut ours = turns(site.address(), &readers, json!({ "first": SIZE })).await?;
+    let mut ours = page_requests(site.address(), &readers, json!({ "first": SIZE })).await?;
     let asked: Vec<Rc<[u8]>> = readers.iter().map(|reader| page(reader.number, SIZE).into()).collect();
     let mut theirs = in_turn(peer.address, &asked).await?;
     let (options, pids) = (&site.options, site.pids());

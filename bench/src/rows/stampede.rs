@@ -25,7 +25,7 @@ const CLIENTS: (usize, usize) = (32, 4);
 /// Longer than all inboxes take to be built again.
 const PATIENCE: Duration = Duration::from_mins(30);
 /// Time between two looks at how many inboxes are being built.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Longer than the sign-ins of everybody.
 const TOKEN_MINUTES: u32 = 10_000;
 const BUILT: &str = "tidefeed_outside_inbox_builds_total{outcome=\"built\"} ";
@@ -153,6 +153,6 @@ async fn look(site: &Site, stop: &Cell<bool>) -> Result<Builds> {
         if stop.get() {
             return Ok(most);
         }
-        sleep(LOOK_EVERY).await;
+        sleep(POLL_INTERVAL).await;
     }
 }

@@ -74,7 +74,7 @@ async fn values<'a, T: ContainerType>(
 ) -> ServerResult<Vec<Value>> {
     let mut values = Vec::with_capacity(fields.len());
     let (mut first, mut first_place, mut waiting) = (pin!(None), None, Vec::new());
-    for (place, field) in fields.iter().enumerate() {
+    for (index, field) in fields.iter().enumerate() {
         let polled = if field.node.name.node == "__typename" {
             Poll::Ready(Ok(Value::String(object.introspection_type_name().into_owned())))
         } else if first_place.is_none() {
@@ -85,26 +85,26 @@ async fn values<'a, T: ContainerType>(
             let mut boxed = Box::pin(value(ctx, object, field));
             let polled = poll_fn(|cx| Poll::Ready(boxed.as_mut().poll(cx))).await;
             if polled.is_pending() {
-                waiting.push(async move { Ok((place, boxed.await?)) });
+                waiting.push(async move { Ok((index, boxed.await?)) });
             }
             polled
         };
         match polled {
             Poll::Ready(value) => values.push(value?),
             Poll::Pending => {
-                first_place.get_or_insert(place);
+                first_place.get_or_insert(index);
                 values.push(Value::Null);
             }
         }
     }
-    if let (Some(place), Some(first)) = (first_place, first.as_pin_mut()) {
+    if let (Some(index), Some(first)) = (first_place, first.as_pin_mut()) {
         let mut joined = pin!(try_join(first, try_join_all(waiting)));
         // Everything was polled just now. Polling once more at each level would add up.
         let mut was_polled = true;
         let joined = poll_fn(|cx| if take(&mut was_polled) { Poll::Pending } else { joined.as_mut().poll(cx) });
         let (first, rest) = joined.await?;
-        for (place, value) in rest.into_iter().chain([(place, first)]) {
-            if let Some(slot) = values.get_mut(place) {
+        for (index, value) in rest.into_iter().chain([(index, first)]) {
+            if let Some(slot) = values.get_mut(index) {
                 *slot = value;
             }
         }
@@ -124,8 +124,8 @@ async fn value<'a, T: ContainerType>(
 /// Adds a field to an object. Fields with the same response key merge into one value.
 fn show(object: &mut IndexMap<Name, Value>, name: Name, value: Value) {
     match object.entry(name) {
-        Entry::Vacant(place) => {
-            place.insert(value);
+        Entry::Vacant(vacant) => {
+            vacant.insert(value);
         }
         Entry::Occupied(mut known) => merge(known.get_mut(), value),
     }

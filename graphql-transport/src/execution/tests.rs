@@ -53,11 +53,11 @@ macro_rules! objects {
                     self.0
                 }
 
-                async fn late(&self, #[graphql(default = 1)] turns: u32) -> u32 {
-                    for _ in 0..turns.min(9) {
+                async fn late(&self, #[graphql(default = 1)] yields: u32) -> u32 {
+                    for _ in 0..yields.min(9) {
                         yield_now().await;
                     }
-                    turns
+                    yields
                 }
 
                 async fn leaf(&self) -> Leaf {
@@ -173,7 +173,7 @@ async fn both_executors_answer_the_same() {
     for query in [
         "{ hello __typename }",
         "{ a: hello hello b: __typename branch { number __typename } }",
-        "{ branch { late leaf { number text twig { name length __typename } } number late2: late(turns: 5) } }",
+        "{ branch { late leaf { number text twig { name length __typename } } number late2: late(yields: 5) } }",
         "{ branch { branches(first: 3) { number leaf { text } branches(first: 2) { late } } } }",
         "{ branch { number missing { number } lost late } hello }",
         "{ branch { late missing { number } number } hello }",
@@ -222,7 +222,7 @@ fn an_operation_is_prepared_once_for_each_choice_of_its_conditions() {
 }
 
 #[test]
-fn what_may_stay_prepared_weighs_as_if_it_did() {
+fn a_preparable_operation_weighs_as_if_prepared() {
     let guard = guard();
     let weight = |query: &str| guard.open(query).unwrap().weight();
     let spreads = "...f ".repeat(100);
@@ -254,7 +254,7 @@ impl Counted {
 }
 
 #[tokio::test]
-async fn what_waits_is_polled_once_a_turn_however_deep_it_lies() {
+async fn a_waiting_field_is_polled_once_a_turn_at_any_depth() {
     let counted = Counted::default();
     let direct = Direct::build((counted.clone(), ours::Mutation, EmptySubscription), |builder| builder);
     let guard = Guard::new(GuardLimits::default(), Shape::of_sdl(&direct.sdl()).unwrap());
@@ -268,8 +268,14 @@ async fn what_waits_is_polled_once_a_turn_however_deep_it_lies() {
 }
 
 fn selection(depth: u32) -> BoxedStrategy<String> {
-    let leaf =
-        prop::sample::select(vec!["number", "late", "late2: late(turns: 3)", "lost", "__typename", "missing { text }"]);
+    let leaf = prop::sample::select(vec![
+        "number",
+        "late",
+        "late2: late(yields: 3)",
+        "lost",
+        "__typename",
+        "missing { text }",
+    ]);
     let leaf = leaf.prop_map(str::to_owned).boxed();
     if depth == 0 {
         return leaf;

@@ -26,14 +26,14 @@ pub fn merged(
         return None;
     }
     let mut once: Vec<Positioned<Field>> = Vec::new();
-    let mut places: HashMap<&Name, usize> = HashMap::new();
+    let mut indexes: HashMap<&Name, usize> = HashMap::new();
     let mut leaves = HashSet::new();
     for field in roots.fields {
         let key = &field.node.response_key().node;
         let inside = field.node.selection_set.node.items.iter();
         let new = inside.filter(|inner| leaf(&inner.node).is_none_or(|leaf| leaves.insert((key, leaf)))).cloned();
-        let place = *places.entry(key).or_insert(once.len());
-        if let Some(first) = once.get_mut(place) {
+        let index = *indexes.entry(key).or_insert(once.len());
+        if let Some(first) = once.get_mut(index) {
             first.node.selection_set.node.items.extend(new);
         } else {
             let mut first = field.clone();

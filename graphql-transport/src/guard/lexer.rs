@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_or_a_number_that_is_too_long_is_refused_and_a_string_or_a_comment_is_not() {
+    fn overlong_names_and_numbers_are_refused_unlike_strings_and_comments() {
         let limits = GuardLimits { name_bytes: 5, ..GuardLimits::default() };
         for query in ["{ abcdef }", "{ a(b: -12345) }", "{ a(b: $abcdef) }", "query _23456 { a }"] {
             let refusal = scan(query, &limits);

@@ -344,7 +344,7 @@ impl Refusal {
             Self::VariableInvalid { name, path, at, .. } if path.contains('.') => {
                 (name, path, "this kind of value is not taken", at)
             }
-            told => return told,
+            refusal => return refusal,
         };
         Self::VariableUnfit { name, path, reason, at }
     }

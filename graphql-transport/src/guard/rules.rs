@@ -17,7 +17,7 @@ use async_graphql::Pos;
 use super::{fault::Fault, refusal::Refusal, variable_usage};
 
 /// Maximum number of faults reported for one document.
-const TOLD: usize = 20;
+const MAX_REPORTED: usize = 20;
 
 /// The library's name for a field that its type does not have.
 const UNKNOWN_FIELD: &str = "UndefinedField";
@@ -59,14 +59,14 @@ impl Rules {
                 let named = |it: &Diagnostic<'_, DiagnosticData>| {
                     (fault(it, it.error.to_string()), it.error.unstable_error_name())
                 };
-                invalid.errors.iter().take(TOLD).map(|it| named(&it)).collect()
+                invalid.errors.iter().take(MAX_REPORTED).map(|it| named(&it)).collect()
             }
         };
         if faults.is_empty() {
             return Ok(());
         }
         let written = words(query).collect();
-        let told = |(fault, kind): (Fault, Option<&str>)| {
+        let reported = |(fault, kind): (Fault, Option<&str>)| {
             let message = match (tells, self.suggestion(kind, &fault.message)) {
                 (false, _) => sentence(&self.without_names(&fault.message, &written)),
                 (true, None) => sentence(&fault.message),
@@ -74,7 +74,7 @@ impl Rules {
             };
             Fault { message, ..fault }
         };
-        Err(Refusal::Invalid { faults: faults.into_iter().take(TOLD).map(told).collect() })
+        Err(Refusal::Invalid { faults: faults.into_iter().take(MAX_REPORTED).map(reported).collect() })
     }
 
     /// The known name most similar to an unknown field or argument, which the message quotes; `kind` tells the fault.
@@ -104,13 +104,13 @@ impl Rules {
 
     /// `message` with an ellipsis for each quotation and type name that does not occur in the document.
     fn without_names(&self, message: &str, written: &HashSet<&str>) -> String {
-        let is_told = |text: &str| words(text).all(|word| written.contains(word));
+        let is_written = |text: &str| words(text).all(|word| written.contains(word));
         let names_type = |text: &str| words(text).any(|word| self.schema.types.contains_key(word));
         let parts = message.split('`').enumerate().map(|(index, part)| match index % 2 {
-            1 if is_told(part) => format!("`{part}`"),
+            1 if is_written(part) => format!("`{part}`"),
             1 => "`…`".to_owned(),
             _ => {
-                let shown = |word| if names_type(word) && !is_told(word) { "…" } else { word };
+                let shown = |word| if names_type(word) && !is_written(word) { "…" } else { word };
                 part.split(' ').map(shown).collect::<Vec<_>>().join(" ")
             }
         });
@@ -124,8 +124,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn fault(diagnostic: &Diagnostic<'_, DiagnosticData>, message: String) -> Fault {
-    let place = diagnostic.to_json().locations.first().copied();
-    Fault { message, at: place.map(|place| Pos { line: place.line, column: place.column }) }
+    let location = diagnostic.to_json().locations.first().copied();
+    Fault { message, at: location.map(|location| Pos { line: location.line, column: location.column }) }
 }
 
 fn syntax(fault: &Fault) -> Refusal {

@@ -60,7 +60,7 @@ fn a_bomb_of_nested_types_and_defaults_is_refused_too() {
 }
 
 #[test]
-fn a_chain_of_fragments_that_would_expand_to_millions_of_fields_is_refused() {
+fn fragments_that_expand_to_millions_of_fields_are_refused() {
     let query = fragment_chain(24);
     assert!((750..850).contains(&query.len()), "the bomb is {} bytes", query.len());
     let Err(Refusal::TooManyFields { found, limit: 2000 }) = open(&query) else {
@@ -191,7 +191,7 @@ fn a_subscription_has_one_root_field_in_the_operation_itself() {
 }
 
 #[test]
-fn a_syntax_error_is_told_in_one_line_with_its_place() {
+fn a_syntax_error_is_one_line_with_its_location() {
     let refusal = open("{ a(b: ) }").unwrap_err();
     assert_eq!(refusal.code(), RefusalCode::ParseFailed);
     assert!(refusal.to_string().starts_with("Syntax error at line 1, column 8: expected "), "{refusal}");
@@ -299,8 +299,7 @@ fn cost_of(query: &str, variables: Value) -> u64 {
 }
 
 #[test]
-fn an_operation_and_what_is_read_are_twenty_an_object_is_a_point_a_scalar_a_tenth_and_a_list_multiplies_what_is_in_it()
-{
+fn the_cost_formula_counts_reads_objects_scalars_and_list_sizes() {
     for (query, variables, reads, points, scalars, looks) in [
         ("{ plain }", value!({}), 0, 0, 1, 0),
         ("{ __typename a: __typename }", value!({}), 0, 0, 2, 0),
@@ -346,7 +345,7 @@ fn an_operation_and_what_is_read_are_twenty_an_object_is_a_point_a_scalar_a_tent
 }
 
 #[test]
-fn a_description_of_the_schema_costs_what_is_selected_in_it() {
+fn introspection_costs_what_it_selects() {
     // Nine types of its own; fields lead to types of three fields on an average, and none has more than twice as many.
     let types = 9 + 13;
     for (query, tenths) in [
@@ -425,14 +424,14 @@ fn operations_fragments_directives_and_variables_have_their_bounds() {
     };
     let guard = Guard::new(limits, Shape::default());
     assert!(guard.open("query A { a } query B { b ...f } fragment f on Q { c @skip(if: true) }").is_ok());
-    for (query, told) in [
+    for (query, message) in [
         ("query A { a } query B { b } query C { c }", "3 operations; the limit is 2"),
         ("{ ...f ...g } fragment f on Q { a } fragment g on Q { b }", "2 fragments; the limit is 1"),
         ("{ a @skip(if: true) @include(if: true) }", "2 directives at one place; the limit is 1"),
     ] {
         let refusal = guard.open(query).unwrap_err();
         assert_eq!(refusal.code(), RefusalCode::TooComplex);
-        assert!(refusal.to_string().contains(told), "{refusal}");
+        assert!(refusal.to_string().contains(message), "{refusal}");
     }
     let admit = |variables: Value| {
         guard.admit(&guard.open("{ a }").unwrap(), None, &mut Variables::from_value(variables)).map(|_| ())

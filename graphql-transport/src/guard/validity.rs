@@ -98,15 +98,15 @@ fn the_rules_that_the_executor_lacks_hold() {
 }
 
 #[test]
-fn every_fault_is_told_with_its_place_and_with_the_name_that_was_meant() {
+fn every_error_has_its_location_and_suggests_the_intended_name() {
     let refusal = guard(true).open("{ plan\n  viewer { id nam } }").unwrap_err();
     let errors = refusal.into_errors();
-    let told: Vec<_> = errors.iter().map(|it| (it.message.as_str(), it.locations[0].line)).collect();
+    let reported: Vec<_> = errors.iter().map(|it| (it.message.as_str(), it.locations[0].line)).collect();
     let expected = [
         ("Type \"Q\" does not have a field \"plan\". Did you mean \"plain\"?", 1),
         ("Type \"U\" does not have a field \"nam\". Did you mean \"name\"?", 2),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     let argument = guard(true).open("{ user(handel: \"x\", handle: \"y\") { id } }").unwrap_err().to_string();
     assert_eq!(argument, "The argument \"handel\" is not supported by \"Q.user\". Did you mean \"handle\"?");
     let many = guard(true).open(&format!("{{ {} }}", "x ".repeat(100))).unwrap_err();
@@ -114,7 +114,7 @@ fn every_fault_is_told_with_its_place_and_with_the_name_that_was_meant() {
 }
 
 #[test]
-fn a_name_of_65000_letters_is_refused_unread_and_answered_in_a_few_words() {
+fn an_overlong_name_is_refused_with_a_short_message() {
     let name = "n".repeat(65_000);
     for query in [
         format!("{{ {name} }}"),
@@ -156,7 +156,7 @@ fn no_message_is_longer_than_anybody_reads_whatever_the_client_calls_things() {
 }
 
 #[test]
-fn where_the_schema_is_not_described_nothing_is_named_that_the_client_has_not_named() {
+fn without_introspection_errors_name_only_what_the_client_sent() {
     let names = ["Q", "U", "In", "Order", "handle", "text", "many", "name", "ID", "String", "UP", "filter"];
     for query in [
         "{ usr }",
@@ -182,15 +182,15 @@ fn where_the_schema_is_not_described_nothing_is_named_that_the_client_has_not_na
             }
         }
     }
-    let told = guard(false).open("{ user(handel: \"x\") { id } }").unwrap_err().into_errors();
-    assert_eq!(told[0].message, "The required argument \"…\" is not provided.");
-    assert_eq!(told[1].message, "The argument \"handel\" is not supported by \"…\".");
+    let reported = guard(false).open("{ user(handel: \"x\") { id } }").unwrap_err().into_errors();
+    assert_eq!(reported[0].message, "The required argument \"…\" is not provided.");
+    assert_eq!(reported[1].message, "The argument \"handel\" is not supported by \"…\".");
 }
 
 #[test]
 fn nor_is_it_named_for_a_variable_that_does_not_fit() {
     let query = "mutation($i: In!) { put(input: $i) { id } }";
-    for (input, told) in [
+    for (input, reported) in [
         (value!({}), "Variable \"$i\" got an invalid value at \"i\": a required field is missing."),
         (value!({"txt": 1}), "Variable \"$i\" got an invalid value at \"i.txt\": there is no such field."),
         (value!({"order": 1}), "Variable \"$i\" got an invalid value at \"i.order\": this kind of value is not taken."),
@@ -198,7 +198,7 @@ fn nor_is_it_named_for_a_variable_that_does_not_fit() {
     ] {
         let (guard, mut variables) = (guard(false), Variables::from_value(value!({ "i": input })));
         let refusal = guard.admit(&guard.open(query).unwrap(), None, &mut variables).unwrap_err();
-        assert_eq!((refusal.to_string().as_str(), refusal.code()), (told, RefusalCode::BadUserInput));
+        assert_eq!((refusal.to_string().as_str(), refusal.code()), (reported, RefusalCode::BadUserInput));
     }
 }
 
@@ -217,7 +217,7 @@ fn roots(query: &str, variables: async_graphql::Value) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn fields_of_one_response_key_are_one_field_with_all_that_was_selected() {
+fn fields_with_one_response_key_merge_their_selections() {
     let put = |inner: &str| format!("put(input: {{text: \"x\"}}) {{ {inner} }}");
     let (id, name) = (put("id"), put("name rank"));
     let once = vec![("put".to_owned(), 3)];
@@ -240,7 +240,7 @@ fn fields_of_one_response_key_are_one_field_with_all_that_was_selected() {
 }
 
 #[test]
-fn mutations_cost_the_same_in_fragments_as_without_and_once_for_each_that_runs() {
+fn a_mutation_costs_the_same_inline_and_in_fragments() {
     let puts: String =
         (0..20).map(|n| format!("a{n}: put(input: {{text: \"x\"}}) {{ id }}")).collect::<Vec<_>>().join(" ");
     // Twenty ids are two points, and all bytes together three.
@@ -257,7 +257,7 @@ fn mutations_cost_the_same_in_fragments_as_without_and_once_for_each_that_runs()
 }
 
 #[test]
-fn what_the_schema_does_not_say_is_in_the_price() {
+fn cost_hints_price_lists_texts_and_expensive_mutations() {
     assert_eq!(cost("{ viewer { media { id } } }"), 20 + 2 * 20 + 1 + 9 + 2);
     assert_eq!(cost("mutation { hash(input: {text: \"x\"}) { id } }"), 20 + 200 + 1000 + 20 + 1 + 1);
     let links = (0..48).map(|n| format!("a{n}: url")).collect::<Vec<_>>().join(" ");
@@ -267,7 +267,7 @@ fn what_the_schema_does_not_say_is_in_the_price() {
 }
 
 #[test]
-fn bytes_of_a_document_and_of_its_variables_are_paid_at_each_request_and_reading_it_apart() {
+fn document_and_variable_bytes_cost_per_request_and_reading_costs_extra() {
     let guard = guard(true);
     let cost = |query: &str, variables: async_graphql::Value| {
         guard.admit(&guard.open(query).unwrap(), None, &mut Variables::from_value(variables)).unwrap().cost

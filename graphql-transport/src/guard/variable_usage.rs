@@ -115,8 +115,8 @@ impl<'a> Walk<'a> {
     }
 
     fn tell(&mut self, at: &Node<Value>, message: String) {
-        let place = at.location().and_then(|span| span.line_column(&self.document.sources));
-        self.faults.push(Fault { message, at: place.map(|it| Pos { line: it.line, column: it.column }) });
+        let location = at.location().and_then(|span| span.line_column(&self.document.sources));
+        self.faults.push(Fault { message, at: location.map(|it| Pos { line: it.line, column: it.column }) });
     }
 }
 

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_ends_the_way() {
+    fn an_unreadable_forwarded_address_ends_the_chain() {
         let proxies = ["10.0.0.0/8"];
         for lines in [&[][..], &[""], &["unknown"], &["192.0.2.1, \"x\""]] {
             assert_eq!(client("10.0.0.2", lines, &proxies), "10.0.0.2", "{lines:?}");

@@ -81,7 +81,7 @@ pub(super) struct Permit {
 /// The limit of one kind.
 struct Limit {
     free: Arc<Semaphore>,
-    places: Semaphore,
+    queue: Semaphore,
     wait_time: Duration,
 }
 
@@ -90,7 +90,7 @@ impl Limit {
         let semaphore = |permits: usize| Semaphore::new(permits.min(Semaphore::MAX_PERMITS));
         Self {
             free: Arc::new(semaphore(limit.running.max(1))),
-            places: semaphore(limit.waiting),
+            queue: semaphore(limit.waiting),
             wait_time: limit.wait_time,
         }
     }
@@ -101,8 +101,8 @@ impl Limit {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Ok(permit);
         }
-        let _place = self.places.try_acquire().map_err(|_| Overload::Full)?;
-        let _told = waits();
+        let _queued = self.queue.try_acquire().map_err(|_| Overload::Full)?;
+        let _noted = waits();
         match timeout(self.wait_time, Arc::clone(&self.free).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             // The semaphore is never closed.
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_has_waited_as_long_as_they_may_is_refused() {
+    async fn an_operation_over_the_queue_time_is_refused() {
         let limit = limit(1, 1);
         let running = limit.take(|| ()).await.unwrap();
         let begin = tokio::time::Instant::now();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_gives_up_leaves_their_place_and_their_turn() {
+    async fn an_abandoned_request_frees_its_slot_and_its_turn() {
         let limit = limit(1, 2);
         let running = limit.take(|| ()).await.unwrap();
         let [leaving, staying] = [asks(&limit).await, asks(&limit).await];

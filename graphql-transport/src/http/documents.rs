@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_document_is_found_again_by_its_text_and_by_its_hash() {
+    fn a_remembered_document_is_found_by_text_and_by_hash() {
         let documents = documents(8, 8192);
         let hash = DocumentHash::of("{ a }");
         assert!(open(&documents, &text("{ a }")).unwrap().new_hash.is_some());

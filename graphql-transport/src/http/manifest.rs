@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub struct Manifest(pub(super) Vec<(String, String)>);
 
 /// Most problems that are reported; others are counted.
-const TOLD: usize = 20;
+const MAX_REPORTED: usize = 20;
 
 /// The problems of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,8 +23,8 @@ impl ManifestError {
     }
 
     pub(super) fn of(mut problems: Vec<String>) -> Self {
-        let more = problems.len().saturating_sub(TOLD);
-        problems.truncate(TOLD);
+        let more = problems.len().saturating_sub(MAX_REPORTED);
+        problems.truncate(MAX_REPORTED);
         if more > 0 {
             problems.push(format!("and {more} more"));
         }

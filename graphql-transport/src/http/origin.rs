@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_this_machine_may_where_they_are_welcome_and_none_that_only_look_so() {
+    fn only_genuine_loopback_origins_are_allowed_in_development() {
         for origin in ["http://localhost:5173", "https://localhost", "http://127.0.0.1:3000", "http://[::1]:3000"] {
             assert!(allowed(true, origin, "127.0.0.1:8080"), "{origin}");
         }

@@ -277,13 +277,13 @@ pub(super) fn respond(mut outcome: Outcome, media: Media, request_id: &RequestId
     headers.insert(header::VARY, HeaderValue::from_static("accept, authorization"));
     headers.insert(request_id::HEADER, request_id.to_header());
     if let Outcome::Refused(refused) = &outcome {
-        headers.extend(told(refused));
+        headers.extend(refusal_header(refused));
     }
     response
 }
 
 /// The header of a refusal.
-fn told(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
+fn refusal_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
     let text = HeaderValue::from_static;
     match refused.reason {
         Reason::MutationByGet => Some((header::ALLOW, text("POST"))),

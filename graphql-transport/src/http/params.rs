@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_cannot_be_read_is_told_why() {
+    fn an_unreadable_body_is_refused_with_its_reason() {
         for (body, message) in [
             ("[{\"query\": \"{ a }\"}]", "The body is a list. Send one operation per request"),
             ("[]", "batches are not supported"),
@@ -210,8 +210,8 @@ mod tests {
             ("", "The body is not JSON: EOF"),
             ("{\"query\": \"\u{0}\"}", "The body is not JSON: control character"),
         ] {
-            let told = refusal(body);
-            assert!(told.contains(message), "{body}: {told}");
+            let refused = refusal(body);
+            assert!(refused.contains(message), "{body}: {refused}");
         }
     }
 

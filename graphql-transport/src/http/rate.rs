@@ -161,14 +161,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_costs_more_than_a_bucket_takes_a_full_one() {
+    async fn a_cost_above_the_capacity_takes_a_full_bucket() {
         let budget = budget(100, 10, 1000);
         assert_eq!(budget.charge(Payer::Unknown, u64::MAX).retry_after, None);
         assert_eq!(budget.charge(Payer::Unknown, u64::MAX).retry_after, Some(Duration::from_secs(10)));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn memory_is_bounded_however_many_ask_and_forgets_who_has_not_asked_for_long() {
+    async fn the_number_of_remembered_clients_is_bounded_and_idle_ones_expire() {
         let budget = budget(10, 1, 500);
         for viewer in 0..3 * CHARGES_BETWEEN_CLEANINGS as u64 {
             budget.charge(Payer::Viewer(viewer), 5);

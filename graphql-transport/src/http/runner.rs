@@ -136,12 +136,12 @@ async fn follow<E: PreparedExecutor, V: Viewer>(
     sink: &impl OperationSink,
 ) -> Result<(), Refused> {
     let (request_id, most) = (scope.request_id.clone(), core.settings.request.answer_bytes);
-    let told = id_extension(&request_id);
+    let with_id = id_extension(&request_id);
     let mut events = pin!(core.engine.subscribe(admitted, scope));
     while let Some(event) = events.next().await {
         match event {
             Execution::Executed(mut response, budget) => {
-                response.extensions.extend([told.clone()]);
+                response.extensions.extend([with_id.clone()]);
                 let event = sink.event(Payload::executed(&response), budget.take_hold());
                 // While it waits to be sent, only its JSON takes memory.
                 drop(response);

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_holder_has_so_many_places_and_gets_one_back_when_one_is_left() {
+    fn each_holder_has_a_bounded_number_of_slots() {
         let slots = Slots::new(2);
         let held = [slots.take("ann"), slots.take("ann"), slots.take("bob")];
         assert!(held.iter().all(Option::is_some) && slots.take("ann").is_none());

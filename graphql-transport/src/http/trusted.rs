@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn every_problem_is_told_with_its_id() {
-        for (json, told) in [
+        for (json, message) in [
             ("", "expected {"),
             ("[]", "expected {"),
             (r#"{"a": 1}"#, "expected {"),
@@ -86,7 +86,7 @@ mod tests {
             (r#"{"a": "subscription { silence silence }"}"#, "\"a\": A subscription selects exactly one"),
         ] {
             let error = loaded(json).unwrap_err().to_string();
-            assert!(error.contains(told), "{json}: {error}");
+            assert!(error.contains(message), "{json}: {error}");
         }
         let both = loaded(r#"{"a": "{", "b": "{ missing }"}"#).unwrap_err().to_string();
         assert!(both.contains("\"a\"") && both.contains("\"b\""), "{both}");

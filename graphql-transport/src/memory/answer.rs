@@ -55,14 +55,14 @@ impl AnswerBudget {
         Self(Arc::new(Inner { most, counts, stopped: OnceLock::new() }))
     }
 
-    /// Counts a field with at least `bytes` of JSON. False if the operation must stop. `place` adds the field's place
+    /// Counts a field with at least `bytes` of JSON. False if the operation must stop. `locate` adds the field's place
     /// to the error.
     #[must_use]
-    pub fn show(&self, bytes: usize, place: impl FnOnce(ServerError) -> ServerError) -> bool {
+    pub fn show(&self, bytes: usize, locate: impl FnOnce(ServerError) -> ServerError) -> bool {
         let mut counts = self.counts();
         counts.shown += bytes;
         counts.memory += bytes + FIELD_BYTES;
-        self.goes_on(&mut counts, place)
+        self.goes_on(&mut counts, locate)
     }
 
     /// Counts `bytes` that were read for the answer, shown or not. False as for [`Self::show`].
@@ -74,9 +74,9 @@ impl AnswerBudget {
         self.goes_on(&mut counts, |error| error)
     }
 
-    fn goes_on(&self, counts: &mut Counts, place: impl FnOnce(ServerError) -> ServerError) -> bool {
+    fn goes_on(&self, counts: &mut Counts, locate: impl FnOnce(ServerError) -> ServerError) -> bool {
         let stop = if counts.shown.max(counts.read) > self.0.most {
-            Stop::TooLarge(place(too_large(self.0.most)))
+            Stop::TooLarge(locate(too_large(self.0.most)))
         } else {
             match counts.hold.grow_to(counts.memory.next_multiple_of(PIECE_BYTES)) {
                 Ok(()) => return true,

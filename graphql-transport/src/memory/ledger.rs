@@ -23,10 +23,10 @@ pub struct LedgerLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoRoom {
     /// The node's: all clients are refused.
-    #[error("no room for more bytes of clients on this node")]
+    #[error("this node holds as many bytes for clients as it may")]
     Node,
     /// The client's: other clients may still have room.
-    #[error("no room for more bytes of this client")]
+    #[error("this node holds as many bytes for this client as it may")]
     Client,
 }
 
@@ -185,7 +185,7 @@ mod tests {
     const ADDRESS_OF_ANN: Option<Payer> = Some(Payer::Unknown);
 
     #[test]
-    fn a_client_and_the_node_have_bounds_and_get_back_what_is_let_go() {
+    fn bytes_are_bounded_per_client_and_per_node_and_given_back() {
         let ledger = Ledger::new("tests", LIMITS, MetricNames::default());
         let mut ann = ledger.open([ANN, ADDRESS_OF_ANN]);
         assert_eq!((ann.grow_to(60), ann.grow_to(61)), (Ok(()), Err(NoRoom::Client)));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_anyway_counts_beyond_the_bounds() {
+    fn bytes_already_received_count_beyond_the_bounds() {
         let ledger = Ledger::new("tests", LIMITS, MetricNames::default());
         let mut ann = ledger.open([ANN, None]);
         ann.settle(1_000);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_over_is_counted_once_and_until_the_last_byte_goes() {
+    fn bytes_handed_over_are_counted_once_until_the_last_is_dropped() {
         let ledger = Ledger::new("tests", LIMITS, MetricNames::default());
         let mut first = ledger.open([ANN, None]);
         assert_eq!(first.grow_to(50), Ok(()));

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{Service, get, post, schema::TEXT_BYTES};
 
 #[tokio::test]
-async fn a_query_runs_by_get_and_by_post_and_says_whether_it_ran() {
+async fn a_query_runs_by_get_and_by_post() {
     let service = Service::usual();
     for (accept, media) in [
         ("application/json", "application/json; charset=utf-8"),
@@ -31,7 +31,7 @@ async fn a_query_runs_by_get_and_by_post_and_says_whether_it_ran() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_by_post_and_no_query_by_get_is_refused() {
+async fn posts_without_json_and_mutations_by_get_are_refused() {
     let service = Service::usual();
     let by_get = service.send(get("mutation%7Bput%7D")).await;
     assert_eq!((by_get.status, by_get.headers["allow"].to_str().unwrap()), (StatusCode::METHOD_NOT_ALLOWED, "POST"));
@@ -41,7 +41,7 @@ async fn what_is_no_json_by_post_and_no_query_by_get_is_refused() {
 }
 
 #[tokio::test]
-async fn a_token_says_who_asks_and_one_that_is_none_is_401() {
+async fn a_token_identifies_the_viewer_and_an_invalid_one_gets_401() {
     let service = Service::usual();
     let known = service.post(json!({"query": "{ reader }"}), &[("authorization", "Bearer 7")]).await;
     assert_eq!(known.json()["data"]["reader"], 7);
@@ -69,7 +69,7 @@ async fn an_operation_above_its_price_is_refused_before_a_resolver_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_no_points_left_is_told_when_to_come_again() {
+async fn an_empty_bucket_is_refused_with_retry_after() {
     let points = NonZeroU32::new(142).unwrap();
     let each = Bucket { points, per_second: NonZeroU32::MIN };
     let rate = Some(RateLimits { viewer: each, address: each, known: 100 });

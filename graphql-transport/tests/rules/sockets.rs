@@ -81,7 +81,7 @@ async fn a_socket_is_acknowledged_and_an_operation_runs_to_complete() {
 }
 
 #[tokio::test]
-async fn who_breaks_the_protocol_is_closed_with_its_code() {
+async fn protocol_violations_close_the_socket_with_their_code() {
     let (_serving, address) = server().await;
     let init = json!({"type": "connection_init"});
     let subscribe = json!({"type": "subscribe", "id": "a", "payload": {"query": "{ hello }"}});

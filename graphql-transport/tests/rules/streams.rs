@@ -27,7 +27,7 @@ async fn a_stream_begins_with_a_comment_and_ends_with_complete() {
 }
 
 #[tokio::test]
-async fn a_subscription_without_a_stream_is_told_where_to_go() {
+async fn a_subscription_without_a_stream_is_refused_with_a_hint() {
     let answer = Service::usual().ask("subscription { count(to: 1) }").await;
     assert_eq!((answer.status, answer.code().as_str()), (StatusCode::BAD_REQUEST, "BAD_USER_INPUT"));
 }

@@ -18,7 +18,7 @@ pub enum ExportError {
     #[error("a copy is already being sent to the viewer")]
     ViewerBusy,
     /// The node runs as many exports as it may.
-    #[error("this node is already writing as many copies as it may")]
+    #[error("this node is already writing as many exports as it may")]
     NodeBusy,
     /// The store failed.
     #[error("the account could not be read")]

@@ -233,5 +233,5 @@ async fn profiles(
 
 fn next<T>(listing: &Listing<T>, id: impl Fn(&T) -> i64) -> Option<PageStart> {
     let last = listing.rows.last().filter(|_| listing.has_older)?;
-    Some(PageStart::Below(last.place(id(&last.item))))
+    Some(PageStart::Below(last.position(id(&last.item))))
 }

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_has_one_copy_at_once_and_a_node_so_many() {
+    fn exports_are_bounded_per_user_and_per_node() {
         let slots = Slots::default();
         let nodes = i64::try_from(MAX_EXPORTS).unwrap();
         let mut held: Vec<Slot> = (1..=nodes).map(|id| slots.take(user(id)).unwrap()).collect();

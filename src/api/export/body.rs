@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_who_takes_nothing_for_thirty_seconds_loses_the_file() {
+    async fn an_export_stalled_for_thirty_seconds_ends() {
         let (tasks, began) = (TaskTracker::new(), Instant::now());
         let mut read = written_by(endless(), &tasks).into_data_stream();
         read.next().await.unwrap().unwrap();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_who_takes_longer_than_half_an_hour_loses_the_file() {
+    async fn an_export_ends_after_half_an_hour() {
         let (tasks, began) = (TaskTracker::new(), Instant::now());
         let mut read = written_by(endless(), &tasks).into_data_stream();
         let end = loop {

@@ -12,7 +12,7 @@ const RETRY_AFTER: &str = "30";
 
 /// The answer for an error. Logs those that are our own fault.
 pub fn refusal(error: &ExportError) -> Response {
-    let (status, told) = match error {
+    let (status, text) = match error {
         ExportError::Token(TokenError::Invalid | TokenError::Unsignable) => {
             (StatusCode::UNAUTHORIZED, "This link is not valid. Ask for a new one with the mutation exportViewer.\n")
         }
@@ -33,11 +33,11 @@ pub fn refusal(error: &ExportError) -> Response {
         }
         ExportError::Store(error) => {
             tracing::error!(error = error as &dyn std::error::Error, "An export could not begin.");
-            let told = "Something went wrong on our side. Open the link again in half a minute.\n";
-            (StatusCode::SERVICE_UNAVAILABLE, told)
+            let text = "Something went wrong on our side. Open the link again in half a minute.\n";
+            (StatusCode::SERVICE_UNAVAILABLE, text)
         }
     };
-    let mut response = (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], told).into_response();
+    let mut response = (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response();
     let headers = response.headers_mut();
     match status {
         StatusCode::UNAUTHORIZED => {

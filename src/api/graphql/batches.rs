@@ -57,31 +57,31 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn a_batch_begins_when_all_siblings_wait_and_they_go_on_together() {
         for _ in 0..100 {
-            let (told, brought) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
+            let (events, brought) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
             let siblings = (0..20).map(|sibling| {
-                let (told, brought) = (Arc::clone(&told), Arc::clone(&brought));
+                let (events, brought) = (Arc::clone(&events), Arc::clone(&brought));
                 async move {
                     let waits = brought.notified();
-                    told.lock().map(|mut told| told.push(format!("{sibling} waits"))).ok();
+                    events.lock().map(|mut events| events.push(format!("{sibling} waits"))).ok();
                     if sibling == 0 {
-                        let told = Arc::clone(&told);
+                        let events = Arc::clone(&events);
                         let brought = Arc::clone(&brought);
                         let batch = async move {
-                            told.lock().map(|mut told| told.push("batch".to_owned())).ok();
+                            events.lock().map(|mut events| events.push("batch".to_owned())).ok();
                             yield_now().await;
                             brought.notify_waiters();
                         };
                         assert!(beside(FutureObj::new(Box::new(batch))).is_none());
                     }
                     waits.await;
-                    told.lock().map(|mut told| told.push(format!("{sibling} goes on"))).ok();
+                    events.lock().map(|mut events| events.push(format!("{sibling} goes on"))).ok();
                 }
             });
             run(join_all(siblings)).await;
-            let told = told.lock().map(|told| told.clone()).unwrap_or_default();
+            let events = events.lock().map(|events| events.clone()).unwrap_or_default();
             let waiting = (0..20).map(|sibling| format!("{sibling} waits"));
             let going = (0..20).map(|sibling| format!("{sibling} goes on"));
-            assert_eq!(told, waiting.chain(["batch".to_owned()]).chain(going).collect::<Vec<_>>());
+            assert_eq!(events, waiting.chain(["batch".to_owned()]).chain(going).collect::<Vec<_>>());
         }
     }
 

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn every_list_that_no_argument_sizes_has_its_bound_and_nothing_else_has_one() {
+    fn exactly_the_lists_without_a_size_argument_have_a_bound() {
         let (fields, scalars) = (fields(), ["String", "ID", "Int"]);
         let mut unsized_lists = Vec::new();
         for (of, field) in &fields {
@@ -168,7 +168,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_text_is_short_or_has_its_bytes_in_the_price_and_none_has_both() {
+    fn every_text_is_either_short_or_charged_by_its_bytes() {
         let is = |on: &str, of: &str| on == of || on == "*";
         let (fields, mut seen) = (fields(), Vec::new());
         for (of, field) in &fields {

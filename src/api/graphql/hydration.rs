@@ -12,8 +12,8 @@ use super::{
     errors::Failure,
     feed_share::{SharedEntry, SharedValue},
     loaders::{
-        AttributesOf, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf,
-        SessionsOf, Source, Tracked, UserCardOf,
+        AttributesOf, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf, ReactionsTo, RepostedOf, SessionsOf,
+        Source, Tracked, UserCardOf, YieldOnce,
     },
     selection::{ContentSelection, UserSelection},
     services::Services,
@@ -40,7 +40,7 @@ impl Hydration {
     pub fn new(services: Arc<Services>, viewer_dependence: ViewerDependence, budget: Option<AnswerBudget>) -> Self {
         let tasks = Tracked(services.tasks.clone());
         let source = Source { services, viewer_dependence, budget };
-        let loader = DataLoader::with_cache(source, tasks, NextTurn, HashMapCache::default());
+        let loader = DataLoader::with_cache(source, tasks, YieldOnce, HashMapCache::default());
         Self { loader: loader.delay(Duration::ZERO) }
     }
 

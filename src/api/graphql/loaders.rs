@@ -299,9 +299,9 @@ impl Spawn for Tracked {
 }
 
 /// Yields once instead of sleeping: a timer's shortest wait is a millisecond.
-pub struct NextTurn;
+pub struct YieldOnce;
 
-impl Timer for NextTurn {
+impl Timer for YieldOnce {
     fn delay(&self, _: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::task::yield_now())
     }

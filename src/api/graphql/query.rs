@@ -112,7 +112,9 @@ impl Query {
     async fn search(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Words and runs, in any order; at most 100 characters.")] text: Option<String>,
+        #[graphql(desc = "Words, or parts of unspaced text, in any order; at most 100 characters.")] text: Option<
+            String,
+        >,
         #[graphql(desc = "Only contents of this user; the id begins with U_.")] author: Option<ID>,
         #[graphql(desc = "Only contents published at this time or later.")] from: Option<Timestamp>,
         #[graphql(desc = "Only contents published before this time; later than `from`.")] to: Option<Timestamp>,
@@ -132,12 +134,12 @@ impl Query {
         .await
     }
 
-    /// Users whose handle begins with `text`, or whose name does from one of its first eight words on: `lo` and `ada
-    /// lo` find Ada Lovelace. With a leading @, handles alone. Case and width do not matter, accents do. In Chinese,
-    /// Japanese, Korean and Thai a name is found from each of its first eight characters on.
+    /// Finds users whose handle begins with `text`, or whose name has `text` at the beginning of one of its first
+    /// eight words: `lo` and `ada lo` find Ada Lovelace. In Chinese, Japanese, Korean and Thai, `text` may begin at any
+    /// of the first eight characters. With a leading @, only handles count. Case and width do not matter, accents do.
     ///
-    /// In alphabetical order of the handle or the part of the name that was found, then of ids; each user once. A user
-    /// is found by a name from the moment they have it. Users hidden by a block are left out.
+    /// Each user comes once, in alphabetical order of the matching handle or part of the name, then in order of ids. A
+    /// new name or handle is found at once. Users hidden by a block are left out.
     async fn search_users(
         &self,
         ctx: &Context<'_>,

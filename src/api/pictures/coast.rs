@@ -195,7 +195,7 @@ mod tests {
 
     /// Browsers keep pictures for ever, so they must not change.
     #[test]
-    fn a_name_has_the_same_coast_on_every_machine_and_in_every_release() {
+    fn a_name_always_has_the_same_coast() {
         let drawn = ["U_AAAAAAAAAAE", "7"].map(|name| [avatar(name), banner(name)].map(|svg| xxh3_64(svg.as_bytes())));
         assert_eq!(
             drawn,

@@ -51,7 +51,7 @@ pub fn react((user, reaction): (UserId, Reaction), published: i64, now_ms: i64, 
 /// `count` of the users, or all of them, each once.
 fn some(users: &[UserId], count: u64, rng: &mut impl Rng) -> Vec<UserId> {
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(users.len());
-    index::sample(rng, users.len(), count).into_iter().map(|place| users[place]).collect()
+    index::sample(rng, users.len(), count).into_iter().map(|index| users[index]).collect()
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
     };
 
     #[test]
-    fn a_neighbourhood_of_a_large_world_has_no_more_reactions_than_one_of_a_small_world() {
+    fn reactions_per_neighbourhood_do_not_grow_with_the_world() {
         for users in [200, 1_000_000] {
             let world = world(1, users);
             let people = world.neighbourhood(world.neighbourhoods().next().unwrap()).unwrap();

@@ -102,7 +102,7 @@ impl Guest {
         let ranked = (0..world.users()).zip(people).enumerate();
         let welcoming = ranked
             .filter(|(_, (rank, author))| world.language(*rank) == Language::English && followed.contains(&author.id));
-        welcoming.map(|(place, _)| place).take(WELCOMES.len()).collect()
+        welcoming.map(|(index, _)| index).take(WELCOMES.len()).collect()
     }
 
     fn followed(&self) -> HashSet<UserId> {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_of_one_who_writes_no_english_is_not_greeted() {
+    fn only_english_speakers_greet_the_demo_guest() {
         let world = World::new(Plan { first_place: 1, ..plan(1, 1) });
         let (guest, mut people) = (Guest::of(&world).unwrap(), world.neighbourhood(0..1).unwrap());
         guest.move_in(&world, &mut people).unwrap();

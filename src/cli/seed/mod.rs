@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_are_the_servers_own_as_a_browser_on_this_machine_reaches_it() {
+    fn seeded_pictures_have_urls_that_a_local_browser_reaches() {
         for (listen, pictures) in [
             ("127.0.0.1:8080", "http://127.0.0.1:8080/pictures/{n}.svg"),
             ("0.0.0.0:9000", "http://127.0.0.1:9000/pictures/{n}.svg"),

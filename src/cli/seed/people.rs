@@ -5,7 +5,7 @@ use rand::{Rng, RngExt};
 use super::lexicon::{Language, Lexicon};
 
 /// Languages by turns: of twenty people in a row so many speak each.
-const TURNS: [Language; 20] = {
+const LANGUAGE_SHARES: [Language; 20] = {
     use Language::{Chinese as Z, English as E, German as D, Japanese as J, Spanish as S};
     [E, Z, E, D, E, Z, S, E, J, E, Z, E, E, Z, D, E, S, J, Z, E]
 };
@@ -27,8 +27,8 @@ impl People {
     }
 
     /// What the person at this place speaks.
-    pub fn language(place: u64) -> Language {
-        TURNS[turn(place)]
+    pub fn language(index: u64) -> Language {
+        LANGUAGE_SHARES[turn(index)]
     }
 
     pub fn lexicon(&self, language: Language) -> &Lexicon {
@@ -37,12 +37,12 @@ impl People {
     }
 
     /// The name of the person at this place of the world: handles differ for all places.
-    pub fn name(&self, place: u64) -> Name {
-        let language = Self::language(place);
+    pub fn name(&self, index: u64) -> Name {
+        let language = Self::language(index);
         let lexicon = self.lexicon(language);
         let (given, family) = (lexicon.lines("given"), lexicon.lines("family"));
         let pairs = (given.len() * family.len()).max(1);
-        let rank = rank_among_speakers(place);
+        let rank = rank_among_speakers(index);
         let round = rank / pairs as u64;
         let pair = stride(usize::try_from(rank % pairs as u64).unwrap_or(0), pairs);
         let name = joined(language, forms(given[pair % given.len()]), forms(family[pair / given.len()]));
@@ -58,15 +58,15 @@ impl People {
     }
 }
 
-fn turn(place: u64) -> usize {
-    usize::try_from(place % TURNS.len() as u64).unwrap_or(0)
+fn turn(index: u64) -> usize {
+    usize::try_from(index % LANGUAGE_SHARES.len() as u64).unwrap_or(0)
 }
 
 /// How many before this place speak the same language.
-fn rank_among_speakers(place: u64) -> u64 {
-    let language = People::language(place);
-    let speak = |turns: &[Language]| turns.iter().filter(|other| **other == language).count() as u64;
-    place / TURNS.len() as u64 * speak(&TURNS) + speak(&TURNS[..turn(place)])
+fn rank_among_speakers(index: u64) -> u64 {
+    let language = People::language(index);
+    let speak = |languages: &[Language]| languages.iter().filter(|other| **other == language).count() as u64;
+    index / LANGUAGE_SHARES.len() as u64 * speak(&LANGUAGE_SHARES) + speak(&LANGUAGE_SHARES[..turn(index)])
 }
 
 /// Walks through all of `0..length` with large steps, so that neighbours share neither name.
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_hundred_thousand_people_have_handles_of_their_own() {
         let people = People::new();
-        let handles: HashSet<_> = (0..100_000).map(|place| people.name(place).handle).collect();
+        let handles: HashSet<_> = (0..100_000).map(|index| people.name(index).handle).collect();
         assert_eq!(handles.len(), 100_000);
         for handle in &handles {
             assert_eq!(Handle::try_new(handle).unwrap().as_str(), handle);
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_first_people_have_names_without_numbers() {
         let people = People::new();
-        assert!((0..500).all(|place| !people.name(place).handle.contains(|c: char| c.is_ascii_digit())));
+        assert!((0..500).all(|index| !people.name(index).handle.contains(|c: char| c.is_ascii_digit())));
     }
 
     #[test]

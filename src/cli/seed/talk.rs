@@ -30,7 +30,7 @@ pub struct Neighbour {
 
 /// A content that others can reply to.
 #[derive(Debug, Clone, Copy)]
-struct Said {
+struct TalkEntry {
     content: ContentId,
     /// Its author's place among the neighbours.
     by: usize,
@@ -61,7 +61,7 @@ pub fn talk(people: &mut [Neighbour], words: &People, rng: &mut impl Rng) {
             people[by].author.contents[nth].draft = draft;
         }
         if !is_repost {
-            talk.said.push(Said { content, by, at, answers: 0 });
+            talk.entries.push(TalkEntry { content, by, at, answers: 0 });
         }
     }
 }
@@ -70,7 +70,7 @@ pub fn talk(people: &mut [Neighbour], words: &People, rng: &mut impl Rng) {
 #[derive(Debug, Default)]
 struct Talk {
     /// Oldest first.
-    said: Vec<Said>,
+    entries: Vec<TalkEntry>,
     /// For each neighbour, the latest reply to them, until they reply to it.
     unanswered: HashMap<usize, usize>,
     /// Pairs of a neighbour and a content that they have reposted.
@@ -90,27 +90,27 @@ impl Talk {
         let to = back.or_else(|| self.glance(people, (by, at), rng))?;
         let text = words.lexicon(people[by].language).text("reply", rng);
         let draft = Draft::try_new(&text, Vec::new(), None).ok()?;
-        let said = &mut self.said[to];
-        said.answers += 1;
-        self.unanswered.insert(said.by, self.said.len());
-        Some(draft.replying_to(self.said[to].content))
+        let entry = &mut self.entries[to];
+        entry.answers += 1;
+        self.unanswered.insert(entry.by, self.entries.len());
+        Some(draft.replying_to(self.entries[to].content))
     }
 
     fn repost(&mut self, people: &[Neighbour], (by, at): (usize, i64), rng: &mut impl Rng) -> Option<Draft> {
-        let original = self.said[self.glance(people, (by, at), rng)?].content;
+        let original = self.entries[self.glance(people, (by, at), rng)?].content;
         self.reposted.insert((by, original)).then(|| Draft::repost(original))
     }
 
     /// The most noted of a few recent contents, in the reader's language and by somebody else.
     fn glance(&self, people: &[Neighbour], (by, at): (usize, i64), rng: &mut impl Rng) -> Option<usize> {
-        let from = self.said.partition_point(|said| said.at < at - REACH_MS);
+        let from = self.entries.partition_point(|entry| entry.at < at - REACH_MS);
         let glances = (0..GLANCES).filter_map(|_| {
-            let seen = from..self.said.len();
+            let seen = from..self.entries.len();
             (!seen.is_empty()).then(|| rng.random_range(seen))
         });
-        let noted = |nth: &usize| people[self.said[*nth].by].fame * f64::from(self.said[*nth].answers + 1);
+        let noted = |nth: &usize| people[self.entries[*nth].by].fame * f64::from(self.entries[*nth].answers + 1);
         let meant =
-            |nth: &usize| self.said[*nth].by != by && people[self.said[*nth].by].language == people[by].language;
+            |nth: &usize| self.entries[*nth].by != by && people[self.entries[*nth].by].language == people[by].language;
         glances.filter(meant).max_by(|a, b| noted(a).total_cmp(&noted(b)))
     }
 }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn some_contents_are_answered_much_and_most_not_at_all() {
+    fn replies_are_skewed_towards_few_contents() {
         let world = world(1, 200);
         let people = world.neighbourhood(0..200).unwrap();
         let tally = tally(&people).unwrap();

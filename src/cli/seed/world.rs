@@ -378,7 +378,7 @@ pub mod tests {
     }
 
     #[test]
-    fn neighbourhoods_are_all_ranks_once_and_smaller_the_more_each_has_to_say() {
+    fn neighbourhoods_cover_each_rank_once_and_shrink_with_more_contents() {
         for (contents_per_user, most) in [(0, 1000), (20, 487), (1000, 20)] {
             let plan = Plan { contents_per_user, ..plan(1, 2345) };
             let ranges: Vec<_> = World::new(plan).neighbourhoods().collect();

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_of_one_network_begin_after_five_failures_and_double_up_to_a_quarter_of_an_hour() {
+    fn waits_begin_after_five_failures_and_double_up_to_the_cap() {
         assert_eq!(wait(&failed(4), &NONE, &NONE), 0);
         assert_eq!(wait(&failed(5), &NONE, &NONE), 1_000);
         assert_eq!(wait(&failed(8), &NONE, &NONE), 8_000);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_day_clears_the_count_and_a_clock_change_locks_no_one_out() {
+    fn failures_are_forgotten_after_a_day_and_clock_changes_are_harmless() {
         let old = Attempts { failures: 99, last_at: NOW - FORGET_MS, good_at: 0 };
         assert_eq!(wait(&old, &NONE, &NONE), 0);
         let future = Attempts { failures: 99, last_at: NOW + 1_000 * FORGET_MS, good_at: 0 };

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_attribute_at_fault_is_told_by_its_place() {
+    fn the_first_faulty_attribute_is_named_by_its_index() {
         assert_eq!(of(&[("a", "1"), ("B", "2")]), Err(InvalidAttributes::Key(1)));
         assert_eq!(of(&[("", "1")]), Err(InvalidAttributes::Key(0)));
         assert_eq!(of(&[("a", "1"), ("a", "2")]), Err(InvalidAttributes::Twice(1)));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_sixteen_at_most_and_they_stand_in_the_order_of_their_keys() {
+    fn attributes_are_at_most_sixteen_and_sorted_by_key() {
         let keys: Vec<String> = (0..17).map(|n| format!("k{n}")).collect();
         let pairs: Vec<(&str, &str)> = keys.iter().map(|key| (key.as_str(), "ä")).collect();
         assert_eq!(of(&pairs), Err(InvalidAttributes::TooMany));

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_before_is_good_for_a_moment_and_older_ones_end_the_session() {
+    fn the_previous_refresh_token_has_a_grace_period() {
         let of = |token, now| session().presented("f", token, now, 30_000);
         assert_eq!(of("c", 90_000), Presented::Current);
         assert_eq!(of("p", 30_999), Presented::Again("n".to_owned()));

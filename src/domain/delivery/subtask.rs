@@ -66,8 +66,8 @@ mod tests {
 
     use super::*;
 
-    fn nth_after(fans: &[i64], after: i64, place: usize) -> Option<UserId> {
-        fans.iter().copied().filter(|id| *id > after).nth(place - 1).map(|id| UserId::try_new(id).unwrap())
+    fn nth_after(fans: &[i64], after: i64, nth: usize) -> Option<UserId> {
+        fans.iter().copied().filter(|id| *id > after).nth(nth - 1).map(|id| UserId::try_new(id).unwrap())
     }
 
     fn chain(fans: &[i64], size: usize) -> Vec<Range> {

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_names_more_than_any_that_was_given_out_is_refused() {
+    fn a_token_with_more_ids_than_any_issued_one_is_refused() {
         let ids = |count| (1..=count).map(|id| ContentId::try_new(id).unwrap()).collect();
         let most = ResumePoint::exactly(Position::OLDEST, ids(1_064));
         assert_eq!(ResumePoint::decode(&most.encode()), Ok(most));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_held_down_to_its_last_entry_and_to_the_end_if_nothing_follows() {
+    fn a_resume_point_ends_at_the_pages_last_entry_or_the_oldest() {
         let mut page = Folded::from(Page { entries: vec![entry(9), entry(7)], has_older: true, has_newer: false });
         let point = ResumePoint::of_page(&newest(), &page);
         assert_eq!(point.floor(), Position::bound(7, 6));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_page_on_the_way_to_now_is_held_from_its_bound_on() {
+    fn an_empty_page_towards_newer_resumes_from_its_bound() {
         let bound = Position::bound(7, 8);
         let request = PageRequest { direction: Direction::Newer, bound: Some(bound), ..newest() };
         let page = Folded::from(Page { entries: Vec::new(), has_older: true, has_newer: false });
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_than_a_window_the_newest_are_held() {
+    fn a_resume_point_holds_the_newest_window_of_a_long_page() {
         let entries: Vec<Entry> = (1..=100).rev().map(entry).collect();
         let page = Folded::from(Page { entries, has_older: false, has_newer: false });
         let point = ResumePoint::of_page(&newest(), &page);

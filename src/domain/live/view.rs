@@ -10,7 +10,7 @@ use std::collections::{HashSet, VecDeque};
 use super::resume::ResumePoint;
 use crate::domain::{
     ids::{ContentId, UserId},
-    limits::{RECENTLY_TOLD, VIEW_WINDOW},
+    limits::{MAX_RECENT_CHANGES, VIEW_WINDOW},
     timeline::{
         folding::{Showing, standing},
         position::{Entry, Position},
@@ -56,7 +56,7 @@ pub struct View {
     /// `None`: it is unknown what the client holds, and changes are passed on as they come.
     window: Option<HeldTop>,
     waiting: VecDeque<Change>,
-    recently: Recently,
+    recently: RecentChanges,
 }
 
 /// The timeline above the floor, and what the client holds of it.
@@ -127,7 +127,7 @@ impl View {
 
     /// Whether a newer entry of its subject replaces `entry`.
     pub fn folds(&self, entry: Entry) -> bool {
-        let folds = |window: &HeldTop| window.place(entry).is_ok() && !window.held.contains(&entry.content);
+        let folds = |window: &HeldTop| window.index_of(entry).is_ok() && !window.held.contains(&entry.content);
         self.window.as_ref().is_some_and(folds)
     }
 
@@ -220,19 +220,19 @@ impl HeldTop {
     }
 
     /// The index at which the entry is, or belongs.
-    fn place(&self, entry: Entry) -> Result<usize, usize> {
+    fn index_of(&self, entry: Entry) -> Result<usize, usize> {
         self.entries.binary_search_by_key(&entry.position(), |it| it.entry.position())
     }
 
     fn insert(&mut self, new: Showing) {
-        if let Err(place) = self.place(new.entry) {
-            self.entries.insert(place, new);
+        if let Err(index) = self.index_of(new.entry) {
+            self.entries.insert(index, new);
         }
     }
 
     fn remove(&mut self, entry: Entry) {
-        if let Ok(place) = self.place(entry) {
-            self.entries.remove(place);
+        if let Ok(index) = self.index_of(entry) {
+            self.entries.remove(index);
         }
     }
 
@@ -250,14 +250,14 @@ impl HeldTop {
 
 /// The last changes sent about contents outside a window, so that none is sent twice.
 #[derive(Debug, Clone, Default)]
-struct Recently(VecDeque<(ContentId, bool)>);
+struct RecentChanges(VecDeque<(ContentId, bool)>);
 
-impl Recently {
+impl RecentChanges {
     /// Records the change; whether it is new.
     fn tell(&mut self, content: ContentId, is_there: bool) -> bool {
-        let known = self.0.iter().position(|(told, _)| *told == content).and_then(|place| self.0.remove(place));
+        let known = self.0.iter().position(|(sent, _)| *sent == content).and_then(|index| self.0.remove(index));
         self.0.push_back((content, is_there));
-        if self.0.len() > RECENTLY_TOLD {
+        if self.0.len() > MAX_RECENT_CHANGES {
             self.0.pop_front();
         }
         known != Some((content, is_there))

@@ -132,8 +132,8 @@ fn word_starts(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split_word_bound_indices();
     let words = words.filter(|(_, word)| word.contains(|c| is_telling(c) || c == '_'));
     let starts = words.flat_map(|(at, word)| {
-        let within = word.char_indices().filter(|(place, c)| *place == 0 || is_unspaced(*c));
-        within.map(move |(place, _)| at + place)
+        let within = word.char_indices().filter(|(found, c)| *found == 0 || is_unspaced(*c));
+        within.map(move |(found, _)| at + found)
     });
     starts.filter_map(|at| text.get(at..))
 }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_looked_for_is_refused() {
+    fn an_unusable_search_is_refused() {
         let of = |text: &str| KeyPrefix::try_new(text).unwrap_err();
         assert_eq!([of(""), of(" \u{3000} ")], [InvalidKeyPrefix::Blank; 2]);
         assert_eq!(of(&"潮".repeat(61)), InvalidKeyPrefix::TooLong(61));
@@ -258,13 +258,13 @@ mod tests {
 
         #[test]
         fn a_cursor_is_the_place_that_it_was_made_of(key in "\\PC{0,60}", id in 1..=i64::MAX) {
-            let place = FoundUser { key, user: UserId::try_new(id).unwrap() };
-            prop_assert_eq!(FoundUser::at(&place.cursor()), Ok(place));
+            let found = FoundUser { key, user: UserId::try_new(id).unwrap() };
+            prop_assert_eq!(FoundUser::at(&found.cursor()), Ok(found));
         }
 
         #[test]
         fn any_other_text_is_refused_without_a_panic(text in "\\PC{0,40}") {
-            prop_assert!(FoundUser::at(&text).map_or(true, |place| place.cursor() == text));
+            prop_assert!(FoundUser::at(&text).map_or(true, |found| found.cursor() == text));
         }
     }
 

@@ -147,7 +147,7 @@ impl Search {
     }
 
     /// Whether a text matches.
-    pub fn wants(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &str) -> bool {
         self.phrase.as_ref().is_none_or(|phrase| phrase.is_in(text))
     }
 }
@@ -160,7 +160,7 @@ impl Found {
 
     /// Adds the candidates of one block. `true` if a page of `size` needs no further block.
     pub fn take(&mut self, search: &Search, look: Candidates, size: PageSize) -> bool {
-        let wanted = look.rows.into_iter().filter(|candidate| search.wants(&candidate.text));
+        let wanted = look.rows.into_iter().filter(|candidate| search.matches(&candidate.text));
         self.entries.extend(wanted.map(|candidate| candidate.entry));
         self.entries.sort_by_key(|entry| Reverse(entry.position()));
         if self.entries.len() > size.get() {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_begins_below_the_cursor_and_below_the_end_of_the_span() {
+    fn a_page_begins_below_both_cursor_and_end_of_the_span() {
         let search = Search::try_new(Some("a"), None, Some(3), Some(10)).unwrap();
         let below = |after| search.span(after).below;
         assert_eq!(below(None), Some(Position::bound(10, 0)));

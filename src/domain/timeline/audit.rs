@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn flawed_rows_are_blamed_before_the_cache_and_the_cache_before_the_reading() {
+    fn an_audit_blames_rows_then_the_cache_then_reads() {
         assert_eq!(DifferenceCause::of(Some(DifferenceCause::Hole), true, true), DifferenceCause::Hole);
         assert_eq!(DifferenceCause::of(None, true, false), DifferenceCause::Cache);
         assert_eq!(DifferenceCause::of(None, true, true), DifferenceCause::Outside);

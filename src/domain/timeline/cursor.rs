@@ -60,12 +60,12 @@ pub fn encode(position: Position) -> String {
     encode_in(List::Contents, position)
 }
 
-/// The cursor of `place` in `list`.
-pub fn encode_in(list: List, place: Position) -> String {
+/// The cursor of `position` in `list`.
+pub fn encode_in(list: List, position: Position) -> String {
     let mut bytes = [0; LEN];
     bytes[0] = list.byte();
-    bytes[1..9].copy_from_slice(&place.publish_time().to_be_bytes());
-    bytes[9..].copy_from_slice(&place.content_number().to_be_bytes());
+    bytes[1..9].copy_from_slice(&position.publish_time().to_be_bytes());
+    bytes[9..].copy_from_slice(&position.content_number().to_be_bytes());
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
@@ -115,10 +115,10 @@ mod tests {
 
     #[test]
     fn a_cursor_is_good_in_its_own_list_alone() {
-        let place = Position::bound(7, 8);
+        let position = Position::bound(7, 8);
         for (own, other) in LISTS.iter().flat_map(|own| LISTS.iter().map(move |other| (*own, *other))) {
-            let expected = if own == other { Ok(place) } else { Err(InvalidCursor::OtherList) };
-            assert_eq!(decode_in(other, &encode_in(own, place)), expected, "{own:?} in {other:?}");
+            let expected = if own == other { Ok(position) } else { Err(InvalidCursor::OtherList) };
+            assert_eq!(decode_in(other, &encode_in(own, position)), expected, "{own:?} in {other:?}");
         }
         assert_eq!(decode("AAAAAYlFlLlQAAAAAAAAgFI"), Err(InvalidCursor::Malformed), "no list has this first byte");
     }

@@ -223,7 +223,7 @@ mod tests {
         }
 
         #[test]
-        fn reading_on_meets_every_entry_once_shown_or_as_an_older_one_of_its_page(
+        fn successive_pages_show_or_fold_every_entry_exactly_once(
             shown in subjects(), newer in any::<bool>(), size in 1_i64..12,
         ) {
             let (all, subjects) = timeline(&shown);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_entry_of_a_subject_stands_and_the_page_is_filled_up() {
+    fn folding_keeps_a_subjects_newest_entry_and_refills_the_page() {
         let (all, subjects) = timeline(&[1, 2, 1, 1, 3]);
         let older = grown(&all, &request(Direction::Older, None, 3), &subjects);
         assert_eq!(older.entries, [all[0], all[1], all[4]]);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_nothing_but_one_subject_ends_where_no_wider_page_is_read() {
+    fn a_page_of_one_subject_ends_at_the_widest_read() {
         let (all, subjects) = timeline(&[1; 60]);
         let request = request(Direction::Older, None, 2);
         let page = fold(&request, raw(&all, &request, 50), &subjects);

@@ -17,7 +17,7 @@ pub struct Listed<T> {
 
 impl<T> Listed<T> {
     /// The position of an item with this id. Ids order rows of the same time.
-    pub fn place(&self, id: impl Into<i64>) -> Position {
+    pub fn position(&self, id: impl Into<i64>) -> Position {
         Position::bound(self.since, id.into())
     }
 }
@@ -48,7 +48,7 @@ mod tests {
     use crate::domain::timeline::page::{Direction, PageSize};
 
     #[test]
-    fn one_row_more_than_the_page_holds_tells_that_it_goes_on() {
+    fn one_surplus_row_shows_that_the_list_continues() {
         let size = PageSize::try_new(2).unwrap();
         let rows = |since: [i64; 3]| since.map(|since| Listed { since, item: () }).to_vec();
         let times = |listing: &Listing<()>| listing.rows.iter().map(|row| row.since).collect::<Vec<_>>();

@@ -79,7 +79,7 @@ mod tests {
         /// Sources cut at arbitrary limits: what the merge gives is a prefix of the true answer, and the whole of it
         /// when it says so.
         #[test]
-        fn a_merge_is_a_prefix_of_the_union_and_complete_when_it_says_so(
+        fn a_merge_is_a_prefix_of_the_union_and_reports_completeness(
             sources in vec(vec((0_i64..12, 1_i64..6), 0..12), 1..6), limits in vec(1_usize..8, 6), need in 1_usize..9, direction in direction(),
         ) {
             let sources: Vec<Vec<Entry>> = sources.into_iter()

@@ -134,37 +134,39 @@ mod tests {
 
     /// Where an entry of a made-up world is kept.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    enum Kept {
+    enum Source {
         InFlight,
         Covered,
         Uncovered,
     }
 
     /// Positions of a world: few times and ids, so that ties are common.
-    type Place = (i64, i64);
+    type Coordinates = (i64, i64);
 
-    fn at((time, id): Place) -> Position {
+    fn at((time, id): Coordinates) -> Position {
         Position::bound(time, id)
     }
 
     /// One side of the bound as stores give it: a limited query, an inbox that is trusted from the floor on, an outbox
     /// that is complete from somewhere.
     fn sources(
-        world: &BTreeMap<Place, Kept>,
+        world: &BTreeMap<Coordinates, Source>,
         side: (Direction, Option<Position>, bool),
         need: usize,
         edges: [Position; 2],
     ) -> [Run; 3] {
         let (direction, bound, inclusive) = side;
-        let rows = |kept: Kept, from: Position| -> Vec<Entry> {
+        let rows = |kept: Source, from: Position| -> Vec<Entry> {
             let start = bound.unwrap_or(direction.start());
             let mut rows: Vec<Entry> = world
                 .iter()
-                .filter(|(place, it)| **it == kept && at(**place) >= from)
-                .filter(|(place, _)| direction.meets_first(start, at(**place)) || (inclusive && at(**place) == start))
-                .map(|(place, _)| Entry {
-                    publish_time: place.0,
-                    content: ContentId::try_new(place.1).unwrap(),
+                .filter(|(coordinates, it)| **it == kept && at(**coordinates) >= from)
+                .filter(|(coordinates, _)| {
+                    direction.meets_first(start, at(**coordinates)) || (inclusive && at(**coordinates) == start)
+                })
+                .map(|(coordinates, _)| Entry {
+                    publish_time: coordinates.0,
+                    content: ContentId::try_new(coordinates.1).unwrap(),
                     author: UserId::try_new(1).unwrap(),
                 })
                 .collect();
@@ -175,24 +177,24 @@ mod tests {
             rows
         };
         [
-            Run::from_limited_query(direction, rows(Kept::InFlight, Position::OLDEST), need),
-            Run::from_trusted_area(direction, bound, rows(Kept::Covered, edges[0]), need, edges[0]),
-            Run::from_trusted_area(direction, bound, rows(Kept::Uncovered, edges[1]), need, edges[1]),
+            Run::from_limited_query(direction, rows(Source::InFlight, Position::OLDEST), need),
+            Run::from_trusted_area(direction, bound, rows(Source::Covered, edges[0]), need, edges[0]),
+            Run::from_trusted_area(direction, bound, rows(Source::Uncovered, edges[1]), need, edges[1]),
         ]
     }
 
-    fn naive(world: &BTreeMap<Place, Kept>, request: &PageRequest) -> Page {
-        let all: Vec<Position> = world.keys().rev().map(|place| at(*place)).collect();
+    fn naive(world: &BTreeMap<Coordinates, Source>, request: &PageRequest) -> Page {
+        let all: Vec<Position> = world.keys().rev().map(|coordinates| at(*coordinates)).collect();
         let (newer, older): (Vec<Position>, Vec<Position>) = match (request.bound, request.direction) {
-            (Some(bound), Direction::Older) => all.into_iter().partition(|place| *place >= bound),
-            (Some(bound), Direction::Newer) => all.into_iter().partition(|place| *place > bound),
+            (Some(bound), Direction::Older) => all.into_iter().partition(|coordinates| *coordinates >= bound),
+            (Some(bound), Direction::Newer) => all.into_iter().partition(|coordinates| *coordinates > bound),
             (None, Direction::Older) => (Vec::new(), all),
             (None, Direction::Newer) => (all, Vec::new()),
         };
         let size = request.size.get();
-        let entry = |place: &Position| Entry {
-            publish_time: place.publish_time(),
-            content: ContentId::try_new(place.content_number()).unwrap(),
+        let entry = |coordinates: &Position| Entry {
+            publish_time: coordinates.publish_time(),
+            content: ContentId::try_new(coordinates.content_number()).unwrap(),
             author: UserId::try_new(1).unwrap(),
         };
         match request.direction {
@@ -219,7 +221,7 @@ mod tests {
         fn a_served_page_is_the_naive_one(
             world in btree_map(
                 (1_i64..9, 1_i64..4),
-                prop_oneof![Just(Kept::InFlight), Just(Kept::Covered), Just(Kept::Uncovered)],
+                prop_oneof![Just(Source::InFlight), Just(Source::Covered), Just(Source::Uncovered)],
                 0..24,
             ),
             edges in [prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)], prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)]],

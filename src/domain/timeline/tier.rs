@@ -58,7 +58,7 @@ mod tests {
     const TIERS: InboxTiers = InboxTiers { keep: 300, step: 200, deep_keep: 1_000, longest_ms: 60_000 };
 
     #[test]
-    fn an_inbox_grows_to_what_is_kept_and_deeper_only_for_who_was_deep() {
+    fn an_inbox_grows_beyond_the_usual_size_only_for_deep_readers() {
         assert_eq!((TIERS.growth(0, false), TIERS.growth(250, false), TIERS.growth(300, false)), (200, 50, 0));
         assert_eq!((TIERS.growth(300, true), TIERS.growth(900, true), TIERS.growth(1_000, true)), (200, 100, 0));
         assert_eq!(TIERS.growth(u64::MAX, true), 0);

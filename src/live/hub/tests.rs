@@ -159,7 +159,7 @@ async fn a_moved_read_marker_reaches_only_that_readers_subscriptions() {
 }
 
 #[tokio::test]
-async fn watching_anew_forgets_those_watched_before() {
+async fn watching_again_replaces_the_watched_authors() {
     let (hub, _) = hub();
     let mut subscriber = hub.register(user(1));
     subscriber.watch(Followed::of(vec![user(7)]));
@@ -184,7 +184,7 @@ fn followed(authors: &[i64]) -> Followed {
 }
 
 #[tokio::test]
-async fn subscribers_of_one_reader_who_know_the_same_keep_it_once() {
+async fn equal_states_of_one_readers_subscribers_are_shared() {
     let (hub, _) = hub();
     let (mut phone, mut desk, other) = (hub.register(user(1)), hub.register(user(1)), hub.register(user(2)));
     let first = phone.watch(followed(&[8, 7]));

@@ -19,7 +19,7 @@ const AUTHORS: i64 = 3;
 const THERE_AT_FIRST: i64 = 60;
 
 #[derive(Debug, Clone, Copy)]
-enum Said {
+enum Announced {
     Published(Showing),
     Removed(Entry),
     Relation(UserId),
@@ -83,7 +83,7 @@ struct World {
     contents: BTreeMap<ContentId, Showing>,
     removed: HashSet<ContentId>,
     follows: HashSet<UserId>,
-    said: Vec<Said>,
+    announced: Vec<Announced>,
     // The node's side of the one subscription.
     watched: HashSet<UserId>,
     queue: VecDeque<Signal>,
@@ -101,7 +101,7 @@ impl World {
             contents: BTreeMap::new(),
             removed: HashSet::new(),
             follows: (1..=AUTHORS).map(user).collect(),
-            said: Vec::new(),
+            announced: Vec::new(),
             watched: HashSet::new(),
             queue: VecDeque::new(),
             missed: false,
@@ -114,7 +114,7 @@ impl World {
             let original = (number % 5 == 0).then(|| ContentId::try_new(number - 3).unwrap());
             world.publish(1 + number % AUTHORS, 10 * number, original);
         }
-        world.said.clear();
+        world.announced.clear();
         world.reread(40, true);
         world
     }
@@ -125,7 +125,7 @@ impl World {
         let subject = reposted.map_or(content, |reposted| self.contents[&reposted].subject);
         let new = Showing { entry, subject };
         self.contents.insert(content, new);
-        self.said.push(Said::Published(new));
+        self.announced.push(Announced::Published(new));
     }
 
     fn is_visible(&self, entry: &Entry) -> bool {
@@ -158,19 +158,19 @@ impl World {
                 let there: Vec<Entry> = there.collect();
                 let Some(entry) = there.iter().rev().nth(which % there.len().max(1)) else { return };
                 self.removed.insert(entry.content);
-                self.said.push(Said::Removed(*entry));
+                self.announced.push(Announced::Removed(*entry));
             }
             Op::Toggle(author) => {
                 let author = user(author);
                 if !self.follows.remove(&author) {
                     self.follows.insert(author);
                 }
-                self.said.push(Said::Relation(author));
+                self.announced.push(Announced::Relation(author));
             }
-            Op::Hear(which) => self.take(which).into_iter().for_each(|said| self.hear(said)),
+            Op::Hear(which) => self.take(which).into_iter().for_each(|announced| self.hear(announced)),
             Op::Repeat(which) => {
-                if let Some(said) = self.said.get(which % self.said.len().max(1)).copied() {
-                    self.hear(said);
+                if let Some(announced) = self.announced.get(which % self.announced.len().max(1)).copied() {
+                    self.hear(announced);
                 }
             }
             Op::Lose(which) => {
@@ -190,25 +190,25 @@ impl World {
         }
     }
 
-    fn take(&mut self, which: usize) -> Option<Said> {
-        let len = self.said.len();
-        (len > 0).then(|| self.said.remove(which % len))
+    fn take(&mut self, which: usize) -> Option<Announced> {
+        let len = self.announced.len();
+        (len > 0).then(|| self.announced.remove(which % len))
     }
 
     /// As the hub does.
-    fn hear(&mut self, said: Said) {
-        match said {
-            Said::Published(new) if self.watched.contains(&new.entry.author) && self.is_visible(&new.entry) => {
+    fn hear(&mut self, announced: Announced) {
+        match announced {
+            Announced::Published(new) if self.watched.contains(&new.entry.author) && self.is_visible(&new.entry) => {
                 self.queue.push_back(Signal::Added(new));
             }
-            Said::Removed(entry) if self.watched.contains(&entry.author) => {
+            Announced::Removed(entry) if self.watched.contains(&entry.author) => {
                 self.queue.push_back(Signal::Removed(entry));
             }
-            Said::Relation(author) => {
+            Announced::Relation(author) => {
                 let cause = RereadCause::Relation { author: Some(author), excluded: false };
                 self.queue.push_back(Signal::Because(cause));
             }
-            Said::Published(_) | Said::Removed(_) => {}
+            Announced::Published(_) | Announced::Removed(_) => {}
         }
     }
 
@@ -294,7 +294,7 @@ impl World {
 
     fn settle(&mut self) {
         while self.step() {}
-        while !self.said.is_empty() {
+        while !self.announced.is_empty() {
             self.run(&Op::Hear(0));
             while self.step() {}
         }

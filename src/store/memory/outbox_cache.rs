@@ -73,8 +73,8 @@ fn apply(cached: &mut CachedOutbox, change: OutboxChange, capacity: usize) {
         // Below the complete part something newer may be missing already.
         OutboxChange::Published(new) if new.position() < cached.complete_from => {}
         OutboxChange::Published(new) => {
-            let place = cached.entries.partition_point(|entry| entry.position() > new.position());
-            cached.entries.insert(place, new);
+            let index = cached.entries.partition_point(|entry| entry.position() > new.position());
+            cached.entries.insert(index, new);
         }
     }
     if cached.entries.len() > capacity {

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_topic_drops_and_counts_what_comes_and_leaves_other_topics_alone() {
+    async fn a_full_topic_drops_and_counts_messages_without_affecting_others() {
         let queue = MemoryQueue::new(2, Duration::from_secs(1));
         queue.send(&[seen(1), seen(2), seen(3)]).await.unwrap();
         assert_eq!((queue.depth(Topic::Visit).await.unwrap(), queue.dropped(Topic::Visit)), (2, 1));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_waiting_consumer_gets_an_overdue_message_at_its_time_under_a_paused_clock() {
+    async fn an_unacknowledged_message_is_redelivered_exactly_when_it_is_due() {
         let queue = MemoryQueue::new(10, Duration::from_secs(30));
         queue.send(&[seen(1)]).await.unwrap();
         let first = queue.receive(Topic::Visit, "a", 10, Duration::ZERO).await.unwrap();

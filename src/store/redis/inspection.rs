@@ -79,18 +79,18 @@ fn writes(name: &str, probe: RedisResult<()>) -> Finding {
 }
 
 /// Inboxes in Redis rest on it that a script sees which server it runs on.
-fn identity(name: &str, told: RedisResult<Option<String>>) -> Finding {
-    match told {
-        Ok(Some(_)) => Finding::fine(name, "scripts see its identity"),
+fn identity(name: &str, answer: RedisResult<Option<String>>) -> Finding {
+    match answer {
+        Ok(Some(_)) => Finding::fine(name, "scripts can read its identity"),
         Ok(None) => Finding::doubtful(
             name,
-            "scripts do not see its identity",
-            "keep inbox.store = \"sql\": inboxes in Redis need `INFO replication` in scripts",
+            "scripts cannot read its identity",
+            "keep inbox.store = \"sql\": inboxes in Redis need a server that allows `INFO replication` in scripts",
         ),
         Err(error) => Finding::doubtful(
             name,
-            format!("scripts do not see its identity: {error}"),
-            "keep inbox.store = \"sql\", or let the user run EVAL and INFO",
+            format!("scripts cannot read its identity: {error}"),
+            "keep inbox.store = \"sql\", or allow the user EVAL and INFO",
         ),
     }
 }
@@ -109,8 +109,12 @@ fn version(name: &str, info: &InfoDict) -> Finding {
 fn form(name: &str, expected: bool, info: &InfoDict) -> Finding {
     let is_cluster = info.get("cluster_enabled").is_some_and(|enabled: u8| enabled == 1);
     match (expected, is_cluster) {
-        (true, false) => Finding::broken(name, "is no cluster", "set redis.cluster = false"),
-        (false, true) => Finding::broken(name, "is part of a cluster", "set redis.cluster = true"),
+        (true, false) => {
+            Finding::broken(name, "is not part of a cluster, but redis.cluster is true", "set redis.cluster = false")
+        }
+        (false, true) => {
+            Finding::broken(name, "is part of a cluster, but redis.cluster is false", "set redis.cluster = true")
+        }
         (true, true) => Finding::fine(name, "part of a cluster, as configured"),
         (false, false) => Finding::fine(name, "a server of its own, as configured"),
     }
@@ -134,28 +138,28 @@ fn listpack(name: &str, capacity: usize, entries: Option<usize>) -> Finding {
         None => Finding::doubtful(
             name,
             format!("{LISTPACK_HINT} cannot be read"),
-            "check that it is at least outbox_cache.capacity",
+            "allow the user CONFIG GET, or check that the setting is at least outbox_cache.capacity",
         ),
         Some(entries) if entries < capacity => {
             let seen = format!("{LISTPACK_HINT} is {entries}, outbox_cache.capacity is {capacity}");
             Finding::doubtful(
                 name,
                 seen,
-                "set zset-max-listpack-entries 512 on the server (and the capacity no higher): cached outboxes take 4 to 7 times less memory",
+                "set zset-max-listpack-entries to 512 on the server, and outbox_cache.capacity no higher: cached outboxes then take 4 to 7 times less memory",
             )
         }
         Some(entries) => Finding::fine(name, format!("{LISTPACK_HINT} {entries}")),
     }
 }
 
-fn cluster_state(name: &str, told: Option<&str>) -> Finding {
-    let state = told.and_then(|told| told.lines().find_map(|line| line.strip_prefix("cluster_state:")));
+fn cluster_state(name: &str, answer: Option<&str>) -> Finding {
+    let state = answer.and_then(|answer| answer.lines().find_map(|line| line.strip_prefix("cluster_state:")));
     match state.map(str::trim) {
         Some("ok") => Finding::fine(name, "cluster state ok"),
         other => Finding::broken(
             name,
             format!("cluster state {}", other.unwrap_or("unknown")),
-            "redis-cli --cluster check, and mend it",
+            "run `redis-cli --cluster check` on it, and repair what that names",
         ),
     }
 }
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_whose_scripts_do_not_see_it_is_doubtful() {
+    fn a_server_whose_scripts_cannot_identify_it_is_doubtful() {
         assert_eq!(identity("r", Ok(Some("a1".to_owned()))).verdict, Verdict::Fine);
         assert_eq!(identity("r", Ok(None)).verdict, Verdict::Doubtful);
     }

@@ -119,7 +119,7 @@ fn hear(listeners: &broadcast::Sender<Announcement>, broken: &Notify, push: Push
         // A node unsubscribes its clients when it gives a channel's slot away. This process never unsubscribes.
         PushKind::Disconnection | PushKind::SUnsubscribe => broken.notify_one(),
         PushKind::SMessage => {
-            let announcement = Msg::from_push_info(push).and_then(|said| wire::decode(said.get_payload_bytes()));
+            let announcement = Msg::from_push_info(push).and_then(|push| wire::decode(push.get_payload_bytes()));
             if let Some(announcement) = announcement {
                 // An error means that there is no listener.
                 let _ = listeners.send(announcement);

@@ -70,10 +70,10 @@ pub enum InvalidRedisOptions {
     #[error("{0} addresses but no cluster: name one, or set `cluster` to true")]
     ManyAddresses(usize),
     /// Not an address.
-    #[error("address {place} is not valid: expected redis://[user:password@]host:port/ ({reason})")]
+    #[error("address {number} is not valid: expected redis://[user:password@]host:port/ ({reason})")]
     Address {
         /// 1 is the first.
-        place: usize,
+        number: usize,
         /// The client library's words.
         reason: String,
     },
@@ -99,8 +99,10 @@ impl RedisOptions {
             _ => {}
         }
         let parse = |(index, url): (usize, &String)| {
-            let refused =
-                |error: redis::RedisError| InvalidRedisOptions::Address { place: index + 1, reason: error.to_string() };
+            let refused = |error: redis::RedisError| InvalidRedisOptions::Address {
+                number: index + 1,
+                reason: error.to_string(),
+            };
             url.as_str().into_connection_info().map_err(refused)
         };
         self.urls.iter().enumerate().map(parse).collect()
@@ -161,9 +163,9 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_address_is_named_by_its_place_and_its_password_stays_unsaid() {
+    fn a_refused_address_is_named_by_its_index_without_its_password() {
         let options = RedisOptions { urls: vec!["rodis://:secret@host:1/".to_owned()], ..RedisOptions::default() };
-        let said = options.addresses().err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(said.starts_with("address 1 is not valid") && !said.contains("secret"), "{said}");
+        let message = options.addresses().err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(message.starts_with("address 1 is not valid") && !message.contains("secret"), "{message}");
     }
 }

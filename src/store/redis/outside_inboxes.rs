@@ -107,8 +107,8 @@ impl RedisInboxes {
         }
         let added: Vec<bool> = self.change(&call).await?;
         if added.len() != piece.len() {
-            let said = format!("{} answers about {} inboxes", added.len(), piece.len());
-            return Err(StoreError::Unreadable(said).into());
+            let mismatch = format!("{} answers about {} inboxes", added.len(), piece.len());
+            return Err(StoreError::Unreadable(mismatch).into());
         }
         let delivered = |added| if added { Delivered::Added } else { Delivered::Skipped };
         Ok(added.into_iter().map(delivered).collect())

@@ -12,7 +12,7 @@ const VERSION: u32 = 1;
 struct Envelope<'a, T> {
     v: u32,
     #[serde(flatten)]
-    said: &'a T,
+    payload: &'a T,
 }
 
 #[derive(Deserialize)]
@@ -20,9 +20,9 @@ struct VersionOnly {
     v: u32,
 }
 
-/// `said` as version 1. Fails only for what is never sent.
-pub fn encode<T: Serialize>(said: &T) -> Result<Vec<u8>, StoreError> {
-    serde_json::to_vec(&Envelope { v: VERSION, said }).map_err(|error| StoreError::Refused(Box::new(error)))
+/// `payload` as version 1. Fails only for what is never sent.
+pub fn encode<T: Serialize>(payload: &T) -> Result<Vec<u8>, StoreError> {
+    serde_json::to_vec(&Envelope { v: VERSION, payload }).map_err(|error| StoreError::Refused(Box::new(error)))
 }
 
 /// What `bytes` say; `None` if they are no JSON, of another version, or of a type that this version does not know.
@@ -51,35 +51,35 @@ mod tests {
 
     #[test]
     fn messages_and_announcements_keep_their_documented_form() {
-        let said = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let published = said(encode(&Message::ContentPublished { entry: entry() }).unwrap());
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let published = text(encode(&Message::ContentPublished { entry: entry() }).unwrap());
         let form = r#"{"v":1,"type":"contentPublished","entry":{"publish_time":1700000000000,"content":9223372036854775807,"author":7}}"#;
         assert_eq!(published, form);
-        let subtask = said(encode(&Message::Subtask { content: entry().content, after: 5 }).unwrap());
+        let subtask = text(encode(&Message::Subtask { content: entry().content, after: 5 }).unwrap());
         assert_eq!(subtask, r#"{"v":1,"type":"subtask","content":9223372036854775807,"after":5}"#);
-        let seen = |reached| said(encode(&Message::ReaderSeen { reader: entry().author, reached }).unwrap());
+        let seen = |reached| text(encode(&Message::ReaderSeen { reader: entry().author, reached }).unwrap());
         assert_eq!(seen(None), r#"{"v":1,"type":"readerSeen","reader":7}"#);
         assert_eq!(seen(Some(5)), r#"{"v":1,"type":"readerSeen","reader":7,"reached":5}"#);
         let session = SessionId::try_new(9).unwrap();
-        let ended = said(encode(&Announcement::SessionEnded { user: entry().author, session }).unwrap());
+        let ended = text(encode(&Announcement::SessionEnded { user: entry().author, session }).unwrap());
         assert_eq!(ended, r#"{"v":1,"type":"sessionEnded","user":7,"session":9}"#);
-        let deleted = said(encode(&Announcement::AccountDeleted { user: entry().author }).unwrap());
+        let deleted = text(encode(&Announcement::AccountDeleted { user: entry().author }).unwrap());
         assert_eq!(deleted, r#"{"v":1,"type":"accountDeleted","user":7}"#);
         let (reader, author) = (entry().author, UserId::try_new(8).unwrap());
         let followed =
             Announcement::FollowsChanged { reader, author: Some(author), change: Some(RelationChange::Followed) };
-        let follows = said(encode(&followed).unwrap());
+        let follows = text(encode(&followed).unwrap());
         assert_eq!(follows, r#"{"v":1,"type":"followsChanged","reader":7,"author":8,"change":"followed"}"#);
         let marker = entry().position();
-        let moved = said(encode(&Announcement::ReadMarkerMoved { reader: entry().author, marker }).unwrap());
+        let moved = text(encode(&Announcement::ReadMarkerMoved { reader: entry().author, marker }).unwrap());
         let form = r#"{"v":1,"type":"readMarkerMoved","reader":7,"marker":{"publish_time":1700000000000,"content_id":9223372036854775807}}"#;
         assert_eq!(moved, form);
         assert_eq!(decode(form.as_bytes()), Some(Announcement::ReadMarkerMoved { reader: entry().author, marker }));
-        assert_eq!(said(encode(&Announcement::Gap).unwrap()), r#"{"v":1,"type":"gap"}"#);
+        assert_eq!(text(encode(&Announcement::Gap).unwrap()), r#"{"v":1,"type":"gap"}"#);
     }
 
     #[test]
-    fn announcements_of_earlier_and_later_versions_are_understood_as_far_as_they_go() {
+    fn announcements_of_other_versions_are_decoded_as_far_as_possible() {
         let reader = entry().author;
         let earlier = r#"{"v":1,"type":"followsChanged","reader":7}"#;
         let understood = Announcement::FollowsChanged { reader, author: None, change: None };

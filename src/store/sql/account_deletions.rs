@@ -14,7 +14,7 @@ use crate::{
     domain::{ContentId, Entry, Reaction, SessionId, UserId, limits::MAX_WAIT_MS},
     store::{
         AccountDeletions, StoreError,
-        account_deletions::{Deleted, LeftContent, Remains},
+        account_deletions::{Deleted, DeletedAccount, LeftContent},
         accounts::PasswordHash,
         relations::Pair,
     },
@@ -57,7 +57,7 @@ impl AccountDeletions for SqlStore {
         .await
     }
 
-    async fn due(&self, now_ms: i64, next_look_ms: i64) -> Result<Option<Remains>, StoreError> {
+    async fn due(&self, now_ms: i64, next_look_ms: i64) -> Result<Option<DeletedAccount>, StoreError> {
         self.transaction(move |tx| async move {
             let sql = format!(
                 "SELECT user_id, deleted_at FROM account_deletions WHERE look_at <= ? OR look_at > ? ORDER BY look_at, user_id LIMIT 1 {}",
@@ -67,7 +67,7 @@ impl AccountDeletions for SqlStore {
             let Some(row) = tx.query_one(&sql, [now_ms.into(), too_far.into()]).await? else {
                 return tx.roll_back(None).await;
             };
-            let remains = Remains { user: row.user(0)?, deleted_at: row.get(1)? };
+            let remains = DeletedAccount { user: row.user(0)?, deleted_at: row.get(1)? };
             let sql = "UPDATE account_deletions SET look_at = ? WHERE user_id = ?";
             tx.execute(sql, [next_look_ms.into(), remains.user.get().into()]).await?;
             tx.commit(Some(remains)).await

@@ -150,20 +150,20 @@ fn profile(row: &Row) -> Result<Profile, StoreError> {
     profile_at(row, 0)
 }
 
-/// A profile whose [`COLUMNS`] begin at `place`.
-pub(super) fn profile_at(row: &Row, place: usize) -> Result<Profile, StoreError> {
+/// A profile whose [`COLUMNS`] begin at `column`.
+pub(super) fn profile_at(row: &Row, column: usize) -> Result<Profile, StoreError> {
     Ok(Profile {
-        id: row.user(place)?,
-        handle: read_handle(row, place + 1)?,
-        name: row.get(place + 2)?,
-        bio: row.get(place + 3)?,
-        avatar_url: row.get(place + 4)?,
-        created_at: row.get(place + 5)?,
-        version: row.get(place + 6)?,
+        id: row.user(column)?,
+        handle: read_handle(row, column + 1)?,
+        name: row.get(column + 2)?,
+        bio: row.get(column + 3)?,
+        avatar_url: row.get(column + 4)?,
+        created_at: row.get(column + 5)?,
+        version: row.get(column + 6)?,
     })
 }
 
-pub(super) fn read_handle(row: &Row, place: usize) -> Result<Handle, StoreError> {
-    let handle: String = row.get(place)?;
+pub(super) fn read_handle(row: &Row, column: usize) -> Result<Handle, StoreError> {
+    let handle: String = row.get(column)?;
     Handle::try_new(&handle).map_err(|_| StoreError::Unreadable(format!("the handle {handle}")))
 }

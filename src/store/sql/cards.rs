@@ -39,7 +39,7 @@ impl Cards for SqlStore {
         for ids in ids.chunks(MAX_LIST) {
             let Fragment { text, values } = asked.contents(ids, parts);
             for row in self.read(&text, values).await? {
-                cards.push(asked.content_card(&mut Cursor { row: &row, place: 0 }, parts)?);
+                cards.push(asked.content_card(&mut Cursor { row: &row, column: 0 }, parts)?);
             }
         }
         Ok(cards)
@@ -56,7 +56,7 @@ impl Cards for SqlStore {
         for ids in ids.chunks(MAX_LIST) {
             let Fragment { text, values } = asked.users(ids, parts);
             for row in self.read(&text, values).await? {
-                cards.push(asked.user_card(&mut Cursor { row: &row, place: 0 }, parts)?);
+                cards.push(asked.user_card(&mut Cursor { row: &row, column: 0 }, parts)?);
             }
         }
         Ok(cards)
@@ -79,7 +79,7 @@ pub(super) fn whole_users(dialect: Dialect, viewer: Option<UserId>, ids: &[UserI
 /// A row, read from left to right.
 struct Cursor<'a> {
     row: &'a Row,
-    place: usize,
+    column: usize,
 }
 
 impl Cursor<'_> {
@@ -89,20 +89,20 @@ impl Cursor<'_> {
     }
 
     fn skip(&mut self, width: usize) -> usize {
-        let place = self.place;
-        self.place += width;
-        place
+        let column = self.column;
+        self.column += width;
+        column
     }
 
     fn number(&mut self) -> Result<i64, StoreError> {
-        let place = self.skip(1);
-        self.row.get(place)
+        let column = self.skip(1);
+        self.row.get(column)
     }
 
     /// Whether a probe has found a row.
     fn is_found(&mut self) -> Result<bool, StoreError> {
-        let place = self.skip(1);
-        Ok(self.row.get::<Option<i64>>(place)?.is_some())
+        let column = self.skip(1);
+        Ok(self.row.get::<Option<i64>>(column)?.is_some())
     }
 }
 

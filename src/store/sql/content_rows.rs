@@ -9,11 +9,11 @@ use crate::{
 /// As [`content`] takes them.
 pub(super) const COLUMNS: &str = "id, author_id, kind, text, media, publish_time, reply_to, repost_of";
 
-/// The columns `reply_to` and `repost_of`, from `place`.
-pub(super) fn reference(row: &Row, place: usize) -> Result<Reference, StoreError> {
-    Ok(match (row.get::<Option<i64>>(place)?, row.get::<Option<i64>>(place + 1)?) {
-        (_, Some(_)) => Reference::RepostOf(row.content(place + 1)?),
-        (Some(_), None) => Reference::ReplyTo(row.content(place)?),
+/// The columns `reply_to` and `repost_of`, from `column`.
+pub(super) fn reference(row: &Row, column: usize) -> Result<Reference, StoreError> {
+    Ok(match (row.get::<Option<i64>>(column)?, row.get::<Option<i64>>(column + 1)?) {
+        (_, Some(_)) => Reference::RepostOf(row.content(column + 1)?),
+        (Some(_), None) => Reference::ReplyTo(row.content(column)?),
         (None, None) => Reference::Nothing,
     })
 }

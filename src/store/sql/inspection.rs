@@ -84,7 +84,7 @@ impl SqlStore {
                    WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND engine <> 'InnoDB'";
         let rows = self.read(sql, []).await?;
         let others: Vec<String> = rows.iter().map(|row| row.get(0)).collect::<Result<_, _>>()?;
-        let remedy = "ALTER TABLE ... ENGINE = InnoDB: other engines know no transactions";
+        let remedy = "run `ALTER TABLE ... ENGINE = InnoDB` on them: other engines have no transactions";
         Ok(match others.as_slice() {
             [] => Finding::fine("table engine", "InnoDB"),
             others => Finding::broken("table engine", format!("not InnoDB: {}", others.join(", ")), remedy),
@@ -103,7 +103,7 @@ impl SqlStore {
     }
 
     async fn takes_writes(&self) -> Result<Finding, StoreError> {
-        let remedy = "make room on the disk of the store, or end what makes it read-only; reads go on, and nodes write again by themselves";
+        let remedy = "make room on the disk of the store, or end what makes it read-only; reads continue, and nodes resume writing by themselves";
         match self.probe_writes().await {
             Ok(()) => Ok(Finding::fine("writes", "taken")),
             Err(error @ StoreError::TakesNoWrites(_)) => Ok(Finding::broken("writes", error.with_causes(), remedy)),
@@ -117,7 +117,8 @@ impl SqlStore {
         let row = rows.first().ok_or_else(|| StoreError::Unreadable("no row of counts".to_owned()))?;
         let (waiting, failed) = (row.count(0)?, row.count(1)?);
         let seen = format!("{waiting} follow changes waiting to reach inboxes, {failed} of them after failures");
-        let remedy = "see the log for what failed; pages are right meanwhile, they pull these authors";
+        let remedy =
+            "find the failures in the log of the workers; pages are right meanwhile, because they pull these authors";
         Ok(if failed > 0 { Finding::doubtful("relations", seen, remedy) } else { Finding::fine("relations", seen) })
     }
 
@@ -137,7 +138,7 @@ fn judged(subject: &str, finding: Result<Finding, StoreError>) -> Finding {
             verdict,
             ..Finding::doubtful(
                 subject,
-                format!("cannot be asked: {error}{cause}"),
+                format!("cannot be read: {error}{cause}"),
                 "run `tidefeed migrate`, and check the user's rights",
             )
         }

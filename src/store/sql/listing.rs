@@ -37,7 +37,7 @@ pub(super) fn pages(lists: &[List], request: &PageRequest) -> Fragment {
     let idle = lists.len().next_power_of_two().saturating_sub(lists.len());
     let idle = lists.last().into_iter().flat_map(|list| iter::repeat_n((list, 0, 0), idle));
     let sides = lists.iter().map(|list| (list, need, 1)).chain(idle).enumerate();
-    let members = sides.map(|(place, (list, ahead, behind))| list.sides(2 * place, request, ahead, behind));
+    let members = sides.map(|(index, (list, ahead, behind))| list.sides(2 * index, request, ahead, behind));
     members.reduce(|all, next| all.add(" UNION ALL ", []).then(next)).unwrap_or_default()
 }
 
@@ -69,7 +69,7 @@ impl SqlStore {
             let mut read: Vec<Sides> = lists.iter().map(|_| Sides::default()).collect();
             for row in self.read(&text, values).await? {
                 let side = row.count(0)?;
-                let list = usize::try_from(side / 2).ok().and_then(|place| read.get_mut(place));
+                let list = usize::try_from(side / 2).ok().and_then(|index| read.get_mut(index));
                 let list = list.ok_or_else(|| StoreError::Unreadable(format!("side {side} of {}", lists.len())))?;
                 (if side % 2 == 0 { &mut list.ahead } else { &mut list.behind }).push(row);
             }
@@ -101,7 +101,7 @@ fn listing<T>(
         ahead.push((Position::bound(since, row.get(2)?), Listed { since, item: item(row)? }));
     }
     // A union has no guaranteed order.
-    ahead.sort_by_key(|(place, _)| *place);
+    ahead.sort_by_key(|(index, _)| *index);
     if request.direction == Direction::Older {
         ahead.reverse();
     }

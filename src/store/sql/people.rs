@@ -78,7 +78,7 @@ pub(super) fn named(
 ) -> Fragment {
     let (first, below) = (prefix.from(), prefix.below());
     let (from, beyond) = match after {
-        Some(place) if place.key.as_str() >= first => (place.key.as_str(), place.user.get()),
+        Some(found) if found.key.as_str() >= first => (found.key.as_str(), found.user.get()),
         _ => (first, 0),
     };
     let text = format!(

@@ -23,44 +23,48 @@ pub(super) enum Row {
 
 impl Row {
     /// A number (`i64`, `i32`), a text (`String`), or an `Option` of either.
-    pub(super) fn get<T: Readable>(&self, place: usize) -> Result<T, StoreError> {
+    pub(super) fn get<T: Readable>(&self, column: usize) -> Result<T, StoreError> {
         match self {
-            Self::Driver(row) => row.try_get_by_index(place).map_err(store_error),
+            Self::Driver(row) => row.try_get_by_index(column).map_err(store_error),
             Self::Cells(cells) => cells
-                .get(place)
+                .get(column)
                 .and_then(T::of_cell)
-                .ok_or_else(|| StoreError::Unreadable(format!("column {place} has a value of another type"))),
+                .ok_or_else(|| StoreError::Unreadable(format!("column {column} has a value of another type"))),
         }
     }
 
     /// A count; a negative one is unreadable.
-    pub(super) fn count(&self, place: usize) -> Result<u64, StoreError> {
-        let number: i64 = self.get(place)?;
+    pub(super) fn count(&self, column: usize) -> Result<u64, StoreError> {
+        let number: i64 = self.get(column)?;
         u64::try_from(number).map_err(|_| StoreError::Unreadable(format!("{number} is not a count")))
     }
 
     /// A user's id.
-    pub(super) fn user(&self, place: usize) -> Result<UserId, StoreError> {
-        UserId::try_new(self.get(place)?).map_err(unreadable)
+    pub(super) fn user(&self, column: usize) -> Result<UserId, StoreError> {
+        UserId::try_new(self.get(column)?).map_err(unreadable)
     }
 
     /// A content's id.
-    pub(super) fn content(&self, place: usize) -> Result<ContentId, StoreError> {
-        ContentId::try_new(self.get(place)?).map_err(unreadable)
+    pub(super) fn content(&self, column: usize) -> Result<ContentId, StoreError> {
+        ContentId::try_new(self.get(column)?).map_err(unreadable)
     }
 
-    /// A floor, in two columns from `place`: off if they are null.
-    pub(super) fn floor(&self, place: usize) -> Result<Floor, StoreError> {
-        let floor: (Option<i64>, Option<i64>) = (self.get(place)?, self.get(place + 1)?);
+    /// A floor, in two columns from `column`: off if they are null.
+    pub(super) fn floor(&self, column: usize) -> Result<Floor, StoreError> {
+        let floor: (Option<i64>, Option<i64>) = (self.get(column)?, self.get(column + 1)?);
         Ok(match floor {
             (Some(time), Some(content)) => Floor::At(Position::bound(time, content)),
             _ => Floor::Off,
         })
     }
 
-    /// Publish time, content id and author id, in three columns from `place`.
-    pub(super) fn entry(&self, place: usize) -> Result<Entry, StoreError> {
-        Ok(Entry { publish_time: self.get(place)?, content: self.content(place + 1)?, author: self.user(place + 2)? })
+    /// Publish time, content id and author id, in three columns from `column`.
+    pub(super) fn entry(&self, column: usize) -> Result<Entry, StoreError> {
+        Ok(Entry {
+            publish_time: self.get(column)?,
+            content: self.content(column + 1)?,
+            author: self.user(column + 2)?,
+        })
     }
 }
 
@@ -124,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_filled_up_to_a_power_of_two_with_an_id_of_its_own() {
+    fn a_list_is_padded_to_a_power_of_two() {
         let (text, values) = id_list(&[7_i64, 8, 9]);
         assert_eq!(text, "(?, ?, ?, ?)");
         assert_eq!(values, [7_i64, 8, 9, 9].map(Value::from));

@@ -32,8 +32,8 @@ impl SearchTerms for SqlStore {
         }
         let Fragment { text, values } = count(sources, span);
         for row in self.read(&text, values).await? {
-            let place = usize::try_from(row.count(0)?).unwrap_or(usize::MAX);
-            if let Some(count) = counts.get_mut(place) {
+            let index = usize::try_from(row.count(0)?).unwrap_or(usize::MAX);
+            if let Some(count) = counts.get_mut(index) {
                 *count = usize::try_from(row.count(1)?).unwrap_or(usize::MAX);
             }
         }
@@ -92,10 +92,10 @@ fn newest(source: Source, span: Span) -> Fragment {
 /// Each source's place and how many contents it has.
 pub(super) fn count(sources: &[Source], span: Span) -> Fragment {
     let mut all = Fragment::default();
-    for (place, source) in sources.iter().enumerate() {
-        let union = if place == 0 { "" } else { " UNION ALL " };
+    for (index, source) in sources.iter().enumerate() {
+        let union = if index == 0 { "" } else { " UNION ALL " };
         let block = newest(*source, span).add(&format!(" LIMIT {SEARCH_BLOCK}"), []).into_table("x");
-        all = all.add(&format!("{union}SELECT {place} AS place, COUNT(*) AS found FROM "), []).then(block);
+        all = all.add(&format!("{union}SELECT {index} AS place, COUNT(*) AS found FROM "), []).then(block);
     }
     all
 }
@@ -105,10 +105,10 @@ pub(super) fn candidates(dialect: Dialect, viewer: Option<UserId>, look: &Look, 
     let then = dialect.join_in_order();
     let block = newest(look.along, span).add(&format!(" LIMIT {SEARCH_BLOCK}"), []).into_table("t");
     let mut met = Fragment::new("SELECT t.publish_time, t.content_id FROM ", []).then(block);
-    for (place, term) in look.having.iter().enumerate() {
+    for (index, term) in look.having.iter().enumerate() {
         let probe = format!(
-            " {then} search_terms p{place} ON p{place}.term = ? AND p{place}.publish_time = t.publish_time \
-             AND p{place}.content_id = t.content_id"
+            " {then} search_terms p{index} ON p{index}.term = ? AND p{index}.publish_time = t.publish_time \
+             AND p{index}.content_id = t.content_id"
         );
         met = met.add(&probe, [(*term).into()]);
     }

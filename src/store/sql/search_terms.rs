@@ -33,8 +33,8 @@ pub(super) async fn insert(tx: &Tx, at: Position, terms: &[Term]) -> Result<(), 
         let mut values: Vec<i64> = terms.iter().flat_map(|term| [(*term).into(), time, id]).collect();
         let (count, last) = (terms.len().next_power_of_two(), values.split_off(values.len() - 3));
         values.extend(last.iter().cycle().take(3 * (count + 1 - terms.len())));
-        let places = vec!["(?, ?, ?)"; count].join(", ");
-        let sql = format!("INSERT INTO {COLUMNS} VALUES {places} {keep}");
+        let placeholders = vec!["(?, ?, ?)"; count].join(", ");
+        let sql = format!("INSERT INTO {COLUMNS} VALUES {placeholders} {keep}");
         tx.execute(&sql, values.into_iter().map(Value::from)).await?;
     }
     Ok(())
@@ -45,8 +45,8 @@ pub(super) async fn delete(tx: &Tx, at: Position, terms: &[Term]) -> Result<(), 
     for terms in terms.chunks(ROWS) {
         let (list, values) = id_list(terms);
         let sql = format!("DELETE FROM search_terms WHERE term IN {list} AND publish_time = ? AND content_id = ?");
-        let place = [at.publish_time().into(), at.content_number().into()];
-        tx.execute(&sql, values.into_iter().chain(place)).await?;
+        let position = [at.publish_time().into(), at.content_number().into()];
+        tx.execute(&sql, values.into_iter().chain(position)).await?;
     }
     Ok(())
 }

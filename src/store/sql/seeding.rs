@@ -194,8 +194,9 @@ async fn insert<const COLUMNS: usize>(
     while let Some(largest) = rows.len().min(ROWS).checked_ilog2() {
         let count = 1 << largest;
         let values = rows.split_off(rows.len() - count);
-        let places = vec![row.as_str(); count].join(", ");
-        tx.execute(&format!("INSERT INTO {into} VALUES {places} {conflict}"), values.into_iter().flatten()).await?;
+        let placeholders = vec![row.as_str(); count].join(", ");
+        tx.execute(&format!("INSERT INTO {into} VALUES {placeholders} {conflict}"), values.into_iter().flatten())
+            .await?;
     }
     Ok(())
 }
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_counted_where_it_belongs_and_refused_without_what_it_answers() {
+    async fn seeded_replies_are_counted_and_refused_without_their_original() {
         let folder = tempfile::tempdir().unwrap();
         let store = migrated(&folder).await;
         let (asked, mut answering) = (author(2), author(5));

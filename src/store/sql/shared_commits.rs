@@ -95,13 +95,13 @@ impl SharedCommits {
         group.waiting.push(sender);
         if group.began.elapsed() > LONGEST {
             self.commit_all(group).await;
-            return told(ended.await);
+            return outcome(ended.await);
         }
         *self.slot() = Some(group);
         drop(permit);
         let permit = tokio::select! {
             biased;
-            ended = &mut ended => return told(ended),
+            ended = &mut ended => return outcome(ended),
             permit = self.permits.take_again() => permit?,
         };
         // Nobody else ends it from here on: it has ended, or is still there.
@@ -114,7 +114,7 @@ impl SharedCommits {
             self.commit_all(group).await;
         }
         drop(permit);
-        told(ended.await)
+        outcome(ended.await)
     }
 
     async fn commit_all(&self, group: Group) {
@@ -128,7 +128,7 @@ impl SharedCommits {
 }
 
 /// If the sender was dropped, the group was rolled back.
-fn told(ended: Result<Result<(), StoreError>, oneshot::error::RecvError>) -> Result<(), StoreError> {
+fn outcome(ended: Result<Result<(), StoreError>, oneshot::error::RecvError>) -> Result<(), StoreError> {
     ended.unwrap_or_else(|_| Err(undone()))
 }
 

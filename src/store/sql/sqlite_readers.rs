@@ -149,7 +149,7 @@ fn rows(connection: &Connection, sql: &str, values: impl IntoIterator<Item = Val
     let mut cursor = statement.query(params_from_iter(values.into_iter().map(cell)))?;
     let mut rows = Vec::new();
     while let Some(row) = cursor.next()? {
-        let cells: rusqlite::Result<Vec<Cell>> = (0..columns).map(|place| row.get(place)).collect();
+        let cells: rusqlite::Result<Vec<Cell>> = (0..columns).map(|column| row.get(column)).collect();
         rows.push(Row::Cells(cells?));
     }
     Ok(rows)

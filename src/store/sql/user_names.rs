@@ -22,8 +22,8 @@ pub(super) fn rows(user: UserId, handle: &Handle, name: &str) -> impl Iterator<I
 /// Puts the rows of a user who has none. One statement; of each length there is one text.
 pub(super) async fn insert(tx: &Tx, user: UserId, handle: &Handle, name: &str) -> Result<(), StoreError> {
     let values: Vec<Value> = rows(user, handle, name).flatten().collect();
-    let places = vec!["(?, ?)"; values.len() / 2].join(", ");
-    tx.execute(&format!("INSERT INTO {COLUMNS} VALUES {places}"), values).await.map(|_| ())
+    let placeholders = vec!["(?, ?)"; values.len() / 2].join(", ");
+    tx.execute(&format!("INSERT INTO {COLUMNS} VALUES {placeholders}"), values).await.map(|_| ())
 }
 
 /// Deletes all rows of a user. The caller has locked the user's row.
@@ -66,8 +66,8 @@ impl MigrationTrait for FillUserNames {
             if values.is_empty() {
                 return Ok(());
             }
-            let places = vec!["(?, ?)"; values.len() / 2].join(", ");
-            let insert = format!("INSERT INTO {COLUMNS} VALUES {places} {keep}");
+            let placeholders = vec!["(?, ?)"; values.len() / 2].join(", ");
+            let insert = format!("INSERT INTO {COLUMNS} VALUES {placeholders} {keep}");
             connection.execute_raw(Statement::from_sql_and_values(backend, insert, values)).await?;
         }
     }

@@ -31,7 +31,7 @@ pub fn check(history: &History, read: &Read) -> Result<(), Mismatch> {
     let let_through = (0..history.users()).map(|author| history.lets_through(read.reader, author, read.span)).collect();
     let judge = Judge { history, read, surely, perhaps, let_through };
     let verdict = judge.order().and_then(|()| judge.entries()).and_then(|()| judge.gaps()).and_then(|()| judge.ends());
-    verdict.map_err(|why| format!("{why}; {}", judge.told()))
+    verdict.map_err(|why| format!("{why}; {}", judge.observed()))
 }
 
 struct Judge<'a> {
@@ -149,16 +149,16 @@ impl Judge<'_> {
     }
 
     /// Without a range there can be nothing.
-    fn flag(&self, name: &str, said: bool, range: Option<Range>) -> Result<(), Mismatch> {
+    fn flag(&self, name: &str, reported: bool, range: Option<Range>) -> Result<(), Mismatch> {
         let is_there = |authors: &[User], fits: fn(&Self, &Content) -> bool| {
             let range = range?;
             let mut found = authors.iter().flat_map(|author| self.history.outboxes[*author].range(range));
             found.find(|(_, content)| fits(self, content)).map(|(position, _)| *position)
         };
-        if said && is_there(&self.perhaps, Self::may_be).is_none() {
+        if reported && is_there(&self.perhaps, Self::may_be).is_none() {
             return Err(format!("{name} is true, and there is nothing"));
         }
-        match is_there(&self.surely, Self::must_be).filter(|_| !said) {
+        match is_there(&self.surely, Self::must_be).filter(|_| !reported) {
             Some(position) => Err(format!("{name} is false, and there is {}", at(position))),
             None => Ok(()),
         }
@@ -185,7 +185,7 @@ impl Judge<'_> {
         }
     }
 
-    fn told(&self) -> String {
+    fn observed(&self) -> String {
         let Read { reader, span, direction, bound, size, seen, .. } = self.read;
         let seen: Vec<String> = seen.iter().map(|entry| at(entry.position)).collect();
         let bound = bound.map(at);

@@ -80,8 +80,8 @@ fn passes(history: &History, read: &Read) {
 
 #[track_caller]
 fn is_refused(history: &History, read: &Read, why: &str) {
-    let said = check(history, read).err().unwrap_or_default();
-    assert!(said.contains(why), "{said:?} does not say `{why}`");
+    let mismatch = check(history, read).err().unwrap_or_default();
+    assert!(mismatch.contains(why), "{mismatch:?} does not say `{why}`");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_page_may_show_or_miss_a_concurrent_change() {
 }
 
 #[test]
-fn an_act_without_an_answer_leaves_both_open_until_a_later_one_decides() {
+fn an_unanswered_call_leaves_both_outcomes_open() {
     let mut history = world();
     history.deleted(AUTHOR, position(3), unknown(30, 40));
     passes(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)));
@@ -255,7 +255,7 @@ fn neither_what_may_be_reposted_nor_its_reposts_are_deleted_meanwhile() {
 }
 
 #[test]
-fn once_all_is_certain_only_what_is_left_counts() {
+fn settled_calls_constrain_later_pages_exactly() {
     let mut history = world();
     history.deleted(AUTHOR, position(3), unknown(30, 40));
     history.switch((READER, OTHER), Relation::Follow).on.push(unknown(30, 40));

@@ -15,15 +15,15 @@ use serde_json::json;
 use self::watcher::Watcher;
 use crate::{
     api::server::ApiServer,
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::{Backend, on_each_backend},
 };
 
-async fn events_arrive(backend: Backend, around: Around) -> Result<()> {
-    let here = ApiServer::start(TestApp::start(backend, around).await?).await?;
-    let there = match around {
-        Around::Redis | Around::Cluster => Some(ApiServer::start(here.app.beside().await?).await?),
-        Around::NoCache | Around::Memory => None,
+async fn events_arrive(backend: Backend, cache_backend: CacheBackend) -> Result<()> {
+    let here = ApiServer::start(TestApp::start(backend, cache_backend).await?).await?;
+    let there = match cache_backend {
+        CacheBackend::Redis | CacheBackend::Cluster => Some(ApiServer::start(here.app.beside().await?).await?),
+        CacheBackend::NoCache | CacheBackend::Memory => None,
     };
     let publishing = there.as_ref().unwrap_or(&here);
     let (_, reader) = here.register("reader").await?;
@@ -60,8 +60,8 @@ async fn events_arrive(backend: Backend, around: Around) -> Result<()> {
 }
 
 on_each_backend! {
-    async fn what_is_published_arrives_live_and_equals_the_timeline(backend: Backend) -> Result<()> {
-        events_arrive(backend, Around::Memory).await
+    async fn live_events_equal_the_timeline(backend: Backend) -> Result<()> {
+        events_arrive(backend, CacheBackend::Memory).await
     }
 }
 
@@ -70,12 +70,12 @@ mod two_nodes {
 
     on_each_backend! {
         on mariadb, mysql;
-        async fn what_one_publishes_arrives_at_the_other_through_redis(backend: Backend) -> Result<()> {
-            events_arrive(backend, Around::Redis).await
+        async fn events_cross_nodes_through_redis(backend: Backend) -> Result<()> {
+            events_arrive(backend, CacheBackend::Redis).await
         }
 
-        async fn what_one_publishes_arrives_at_the_other_through_a_cluster(backend: Backend) -> Result<()> {
-            events_arrive(backend, Around::Cluster).await
+        async fn events_cross_nodes_through_a_redis_cluster(backend: Backend) -> Result<()> {
+            events_arrive(backend, CacheBackend::Cluster).await
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{
     server::ApiServer,
 };
 use crate::{
-    harness::{Around, Inboxes, TestApp, settings},
+    harness::{CacheBackend, Inboxes, TestApp, settings},
     servers::{Backend, on_each_backend},
 };
 
@@ -53,7 +53,7 @@ async fn page(server: &ApiServer, reader: &str) -> Result<(Value, u64)> {
 async fn server_outside(backend: Backend) -> Result<ApiServer> {
     // Nodes beside it have the same ones.
     let inboxes = Inboxes::Own(Arc::new(MemoryInboxes::new(100, NodeId::of([3; 20]))));
-    let app = TestApp::start_outside(backend, Around::Memory, inboxes, settings()).await?;
+    let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
     ApiServer::start_with(app, &short()).await
 }
 
@@ -108,8 +108,8 @@ async fn changed_names_are_shown_by_every_node(here: ApiServer) -> Result<()> {
 
 on_each_backend! {
     /// A10: of one author's posts every reader's page has the texts, and one reader's page of each node reads them.
-    async fn what_many_readers_read_of_one_author_a_node_reads_once(backend: Backend) -> Result<()> {
-        let here = server(backend, Around::Memory).await?;
+    async fn a_node_reads_an_authors_card_once_for_many_readers(backend: Backend) -> Result<()> {
+        let here = server(backend, CacheBackend::Memory).await?;
         let (star, readers) = followed(&here, READERS).await?;
         for number in 0..5 {
             publish(&here, &star, &format!("post {number}")).await?;
@@ -134,11 +134,11 @@ on_each_backend! {
 
     /// A10: both nodes remember the texts, and SQL alone connects them.
     async fn a_deleted_content_is_shown_by_no_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
-        deleted_contents_are_shown_by_no_node(server(backend, Around::Memory).await?).await
+        deleted_contents_are_shown_by_no_node(server(backend, CacheBackend::Memory).await?).await
     }
 
     async fn a_changed_name_is_shown_by_every_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
-        changed_names_are_shown_by_every_node(server(backend, Around::Memory).await?).await
+        changed_names_are_shown_by_every_node(server(backend, CacheBackend::Memory).await?).await
     }
 
     async fn a_deleted_content_is_shown_by_no_node_with_inboxes_outside_sql(backend: Backend) -> Result<()> {
@@ -189,7 +189,7 @@ on_each_backend! {
     }
 
     /// A new edge is uncovered until it is covered, and costs more until then.
-    async fn a_page_of_an_inbox_outside_sql_is_one_statement_again_once_a_follow_is_covered(
+    async fn an_outside_page_is_one_statement_once_follows_are_covered(
         backend: Backend,
     ) -> Result<()> {
         let here = server_outside(backend).await?;
@@ -213,7 +213,7 @@ on_each_backend! {
 
     /// The reader's reactions are remembered by both nodes, too.
     async fn a_like_is_shown_by_every_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
-        let here = server(backend, Around::Memory).await?;
+        let here = server(backend, CacheBackend::Memory).await?;
         let (star, readers) = followed(&here, 1).await?;
         let there = beside(&here, &short()).await?;
         let id = publish(&here, &star, "words").await?;

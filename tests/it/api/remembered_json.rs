@@ -6,7 +6,7 @@ use tidefeed::rng::SharedRng;
 
 use super::{accounts::client::server, server::ApiServer};
 use crate::{
-    harness::Around,
+    harness::CacheBackend,
     servers::{Backend, on_each_backend},
 };
 
@@ -35,7 +35,7 @@ struct Walk {
 
 impl Walk {
     async fn begin(backend: Backend) -> Result<Self> {
-        let server = server(backend, Around::Memory).await?;
+        let server = server(backend, CacheBackend::Memory).await?;
         let mut users = Vec::new();
         for name in ["ann", "bob", "cyd"] {
             users.push(server.register(name).await?);

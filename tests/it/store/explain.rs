@@ -58,11 +58,11 @@ pub async fn fill(world: &World) -> Result<()> {
     let others = (2..=40).flat_map(|reader| (101..201).map(move |author| format!("({reader}, {author}, 1)")));
     let exclusions: Vec<String> = hidden.chain(others).collect();
     world.insert("exclusions", "reader_id, author_id, cause", &exclusions).await?;
-    let said = (1..=ROWS).flat_map(|id| {
+    let terms = (1..=ROWS).flat_map(|id| {
         let words = ["common", if id % 2 == 0 { "even" } else { "odd" }];
         words.map(|word| format!("({}, {}, {id})", i64::from(terms_of(word)[0]), 1_000 + id / 2))
     });
-    world.insert("search_terms", "term, publish_time, content_id", &said.collect::<Vec<_>>()).await?;
+    world.insert("search_terms", "term, publish_time, content_id", &terms.collect::<Vec<_>>()).await?;
     let names = (1..=ROWS).flat_map(|id| [format!("('ada{id:05}', {id})"), format!("('ada{id:05} common', {id})")]);
     world.insert("user_names", "folded, user_id", &names.collect::<Vec<_>>()).await?;
     let counts: Vec<String> = (1..=ROWS).map(|id| format!("({id}, {})", id % 97)).collect();

@@ -9,7 +9,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::{self, Backend, on_each_backend},
     usecases::delivery::{followed_author, user},
 };
@@ -24,8 +24,8 @@ struct Story {
 
 impl Story {
     /// A reader who pulls an author; the outbox is cached.
-    async fn begin(backend: Backend, around: Around) -> Result<Self> {
-        let app = TestApp::start(backend, around).await?;
+    async fn begin(backend: Backend, cache_backend: CacheBackend) -> Result<Self> {
+        let app = TestApp::start(backend, cache_backend).await?;
         followed_author(&app, 1).await?;
         let reader = user(AUTHOR + 1);
         app.reactivator.wake(reader).await?;
@@ -86,8 +86,8 @@ impl Story {
     }
 }
 
-async fn lost_commits_leave_no_trace(backend: Backend, around: Around) -> Result<()> {
-    let story = Story::begin(backend, around).await?;
+async fn lost_commits_leave_no_trace(backend: Backend, cache_backend: CacheBackend) -> Result<()> {
+    let story = Story::begin(backend, cache_backend).await?;
     let kept = story.publish().await?;
     story.page_is(&[kept]).await?;
     let version = story.version().await?;
@@ -107,11 +107,11 @@ async fn lost_commits_leave_no_trace(backend: Backend, around: Around) -> Result
 }
 
 on_each_backend! {
-    async fn what_sql_lost_is_not_read_from_a_cache_in_process(backend: Backend) -> Result<()> {
-        lost_commits_leave_no_trace(backend, Around::Memory).await
+    async fn a_commit_lost_by_sql_is_not_read_from_memory(backend: Backend) -> Result<()> {
+        lost_commits_leave_no_trace(backend, CacheBackend::Memory).await
     }
 
-    async fn what_sql_lost_is_not_read_from_redis(backend: Backend) -> Result<()> {
-        lost_commits_leave_no_trace(backend, Around::Redis).await
+    async fn a_commit_lost_by_sql_is_not_read_from_redis(backend: Backend) -> Result<()> {
+        lost_commits_leave_no_trace(backend, CacheBackend::Redis).await
     }
 }

@@ -39,7 +39,7 @@ mod mysql {
     use super::*;
 
     #[tokio::test]
-    async fn no_row_is_found_before_its_commit_and_all_that_match_are_sorted() -> Result<()> {
+    async fn the_full_text_index_misses_uncommitted_rows_and_sorts_all_matches() -> Result<()> {
         let (_kept, database) = fresh(Backend::Mysql).await?;
         execute(
             &database,

@@ -116,11 +116,11 @@ async fn next(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
 }
 
 /// The next that is no gap: a cluster's nodes may break and mend one after the other.
-async fn next_said(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
+async fn next_announcement(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
     loop {
         match next(listener).await? {
             Announcement::Gap => {}
-            said => return Ok(said),
+            announcement => return Ok(announcement),
         }
     }
 }
@@ -163,10 +163,10 @@ async fn listeners_learn_that_a_killed_redis_came_back_empty() -> Result<()> {
     soon(|| node.works(2)).await?;
     ensure!(node.cache.fetch(&[UserId::try_new(1)?]).await? == [None], "it came back empty");
     assert_eq!(next(&mut listener).await?, Announcement::Gap);
-    let said = Announcement::Published { entry: entry(UserId::try_new(5)?, 9)?, original: None };
-    node.announcements.announce(&said).await?;
+    let announcement = Announcement::Published { entry: entry(UserId::try_new(5)?, 9)?, original: None };
+    node.announcements.announce(&announcement).await?;
     // What could not be announced is owned up to by a gap of its own, before or after.
-    assert_eq!(next_said(&mut listener).await?, said);
+    assert_eq!(next_announcement(&mut listener).await?, announcement);
     node.end().await
 }
 
@@ -208,15 +208,15 @@ async fn outboxes_elsewhere_are_still_found(node: &Node) -> Result<()> {
 /// Announcements about authors of all channels arrive, once those of every channel are heard again.
 async fn hears_every_author(node: &Node, mut listener: Receiver<Announcement>) -> Result<Receiver<Announcement>> {
     for author in 1..=16 {
-        let said = changed(author)?;
+        let announcement = changed(author)?;
         let deadline = Instant::now() + PATIENCE;
         loop {
-            soon(|| async { Ok(node.announcements.announce(&said).await?) }).await?;
-            let heard = timeout(Duration::from_secs(5), next_said(&mut listener)).await;
-            if heard.is_ok_and(|heard| heard.is_ok_and(|heard| heard == said)) {
+            soon(|| async { Ok(node.announcements.announce(&announcement).await?) }).await?;
+            let arrived = timeout(Duration::from_secs(5), next_announcement(&mut listener)).await;
+            if arrived.is_ok_and(|arrived| arrived.is_ok_and(|arrived| arrived == announcement)) {
                 break;
             }
-            ensure!(Instant::now() < deadline, "{said:?} is not heard");
+            ensure!(Instant::now() < deadline, "{announcement:?} is not heard");
         }
     }
     Ok(listener)
@@ -228,13 +228,13 @@ async fn a_cut_subscription_is_renewed_and_listeners_learn_of_the_gap() -> Resul
     let node = Node::start(vec![server.url()], false).await?;
     let mut listener = node.announcements.listen();
     let mut operator = connect_redis(&server.url()).await?;
-    let said = changed(3)?;
+    let announcement = changed(3)?;
     for _ in 0..3 {
         let cut: u32 = redis::cmd("CLIENT").arg("KILL").arg("TYPE").arg("pubsub").query_async(&mut operator).await?;
         assert_eq!(cut, 1);
         assert_eq!(next(&mut listener).await?, Announcement::Gap);
-        node.announcements.announce(&said).await?;
-        assert_eq!(next(&mut listener).await?, said);
+        node.announcements.announce(&announcement).await?;
+        assert_eq!(next(&mut listener).await?, announcement);
     }
     node.end().await
 }
@@ -248,19 +248,19 @@ async fn listeners_learn_of_a_gap_after_a_failed_announcement() -> Result<()> {
     let mut operator = connect_redis(&server.url()).await?;
     // No connection breaks: only publishing waits, longer than the time-out of a command.
     redis::cmd("CLIENT").arg("PAUSE").arg(60_000).arg("WRITE").exec_async(&mut operator).await?;
-    let said = changed(3)?;
-    ensure!(speaker.announcements.announce(&said).await.is_err());
+    let announcement = changed(3)?;
+    ensure!(speaker.announcements.announce(&announcement).await.is_err());
     redis::cmd("CLIENT").arg("UNPAUSE").exec_async(&mut operator).await?;
     while next(&mut listener).await? != Announcement::Gap {}
     // The late announcement arrived before the gap. The gap may be announced more than once.
-    soon(|| async { Ok(speaker.announcements.announce(&said).await?) }).await?;
-    assert_eq!(next_said(&mut listener).await?, said);
+    soon(|| async { Ok(speaker.announcements.announce(&announcement).await?) }).await?;
+    assert_eq!(next_announcement(&mut listener).await?, announcement);
     speaker.end().await?;
     hearer.end().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redis_that_hangs_costs_no_more_than_the_time_of_a_command() -> Result<()> {
+async fn a_hanging_redis_costs_at_most_the_command_timeout() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;
     let node = soon(|| Node::start_within(vec![server.url()], false, IMPATIENT_MS)).await?;
     let mut listener = node.announcements.listen();
@@ -271,9 +271,9 @@ async fn a_redis_that_hangs_costs_no_more_than_the_time_of_a_command() -> Result
     signal("CONT", &server).await?;
     soon(|| node.works(2)).await?;
     assert_eq!(next(&mut listener).await?, Announcement::Gap);
-    let said = changed(3)?;
-    soon(|| async { Ok(node.announcements.announce(&said).await?) }).await?;
-    assert_eq!(next_said(&mut listener).await?, said);
+    let announcement = changed(3)?;
+    soon(|| async { Ok(node.announcements.announce(&announcement).await?) }).await?;
+    assert_eq!(next_announcement(&mut listener).await?, announcement);
     node.end().await
 }
 
@@ -302,7 +302,7 @@ async fn flushing_everything_breaks_nothing() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn faulty_options_are_reported() -> Result<()> {
-    let said = |urls: Vec<String>, cluster: bool| async move {
+    let refusal = |urls: Vec<String>, cluster: bool| async move {
         let (command_timeout_ms, connect_timeout_ms) = (PATIENT_MS, PATIENT_MS);
         // Several checks of a subscription fit into the time-outs of the commands that fail meanwhile.
         let subscription_check_ms = command_timeout_ms.min(IMPATIENT_MS) / 5;
@@ -314,9 +314,9 @@ async fn faulty_options_are_reported() -> Result<()> {
     };
     let single = vec![shared(Kind::Redis).await?.url()];
     let nodes = redis_cluster().await?.urls();
-    assert!(said(single, true).await?.ends_with("is no cluster: set `cluster` to false"));
-    assert!(said(nodes[..1].to_vec(), false).await?.ends_with("is part of a cluster: set `cluster` to true"));
-    let nobody = said(vec!["redis://:secret@127.0.0.1:1/".to_owned()], false).await?;
+    assert!(refusal(single, true).await?.ends_with("is no cluster: set `cluster` to false"));
+    assert!(refusal(nodes[..1].to_vec(), false).await?.ends_with("is part of a cluster: set `cluster` to true"));
+    let nobody = refusal(vec!["redis://:secret@127.0.0.1:1/".to_owned()], false).await?;
     assert!(nobody.starts_with("the Redis at 127.0.0.1:1 cannot be connected to: check"), "{nobody}");
     Ok(())
 }

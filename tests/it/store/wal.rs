@@ -74,7 +74,7 @@ impl Files {
 }
 
 #[tokio::test]
-async fn a_log_that_was_cut_or_damaged_gives_whole_transactions_up_to_there() -> Result<()> {
+async fn a_cut_or_damaged_log_yields_whole_transactions_before_the_damage() -> Result<()> {
     let whole = Files::of_a_crash().await?;
     ensure!(whole.contents_left().await? == CONTENTS, "a crash loses nothing");
     let mut before = 0;

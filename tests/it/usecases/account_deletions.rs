@@ -21,7 +21,7 @@ use tidefeed::store::{
 };
 
 use crate::{
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::{connect_sql, execute, numbers, on_each_backend},
     store::conformance::{World, account, user},
     usecases::delivery::followed_author,
@@ -45,7 +45,7 @@ const READERS: [i64; 3] = [2, 3, 4];
 
 impl Story {
     async fn on(backend: crate::servers::Backend) -> Result<Self> {
-        let app = TestApp::start_with(backend, Around::Memory, crate::harness::settings()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, crate::harness::settings()).await?;
         followed_author(&app, 3).await?;
         for number in 0..POSTS - 1 {
             post(&app, user(GONE), &format!("words {number}"), Reference::Nothing).await?;
@@ -202,7 +202,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn whoever_has_no_account_any_more_changes_nothing(backend: Backend) -> Result<()> {
+    async fn a_deleted_account_changes_nothing(backend: Backend) -> Result<()> {
         let story = Story::on(backend).await?;
         story.delete().await?;
         let (app, ports, gone, now) = (&story.app, &story.app.ports, user(GONE), story.app.now_ms());
@@ -228,7 +228,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_pages_candidates_name_the_accounts_that_are_being_deleted_or_say_that_they_are_too_many(
+    async fn candidates_of_a_page_name_leaving_accounts_up_to_a_bound(
         backend: Backend,
     ) -> Result<()> {
         let most = i64::try_from(MAX_LEAVING_ACCOUNTS)?;
@@ -246,7 +246,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn only_the_right_password_deletes_an_account_and_in_as_many_statements_for_all(
+    async fn deleting_an_account_needs_its_password_and_constant_statements(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;

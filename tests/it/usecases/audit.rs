@@ -18,7 +18,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, Inboxes, TestApp, settings},
+    harness::{CacheBackend, Inboxes, TestApp, settings},
     servers::{self, on_each_backend},
     usecases::delivery::{followed_author, user},
 };
@@ -33,7 +33,7 @@ pub fn over(app: &TestApp, repair: bool) -> Result<Auditor> {
 
 /// A reader with nine contents of one author in the inbox, all of it trusted.
 async fn covered_reader(backend: servers::Backend, settings: Settings) -> Result<Arc<TestApp>> {
-    let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+    let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
     fill_inbox(&app).await?;
     Ok(app)
 }
@@ -73,7 +73,7 @@ async fn found_and_mended(app: &TestApp) -> Result<Finding> {
 }
 
 on_each_backend! {
-    async fn of_a_timeline_that_is_right_an_audit_finds_nothing_and_leaves_no_trace(backend: Backend) -> Result<()> {
+    async fn auditing_a_correct_timeline_finds_nothing_and_writes_nothing(backend: Backend) -> Result<()> {
         let app = covered_reader(backend, settings()).await?;
         let database = servers::connect_sql(app.database_url()).await?;
         let seen = "SELECT last_seen FROM inbox_states ORDER BY user_id";
@@ -84,7 +84,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_row_that_is_gone_is_a_hole_and_the_inbox_is_filled_anew(backend: Backend) -> Result<()> {
+    async fn an_audit_finds_a_missing_row_and_rebuilds_the_inbox(backend: Backend) -> Result<()> {
         let app = covered_reader(backend, settings()).await?;
         let lost = newest(&app).await?[4];
         past(&app, &format!("DELETE FROM inboxes WHERE user_id = {READER} AND content_id = {}", lost.content)).await?;
@@ -131,8 +131,8 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_hole_in_an_inbox_outside_sql_is_found_and_the_inbox_given_up(backend: Backend) -> Result<()> {
-        let app = TestApp::start_outside(backend, Around::Memory, Inboxes::Memory, settings()).await?;
+    async fn an_audit_finds_an_outside_inboxs_hole_and_discards_it(backend: Backend) -> Result<()> {
+        let app = TestApp::start_outside(backend, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
         fill_inbox(&app).await?;
         let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
         let window = Window { direction: Direction::Older, bound: None, limit: 20 };

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use tidefeed::domain::{ContentKind, Kinds, PageRequest, PageSize};
 
 use crate::{
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::on_each_backend,
     usecases::delivery::{followed_author, publish, user},
 };
@@ -30,8 +30,8 @@ async fn costs(app: &TestApp, reader: i64, request: &PageRequest) -> Result<Vec<
 }
 
 on_each_backend! {
-    async fn who_excludes_somebody_pulls_by_one_statement_as_the_cache_would(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+    async fn readers_with_exclusions_pull_in_one_statement(backend: Backend) -> Result<()> {
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 4).await?;
         for _ in 0..30 {
             app.clock.advance(1);

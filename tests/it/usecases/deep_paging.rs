@@ -23,7 +23,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, BEGINNING, TestApp, settings},
+    harness::{BEGINNING, CacheBackend, TestApp, settings},
     servers::{Backend, on_each_backend},
     usecases::delivery::user,
 };
@@ -58,7 +58,7 @@ fn seeded(id: i64) -> Result<SeedAuthor> {
 /// A reader of four authors who publish in turn, three contents to a millisecond; just back, so that the inbox holds
 /// one step.
 async fn app(backend: Backend) -> Result<Arc<TestApp>> {
-    let app = TestApp::start_with(backend, Around::Memory, Settings { tiers: TIERS, ..settings() }).await?;
+    let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { tiers: TIERS, ..settings() }).await?;
     for id in (1..=AUTHORS).chain([READER]) {
         app.store.add_authors(&[seeded(id)?]).await?;
     }

@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     coverage::BROKEN,
-    harness::{self, Around, TestApp, settings},
+    harness::{self, CacheBackend, TestApp, settings},
     servers::{self, Backend, on_each_backend},
     usecases::{
         audit,
@@ -133,7 +133,7 @@ async fn audit_until(auditor: &Auditor, stop: &AtomicBool) -> Result<()> {
 }
 
 async fn holds_while_everything_happens_at_once(backend: Backend, rule: EdgeRule) -> Result<()> {
-    let app = TestApp::start_with(backend, Around::Memory, small_settings(rule)).await?;
+    let app = TestApp::start_with(backend, CacheBackend::Memory, small_settings(rule)).await?;
     followed_author(&app, PEOPLE - 1).await?;
     let stop = Arc::new(AtomicBool::new(false));
     let (mut actors, mut workers) = (JoinSet::new(), JoinSet::new());

@@ -20,7 +20,7 @@ use tidefeed::{
 
 use crate::{
     binary::process::until,
-    harness::{Around, Inboxes, TestApp, settings},
+    harness::{CacheBackend, Inboxes, TestApp, settings},
     servers::{Backend, Kind, Server},
     store::conformance::account,
 };
@@ -36,7 +36,7 @@ struct World {
 
 /// The reader follows the author and has come; the author has published once.
 async fn world(inboxes: Inboxes) -> Result<World> {
-    let app = TestApp::start_outside(Backend::Sqlite, Around::Memory, inboxes, settings()).await?;
+    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
     for id in [1, 2] {
         let account = NewAccount { now_ms: app.now_ms(), ..account(id, &format!("user{id}")) };
         app.ports.accounts.register(account).await?;
@@ -76,7 +76,7 @@ async fn redis() -> Result<(Server, Inboxes)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_are_in_redis_while_they_come_and_in_sql_when_they_stay_away() -> Result<()> {
+async fn active_readers_are_in_redis_and_inactive_ones_in_sql() -> Result<()> {
     let (_server, inboxes) = redis().await?;
     let world = world(inboxes).await?;
     let (app, keeper) = (&world.app, world.app.outside_keeper()?);
@@ -99,7 +99,7 @@ async fn readers_are_in_redis_while_they_come_and_in_sql_when_they_stay_away() -
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restarted_redis_is_admitted_as_another_one_and_inboxes_are_built_as_readers_come() -> Result<()> {
+async fn a_restarted_redis_is_admitted_anew_and_visits_rebuild_inboxes() -> Result<()> {
     let (server, inboxes) = redis().await?;
     let world = world(inboxes).await?;
     let outside = world.app.ports.outside.clone().context("inboxes outside SQL")?;
@@ -122,7 +122,7 @@ async fn a_restarted_redis_is_admitted_as_another_one_and_inboxes_are_built_as_r
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redis_that_stays_silent_is_given_up_and_readers_come_to_sql() -> Result<()> {
+async fn a_silent_redis_is_given_up_and_readers_move_to_sql() -> Result<()> {
     let (server, inboxes) = redis().await?;
     let world = world(inboxes).await?;
     let (app, keeper) = (&world.app, world.app.outside_keeper()?);
@@ -162,8 +162,8 @@ async fn a_reader_keeps_the_inbox_in_sql_while_redis_is_silent() -> Result<()> {
 
 /// However many are to be moved, the buckets are looked at in between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn those_who_stay_away_are_moved_in_bounded_rounds() -> Result<()> {
-    let app = TestApp::start_outside(Backend::Sqlite, Around::Memory, Inboxes::Memory, settings()).await?;
+async fn inactive_readers_are_moved_in_bounded_rounds() -> Result<()> {
+    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
     let readers = i64::try_from(2 * MOVED_AT_ONCE + 1)?;
     for id in 1..=readers {
         let account = NewAccount { now_ms: app.now_ms(), ..account(id, &format!("user{id}")) };
@@ -183,7 +183,7 @@ async fn those_who_stay_away_are_moved_in_bounded_rounds() -> Result<()> {
 /// Both would replace the other's token in every round.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_see_different_servers_change_a_bucket_ever_more_rarely() -> Result<()> {
-    let app = TestApp::start_outside(Backend::Sqlite, Around::Memory, Inboxes::Memory, settings()).await?;
+    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
     let here = app.outside_keeper()?;
     let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
     let elsewhere = Arc::new(MemoryInboxes::new(100, NodeId::of([6; 20])));

@@ -30,7 +30,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, BUILDS_AT_ONCE, Inboxes, TestApp, settings},
+    harness::{BUILDS_AT_ONCE, CacheBackend, Inboxes, TestApp, settings},
     servers::on_each_backend,
     usecases::delivery::{followed_author, user},
 };
@@ -38,7 +38,7 @@ use crate::{
 const AUTHOR: i64 = 1;
 const READERS: i64 = 300;
 /// How long a build lasts at least, in turns of the runtime: long enough for others to begin beside it.
-const TURNS: usize = 20;
+const ROUNDS: usize = 20;
 
 /// Counts the inboxes that are being built.
 struct Counting {
@@ -100,7 +100,7 @@ impl InboxStore for Counting {
 
     async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
         self.begin(reader);
-        for _ in 0..TURNS {
+        for _ in 0..ROUNDS {
             tokio::task::yield_now().await;
         }
         self.inner().open(reader, fence, nonce).await
@@ -170,10 +170,10 @@ async fn reactivate(app: &TestApp, name: &str) -> Result<()> {
 
 on_each_backend! {
     /// Two workers of one node share its bound.
-    async fn inboxes_that_were_lost_are_built_a_few_at_a_time_while_pages_stay_right(backend: Backend) -> Result<()> {
+    async fn lost_inboxes_are_rebuilt_gradually_while_pages_stay_exact(backend: Backend) -> Result<()> {
         let counting = Arc::new(Counting::new());
         let inboxes = Inboxes::Own(counting.clone());
-        let app = TestApp::start_outside(backend, Around::Memory, inboxes, settings()).await?;
+        let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
         followed_author(&app, READERS).await?;
         for reader in readers() {
             app.visits.note_present(reader).await;

@@ -14,7 +14,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, Inboxes, TestApp, settings},
+    harness::{CacheBackend, Inboxes, TestApp, settings},
     servers::{Backend, Kind, Server},
     usecases::delivery::{followed_author, user},
 };
@@ -36,7 +36,7 @@ enum Return {
 struct World {
     app: Arc<TestApp>,
     sessions: SessionsService,
-    told: PrometheusHandle,
+    metrics: PrometheusHandle,
     published: usize,
 }
 
@@ -44,16 +44,16 @@ struct World {
 fn sessions(app: &TestApp) -> Result<SessionsService> {
     let clock: SharedClock = app.clock.clone();
     let tokens = Arc::new(Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), clock.clone()));
-    let (kept, told) = (app.ports.sessions.clone(), app.ports.announcements.clone());
+    let (kept, announcer) = (app.ports.sessions.clone(), app.ports.announcements.clone());
     let settings = SessionSettings { idle: Duration::from_hours(24 * 365), ..SessionSettings::default() };
-    Ok(SessionsService::new(kept, told, tokens, app.visits.clone(), settings, (clock, app.rng.clone())))
+    Ok(SessionsService::new(kept, announcer, tokens, app.visits.clone(), settings, (clock, app.rng.clone())))
 }
 
 impl World {
     /// How many readers were counted from one tier to another so far.
     fn changes(&self, from: &str, to: &str) -> u64 {
         let name = format!("tidefeed_inbox_tier_changes_total{{from=\"{from}\",to=\"{to}\"}} ");
-        self.told.render().lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap_or(0)
+        self.metrics.render().lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap_or(0)
     }
 
     async fn publish(&mut self) -> Result<()> {
@@ -132,13 +132,13 @@ impl World {
 /// The recorder of what is measured is of one thread.
 async fn walk(backend: Backend) -> Result<()> {
     let recorder = PrometheusBuilder::new().build_recorder();
-    let told = recorder.handle();
+    let metrics = recorder.handle();
     let _measuring = metrics::set_default_local_recorder(&recorder);
     let server = Server::start(Kind::Redis).await?;
     let inboxes = Inboxes::Redis(RedisOptions { urls: vec![server.url()], ..RedisOptions::default() });
-    let app = TestApp::start_outside(backend, Around::Memory, inboxes, settings()).await?;
+    let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
     followed_author(&app, 1).await?;
-    let mut world = World { sessions: sessions(&app)?, app, told, published: 0 };
+    let mut world = World { sessions: sessions(&app)?, app, metrics, published: 0 };
     let mut refresh = world.sessions.begin(user(READER), &Caller::default()).await?.refresh.text;
     world.app.settle().await?;
     ensure!(world.is_outside().await? && world.changes("sql", "outside") == 1, "the first visit");
@@ -155,7 +155,7 @@ async fn walk(backend: Backend) -> Result<()> {
         world.page_is_right().await?;
     }
     // The author, who never comes, is turned off once.
-    ensure!(world.changes("sql", "none") == 4 && world.changes("sql", "outside") == 1, "{}", world.told.render());
+    ensure!(world.changes("sql", "none") == 4 && world.changes("sql", "outside") == 1, "{}", world.metrics.render());
     Ok(())
 }
 

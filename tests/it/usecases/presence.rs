@@ -12,7 +12,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, BEGINNING, TestApp, settings},
+    harness::{BEGINNING, CacheBackend, TestApp, settings},
     servers::{self, on_each_backend},
     usecases::delivery::{followed_author, user},
 };
@@ -29,9 +29,9 @@ const WATCHES: i64 = 6;
 fn sessions(app: &TestApp) -> Result<SessionsService> {
     let clock: SharedClock = app.clock.clone();
     let tokens = Arc::new(Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), clock.clone()));
-    let (kept, told) = (app.ports.sessions.clone(), app.ports.announcements.clone());
+    let (kept, announcer) = (app.ports.sessions.clone(), app.ports.announcements.clone());
     let ambient = (clock, app.rng.clone());
-    Ok(SessionsService::new(kept, told, tokens, app.visits.clone(), SessionSettings::default(), ambient))
+    Ok(SessionsService::new(kept, announcer, tokens, app.visits.clone(), SessionSettings::default(), ambient))
 }
 
 /// When these were last seen, after [`BEGINNING`].
@@ -54,8 +54,9 @@ async fn be_there(app: &TestApp, sessions: &SessionsService, refresh: &str) -> R
 
 on_each_backend! {
     /// A2: signing in, refreshing, reading, counting and watching; each once in the configured interval.
-    async fn whoever_shows_that_they_are_there_is_seen(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, Around::Memory, Settings { seen_every_ms: EVERY, ..settings() }).await?;
+    async fn every_sign_of_presence_marks_a_reader_as_seen(backend: Backend) -> Result<()> {
+        let settings = Settings { seen_every_ms: EVERY, ..settings() };
+        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
         followed_author(&app, 9).await?;
         let sessions = sessions(&app)?;
         let refresh = sessions.begin(user(REFRESHES), &Caller::default()).await?.refresh.text;
@@ -86,8 +87,8 @@ on_each_backend! {
     }
 
     /// One message a reader, one write for all of them.
-    async fn those_who_come_together_are_written_down_together(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+    async fn readers_seen_together_are_written_together(backend: Backend) -> Result<()> {
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 60).await?;
         app.settle().await?;
         let readers: Vec<UserId> = (2..=61).map(user).collect();

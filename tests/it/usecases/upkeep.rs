@@ -7,7 +7,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, TestApp, settings},
+    harness::{CacheBackend, TestApp, settings},
     servers::{self, on_each_backend},
     usecases::delivery::{followed_author, user},
 };
@@ -36,10 +36,10 @@ on_each_backend! {
     /// B4: a walk over a thousand inboxes is six statements; each that is too full is four more in one transaction,
     /// which delete a tenth of what is kept, and one, by one statement. So of the rows that deliveries insert, a
     /// transaction of the trimmer takes out that many at a time, and walks do not depend on how many there are.
-    async fn the_trimmer_looks_at_200_inboxes_at_a_time_and_takes_out_a_tenth_at_once(backend: Backend) -> Result<()> {
+    async fn the_trimmer_works_in_batches_of_200_inboxes(backend: Backend) -> Result<()> {
         let keep = u32::try_from(KEEP)?;
         let settings = tidefeed::app::Settings { tiers: InboxTiers { keep, ..settings().tiers }, ..settings() };
-        let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
         fill_inboxes(&app).await?;
         let database = servers::connect_sql(app.database_url()).await?;
         let rows = async || anyhow::Ok(servers::numbers(&database, "SELECT COUNT(*) FROM inboxes").await?[0]);
@@ -66,7 +66,7 @@ on_each_backend! {
     /// comes down.
     async fn a_floor_that_a_gone_author_raised_comes_down_again(backend: Backend) -> Result<()> {
         let settings = tidefeed::app::Settings { tiers: InboxTiers { keep: 5, ..settings().tiers }, ..settings() };
-        let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
         followed_author(&app, 2).await?;
         let (author, reader, steady) = (user(1), user(2), user(3));
         for time in 1..=12 {

@@ -15,11 +15,11 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, Inboxes, TestApp, settings},
+    harness::{CacheBackend, Inboxes, TestApp, settings},
     servers::{Backend, connect_sql, numbers, on_each_backend},
     store::conformance::{
         account,
-        places::{Backdoor, Place},
+        adapters::{Adapter, RawConnection},
     },
 };
 
@@ -87,9 +87,9 @@ async fn build(app: &TestApp, example: &Example) -> Result<UserId> {
     Ok(viewer)
 }
 
-async fn holds(backend: Backend, around: Around) -> Result<()> {
+async fn holds(backend: Backend, cache_backend: CacheBackend) -> Result<()> {
     let example = example()?;
-    let app = TestApp::start(backend, around).await?;
+    let app = TestApp::start(backend, cache_backend).await?;
     let viewer = build(&app, &example).await?;
     pulls_two(&app, viewer).await?;
     pages_are(&app, viewer, &example).await
@@ -125,7 +125,8 @@ async fn pages_are(app: &TestApp, viewer: UserId, example: &Example) -> Result<(
 /// With the inbox in Redis. The pages come from there: an entry that is taken out of it behind our back is missed.
 async fn holds_in(backend: Backend, options: RedisOptions) -> Result<()> {
     let example = example()?;
-    let app = TestApp::start_outside(backend, Around::Memory, Inboxes::Redis(options.clone()), settings()).await?;
+    let app =
+        TestApp::start_outside(backend, CacheBackend::Memory, Inboxes::Redis(options.clone()), settings()).await?;
     let viewer = build(&app, &example).await?;
     pulls_two(&app, viewer).await?;
     pages_are(&app, viewer, &example).await?;
@@ -139,7 +140,7 @@ async fn holds_in(backend: Backend, options: RedisOptions) -> Result<()> {
     let gone = newest.entries.iter().find(|entry| delivered(entry.content.get())).context("one of the inbox")?;
     let (bucket, member) = (viewer.get() % 128, format!("{:020}", gone.content.get()));
     let key = format!("{}inbox1:{{{bucket}}}:{viewer}", options.prefix);
-    let removed: i64 = Backdoor::open(&options).await?.run(redis::cmd("ZREM").arg(key).arg(member)).await?;
+    let removed: i64 = RawConnection::open(&options).await?.run(redis::cmd("ZREM").arg(key).arg(member)).await?;
     ensure!(removed == 1, "the row is where the tables' description says");
     let without = app.reader.page(viewer, &PageRequest::newest(PageSize::try_new(3)?)).await?;
     ensure!(without.entries.iter().all(|entry| entry.content != gone.content), "the page came from elsewhere");
@@ -148,26 +149,26 @@ async fn holds_in(backend: Backend, options: RedisOptions) -> Result<()> {
 
 on_each_backend! {
     async fn the_worked_example_holds_with_inboxes_in_redis(backend: Backend) -> Result<()> {
-        holds_in(backend, Place::Redis.options().await?.context("a server")?).await
+        holds_in(backend, Adapter::Redis.options().await?.context("a server")?).await
     }
 
     async fn the_worked_example_holds_with_inboxes_in_a_cluster(backend: Backend) -> Result<()> {
-        holds_in(backend, Place::Cluster.options().await?.context("a cluster")?).await
+        holds_in(backend, Adapter::Cluster.options().await?.context("a cluster")?).await
     }
 
     async fn the_worked_example_holds_without_a_cache(backend: Backend) -> Result<()> {
-        holds(backend, Around::NoCache).await
+        holds(backend, CacheBackend::NoCache).await
     }
 
     async fn the_worked_example_holds_with_a_cache_in_process(backend: Backend) -> Result<()> {
-        holds(backend, Around::Memory).await
+        holds(backend, CacheBackend::Memory).await
     }
 
     async fn the_worked_example_holds_with_redis(backend: Backend) -> Result<()> {
-        holds(backend, Around::Redis).await
+        holds(backend, CacheBackend::Redis).await
     }
 
     async fn the_worked_example_holds_with_redis_cluster(backend: Backend) -> Result<()> {
-        holds(backend, Around::Cluster).await
+        holds(backend, CacheBackend::Cluster).await
     }
 }

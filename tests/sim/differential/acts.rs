@@ -69,7 +69,7 @@ pub fn outcome<T: Debug>(answer: Result<T, StoreError>) -> String {
     }
 }
 
-/// As [`told`], where the port promises no order.
+/// As [`outcome`], where the port promises no order.
 pub fn in_any_order<T: Debug>(answer: Result<Vec<T>, StoreError>) -> String {
     outcome(answer.map(|them| {
         let mut words: Vec<String> = them.iter().map(|it| format!("{it:?}")).collect();

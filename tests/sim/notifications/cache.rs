@@ -68,7 +68,7 @@ impl SimCache {
 
     fn is_away(&self) -> Result<(), StoreError> {
         let injector = &self.primary_store.injector;
-        match injector.strikes(injector.rates().cache_away) {
+        match injector.injects(injector.rates().cache_away) {
             true => Err(StoreError::Unavailable("the simulated cache is away".into())),
             false => Ok(()),
         }
@@ -106,7 +106,7 @@ impl SimCache {
     }
 
     /// What is told of a cached outbox; more than is true, if a rule is broken.
-    fn told(&self, author: UserId, outbox: CachedOutbox) -> CachedOutbox {
+    fn reported(&self, author: UserId, outbox: CachedOutbox) -> CachedOutbox {
         let base = self.primary_store.base();
         let current = base.tables.version(author);
         let version = if self.primary_store.breaks(Rule::AnyVersionIsBelieved) { current } else { outbox.version };
@@ -145,7 +145,7 @@ impl OutboxCache for SimCache {
         let mut found = Vec::with_capacity(authors.len());
         for author in authors {
             let cached = self.inner().outboxes.get(author).cloned();
-            found.push(cached.map(|outbox| self.told(*author, outbox)));
+            found.push(cached.map(|outbox| self.reported(*author, outbox)));
         }
         self.primary_store.injector.switch().await;
         Ok(found)

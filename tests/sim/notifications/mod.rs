@@ -26,11 +26,11 @@ enum Way {
 
 impl Way {
     fn of(injector: &FaultInjector, [lost, twice, late]: [u32; 3]) -> Self {
-        if injector.strikes(lost) {
+        if injector.injects(lost) {
             Self::Lost
-        } else if injector.strikes(twice) {
+        } else if injector.injects(twice) {
             Self::Twice
-        } else if injector.strikes(late) {
+        } else if injector.injects(late) {
             let wait = injector.within(1, LATEST);
             Self::Late(injector.now() + wait)
         } else {

@@ -70,7 +70,7 @@ impl SimQueue {
     }
 
     fn is_away(&self) -> Result<(), StoreError> {
-        match self.injector.strikes(self.injector.rates().queue_away) {
+        match self.injector.injects(self.injector.rates().queue_away) {
             true => Err(StoreError::Unavailable("the simulated queue is away".into())),
             false => Ok(()),
         }

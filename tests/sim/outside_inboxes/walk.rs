@@ -102,7 +102,7 @@ pub fn tell(seed: u64, broken: Option<Rule>) {
     println!("{wrong:?}");
 }
 
-fn run(mut world: World, told: impl Fn(&str, &World)) -> (Tally, Option<String>) {
+fn run(mut world: World, observe: impl Fn(&str, &World)) -> (Tally, Option<String>) {
     let weights = weights(&mut world);
     let all: u64 = weights.iter().map(|(_, weight)| weight).sum();
     begin_in_order(&mut world);
@@ -115,7 +115,7 @@ fn run(mut world: World, told: impl Fn(&str, &World)) -> (Tally, Option<String>)
         });
         let happening = chosen.map_or(H::Step, |(happening, _)| *happening);
         happen(&mut world, happening);
-        told(&format!("{happening:?}"), &world);
+        observe(&format!("{happening:?}"), &world);
         if world.wrong.is_some() {
             break;
         }

@@ -57,8 +57,8 @@ pub async fn extend(
         }
         end = through;
     }
-    let told = primary_store.breaks(Rule::IncompleteChainIsFinished);
-    tx.commit(told || end == END).await
+    let assumes_complete = primary_store.breaks(Rule::IncompleteChainIsFinished);
+    tx.commit(assumes_complete || end == END).await
 }
 
 /// The targets at places `size` and `size + 1` behind the chain's end.

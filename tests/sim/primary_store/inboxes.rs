@@ -10,7 +10,7 @@ use tidefeed::{
     },
     store::{
         Inboxes, StoreError,
-        inboxes::{Covered, Extended, Seen, Trimmed},
+        inboxes::{Covered, Extended, SeenReader, Trimmed},
     },
 };
 
@@ -47,7 +47,7 @@ impl Inboxes for PrimaryStore {
         transaction!(self, tx => keep_deep(tx, reader, until_ms))
     }
 
-    async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError> {
+    async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<SeenReader>, StoreError> {
         transaction!(self, tx => mark_seen(self, tx, readers, now_ms))
     }
 
@@ -139,7 +139,7 @@ async fn mark_seen(
     mut tx: Tx,
     readers: &[UserId],
     now_ms: i64,
-) -> Result<Vec<Seen>, StoreError> {
+) -> Result<Vec<SeenReader>, StoreError> {
     let mut all = Vec::with_capacity(readers.len());
     for reader in readers {
         all.push(see(primary_store, &mut tx, *reader, now_ms).await?);
@@ -147,7 +147,7 @@ async fn mark_seen(
     tx.commit(all).await
 }
 
-async fn see(primary_store: &PrimaryStore, tx: &mut Tx, reader: UserId, now_ms: i64) -> Result<Seen, StoreError> {
+async fn see(primary_store: &PrimaryStore, tx: &mut Tx, reader: UserId, now_ms: i64) -> Result<SeenReader, StoreError> {
     let before = lock_state(tx, reader).await?;
     let read_every_ms = rate::smoothed(before.read_every, before.last_seen, now_ms, VISIT_MS);
     let opened = if primary_store.breaks(Rule::ReturningIsTrusted) { Floor::At(Position::OLDEST) } else { Floor::OPEN };
@@ -162,7 +162,7 @@ async fn see(primary_store: &PrimaryStore, tx: &mut Tx, reader: UserId, now_ms: 
     })
     .await?;
     let reader = ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms };
-    Ok(Seen { before: before.last_seen, reader, floor, was_off })
+    Ok(SeenReader { before: before.last_seen, reader, floor, was_off })
 }
 
 async fn clear(primary_store: &PrimaryStore, mut tx: Tx, reader: UserId, author: UserId) -> Result<u64, StoreError> {

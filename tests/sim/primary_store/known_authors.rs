@@ -105,9 +105,10 @@ impl View<'_> {
         };
         let first = side.first(rows.filter(exists).collect());
         let unseen = self.primary_store.breaks(Rule::FallenRowsAreNotSeen);
-        let told = first.into_iter().filter(|row| !unseen || tables.mode(self.reader, row.author).is_some());
+        let candidates = first.into_iter().filter(|row| !unseen || tables.mode(self.reader, row.author).is_some());
         let original_author = |row: &Candidate| row.original_author.filter(|_| !by_counters);
-        told.map(|row| candidate(tables, row))
+        candidates
+            .map(|row| candidate(tables, row))
             .map(|row| Candidate { original_author: original_author(&row), ..row })
             .collect()
     }

@@ -17,7 +17,7 @@ use tidefeed::{
     store::{
         AccountDeletions, Attempts, Cards, FollowLists, Identities, People, Profiles, Reactions, ReadMarkers,
         SearchTerms, Sessions, StoreError,
-        account_deletions::{Deleted, LeftContent, Remains},
+        account_deletions::{Deleted, DeletedAccount, LeftContent},
         accounts::{NewAccount, PasswordHash},
         attempts::Subjects,
         cards::{ContentCard, ContentParts, UserCard, UserParts},
@@ -58,7 +58,7 @@ impl AccountDeletions for PrimaryStore {
         refused()
     }
 
-    async fn due(&self, _: i64, _: i64) -> Result<Option<Remains>, StoreError> {
+    async fn due(&self, _: i64, _: i64) -> Result<Option<DeletedAccount>, StoreError> {
         refused()
     }
 

@@ -94,7 +94,7 @@ pub struct Counts {
 }
 
 /// An inbox row's key.
-pub type Place = (UserId, Position);
+pub type InboxKey = (UserId, Position);
 
 macro_rules! tables {
     ($($table:ident, $change:ident: $key:ty => $row:ty;)+) => {
@@ -168,7 +168,7 @@ tables! {
     counters, Counters: ContentId => Counters;
     heads, Head: UserId => Head;
     follows, Edge: (UserId, UserId) => Edge;
-    inboxes, Inbox: Place => UserId;
+    inboxes, Inbox: InboxKey => UserId;
     states, State: UserId => State;
     deliveries, Delivery: ContentId => Record;
     subtasks, Subtask: (ContentId, i64) => Task;

@@ -224,7 +224,7 @@ impl Tx {
             self.connection = Connection::Broken;
         }
         sent?;
-        if self.primary_store.injector.strikes(self.primary_store.injector.rates().rolled_back) {
+        if self.primary_store.injector.injects(self.primary_store.injector.rates().rolled_back) {
             self.primary_store.injector.note(|| "    the store rolls back by itself".to_owned());
             self.connection = Connection::RolledBack;
             return Err(StoreError::Unavailable("the simulated store is full".into()));
@@ -368,7 +368,7 @@ impl Tx {
         let primary_store = self.primary_store.clone();
         drop(self);
         primary_store.injector.switch().await;
-        if primary_store.injector.strikes(primary_store.injector.rates().answer_lost) && !assumed {
+        if primary_store.injector.injects(primary_store.injector.rates().answer_lost) && !assumed {
             primary_store.injector.note(|| "    the commit's answer is lost".to_owned());
             return Err(StoreError::Unavailable("the simulated answer was lost".into()));
         }

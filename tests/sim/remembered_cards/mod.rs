@@ -132,7 +132,7 @@ fn walk(seed: u64, broken: Option<Rule>) -> Result<u64, String> {
 }
 
 #[test]
-fn every_card_that_is_shown_from_memory_is_so_at_the_pages_snapshot() {
+fn every_remembered_card_equals_the_pages_snapshot() {
     let mut from_memory = 0;
     for seed in 0..WALKS {
         let walked = walk(seed, None);

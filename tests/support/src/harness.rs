@@ -57,7 +57,7 @@ pub fn is_fast() -> bool {
 
 /// The backend of queue, outbox cache and announcements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Around {
+pub enum CacheBackend {
     /// In process, without an outbox cache: every page is one statement.
     NoCache,
     /// In process.
@@ -99,13 +99,13 @@ pub struct TestApp {
     pub rng: SharedRng,
     stop: CancellationToken,
     database: Arc<servers::FreshDatabase>,
-    place: Place,
+    setup: Setup,
 }
 
 /// What the nodes of one service share.
 #[derive(Clone)]
-struct Place {
-    around: Around,
+struct Setup {
+    cache_backend: CacheBackend,
     redis: Option<RedisOptions>,
     settings: Settings,
     outside: Option<Inboxes>,
@@ -124,24 +124,24 @@ pub enum Inboxes {
 
 impl TestApp {
     /// On a new database and stores of its own, with [`settings`].
-    pub async fn start(backend: Backend, around: Around) -> Result<Arc<Self>> {
-        Self::start_with(backend, around, settings()).await
+    pub async fn start(backend: Backend, cache_backend: CacheBackend) -> Result<Arc<Self>> {
+        Self::start_with(backend, cache_backend, settings()).await
     }
 
     /// Like [`Self::start`], with these settings.
-    pub async fn start_with(backend: Backend, around: Around, settings: Settings) -> Result<Arc<Self>> {
+    pub async fn start_with(backend: Backend, cache_backend: CacheBackend, settings: Settings) -> Result<Arc<Self>> {
         let database = Arc::new(backend.fresh_database().await?);
-        let place = Place { around, redis: redis(around).await?, settings, outside: None };
-        let app = Self::open(database, place, 7).await?;
+        let setup = Setup { cache_backend, redis: redis(cache_backend).await?, settings, outside: None };
+        let app = Self::open(database, setup, 7).await?;
         app.store.migrate().await?;
         Ok(app)
     }
 
     /// On a Redis of the test's own, or a cluster.
     pub async fn start_on(backend: Backend, redis: RedisOptions) -> Result<Arc<Self>> {
-        let around = if redis.cluster { Around::Cluster } else { Around::Redis };
-        let place = Place { around, redis: Some(redis), settings: settings(), outside: None };
-        let app = Self::open(Arc::new(backend.fresh_database().await?), place, 7).await?;
+        let cache_backend = if redis.cluster { CacheBackend::Cluster } else { CacheBackend::Redis };
+        let setup = Setup { cache_backend, redis: Some(redis), settings: settings(), outside: None };
+        let app = Self::open(Arc::new(backend.fresh_database().await?), setup, 7).await?;
         app.store.migrate().await?;
         Ok(app)
     }
@@ -149,12 +149,12 @@ impl TestApp {
     /// As [`Self::start_with`], with inboxes outside SQL. Every bucket is admitted.
     pub async fn start_outside(
         backend: Backend,
-        around: Around,
+        cache_backend: CacheBackend,
         inboxes: Inboxes,
         settings: Settings,
     ) -> Result<Arc<Self>> {
-        let place = Place { around, redis: redis(around).await?, settings, outside: Some(inboxes) };
-        let app = Self::open(Arc::new(backend.fresh_database().await?), place, 7).await?;
+        let setup = Setup { cache_backend, redis: redis(cache_backend).await?, settings, outside: Some(inboxes) };
+        let app = Self::open(Arc::new(backend.fresh_database().await?), setup, 7).await?;
         app.store.migrate().await?;
         app.outside_keeper()?.run_once().await?;
         Ok(app)
@@ -167,19 +167,19 @@ impl TestApp {
 
     /// Another node: the same database and Redis, everything else its own.
     pub async fn beside(&self) -> Result<Arc<Self>> {
-        Self::open(Arc::clone(&self.database), self.place.clone(), 8).await
+        Self::open(Arc::clone(&self.database), self.setup.clone(), 8).await
     }
 
-    async fn open(database: Arc<servers::FreshDatabase>, place: Place, seed: u64) -> Result<Arc<Self>> {
+    async fn open(database: Arc<servers::FreshDatabase>, setup: Setup, seed: u64) -> Result<Arc<Self>> {
         let store = open_store(&database.url).await?;
         let stop = CancellationToken::new();
-        let (queue, outbox_cache, announcements) = surroundings(&place, &stop).await?;
+        let (queue, outbox_cache, announcements) = surroundings(&setup, &stop).await?;
         let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, outbox_cache, announcements);
-        let ports = Ports { outside: outside(&place, &store).await?, ..ports };
+        let ports = Ports { outside: outside(&setup, &store).await?, ..ports };
         let (clock, rng) = (Arc::new(ManualClock::at(BEGINNING)), SharedRng::from_seed(seed));
         let shared: SharedClock = clock.clone();
-        let app = UseCases::build(&ports, place.settings, &shared, &rng);
-        Ok(Arc::new(Self { app, ports, store, clock, rng, stop, database, place }))
+        let app = UseCases::build(&ports, setup.settings, &shared, &rng);
+        Ok(Arc::new(Self { app, ports, store, clock, rng, stop, database, setup }))
     }
 
     /// The URL of its database, as `store.url` takes it.
@@ -285,17 +285,17 @@ pub async fn open_store(url: &str) -> Result<SqlStore> {
 /// Numbers of key prefixes on the shared cluster.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-type Surroundings = (Arc<dyn Queue>, Option<Arc<dyn OutboxCache>>, Arc<dyn Announcements>);
+type Backends = (Arc<dyn Queue>, Option<Arc<dyn OutboxCache>>, Arc<dyn Announcements>);
 
 /// Keys of the test's own on the shared Redis, or the shared cluster.
-async fn redis(around: Around) -> Result<Option<RedisOptions>> {
-    let options = match around {
-        Around::NoCache | Around::Memory => return Ok(None),
-        Around::Redis => {
+async fn redis(cache_backend: CacheBackend) -> Result<Option<RedisOptions>> {
+    let options = match cache_backend {
+        CacheBackend::NoCache | CacheBackend::Memory => return Ok(None),
+        CacheBackend::Redis => {
             let keys = servers::fresh_keys().await?;
             RedisOptions { urls: vec![keys.url], prefix: keys.prefix, ..RedisOptions::default() }
         }
-        Around::Cluster => {
+        CacheBackend::Cluster => {
             let cluster = servers::redis_cluster().await?;
             let prefix = format!("app{}:", NEXT.fetch_add(1, Ordering::Relaxed));
             RedisOptions { urls: cluster.urls(), cluster: true, prefix, ..RedisOptions::default() }
@@ -304,21 +304,21 @@ async fn redis(around: Around) -> Result<Option<RedisOptions>> {
     Ok(Some(RedisOptions { command_timeout_ms: 60_000, connect_timeout_ms: 60_000, outbox_capacity: 50, ..options }))
 }
 
-async fn outside(place: &Place, store: &SqlStore) -> Result<Option<OutsideStores>> {
-    let inboxes: Arc<dyn InboxStore> = match place.outside.clone() {
+async fn outside(setup: &Setup, store: &SqlStore) -> Result<Option<OutsideStores>> {
+    let inboxes: Arc<dyn InboxStore> = match setup.outside.clone() {
         None => return Ok(None),
         Some(Inboxes::Memory) => Arc::new(MemoryInboxes::new(10_000, NodeId::of([5; 20]))),
         Some(Inboxes::Redis(options)) => Arc::new(RedisInboxes::new(Redis::connect(options).await?)),
         Some(Inboxes::Own(inboxes)) => inboxes,
     };
-    let (states, pages, keep) = (Arc::new(store.clone()), Arc::new(store.clone()), place.settings.tiers.keep);
+    let (states, pages, keep) = (Arc::new(store.clone()), Arc::new(store.clone()), setup.settings.tiers.keep);
     Ok(Some(OutsideStores { inboxes, states, pages, keep, active_ms: ACTIVE_MS, builds_at_once: BUILDS_AT_ONCE }))
 }
 
-async fn surroundings(place: &Place, stop: &CancellationToken) -> Result<Surroundings> {
-    let Some(options) = place.redis.clone() else {
+async fn surroundings(setup: &Setup, stop: &CancellationToken) -> Result<Backends> {
+    let Some(options) = setup.redis.clone() else {
         let cache: Arc<dyn OutboxCache> = Arc::new(MemoryOutboxCache::new(1_000, 50));
-        let cache = (place.around == Around::Memory).then_some(cache);
+        let cache = (setup.cache_backend == CacheBackend::Memory).then_some(cache);
         let queue = Arc::new(MemoryQueue::new(100_000, Duration::from_mins(10)));
         return Ok((queue, cache, Arc::new(MemoryAnnouncements::new(1_024))));
     };

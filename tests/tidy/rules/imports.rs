@@ -38,7 +38,8 @@ pub const CYCLES: Rule = Rule {
     ],
 };
 
-/// Types of a GraphQL schema lead to each other: a content has an author, who has contents.
+/// GraphQL's object types are mutually recursive by nature, and async-graphql makes them of Rust types: `Content` names
+/// `User` (its author), and `User` names `Content` (through the connections of their contents).
 const MUTUAL: &str = "src/api/graphql/objects/";
 
 /// What a path means that leads through a `pub use`.

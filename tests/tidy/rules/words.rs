@@ -50,8 +50,16 @@ pub const TERMS: Rule = Rule {
         &[("src/a.rs", "struct TestHouse;")],
         &[("src/a.rs", "enum NudgeKind {}")],
         &[("src/twins/mod.rs", "//! Anything.")],
+        &[("src/a.rs", "fn f() { let told = 1; }")],
+        &[("src/a.rs", "fn f(crew: u8) {}")],
+        &[("src/a.rs", "struct A { eyes: u8 }")],
+        &[("src/a.rs", "fn strike() {}")],
+        &[("src/a.rs", "const TURNS: u8 = 1;")],
     ],
-    kept_by: &[&[("src/services.rs", "struct Warehouse; trait Truthful {}")]],
+    kept_by: &[
+        &[("src/services.rs", "struct Warehouse; trait Truthful {}")],
+        &[("tests/it/a.rs", "#[test] fn clients_are_told_of_gaps() { let waker = 1; }")],
+    ],
 };
 
 pub const ALLOWS: Rule = Rule {
@@ -66,11 +74,12 @@ pub const ALLOWS: Rule = Rule {
 };
 
 pub const SENTENCES: Rule = Rule {
-    remedy: "name the test by what it shows, in at least three words: `an_unfollowed_author_is_gone_before_removal_has_run`",
-    check: |tree| tree.rust().flat_map(|(file, _)| short_tests(file)).collect(),
+    remedy: "name the test by what it shows, in three to twelve words: `an_unfollowed_author_is_gone_before_removal_has_run`",
+    check: |tree| tree.rust().flat_map(|(file, _)| unclear_tests(file)).collect(),
     broken_by: &[
         &[("src/a.rs", "#[cfg(test)] mod tests { #[test] fn merge() {} }")],
         &[("tests/it/a.rs", "#[tokio::test(start_paused = true)] async fn test_follow() {}")],
+        &[("tests/it/a.rs", "#[test] fn a_page_that_is_asked_for_once_is_read_once_and_not_more() {}")],
     ],
     kept_by: &[&[("tests/it/a.rs", "#[test] fn a_page_is_full() {} fn page() {}")]],
 };
@@ -120,7 +129,16 @@ const PRIVATE: &[(&str, &str)] = &[
     ("stamps", "versions"),
     ("inc", "incarnation"),
     ("turns", "batches, connection permits"),
+    ("sabotage", "fault, damage"),
+    ("strike", "inject"),
+    ("strikes", "injects"),
+    ("trouble", "faults"),
 ];
+
+/// Words that are the field's own in the name of a value or a function: `std::task::Waker`, a verb, weighted choice.
+const OF_TYPES_ONLY: &[&str] = &["waker", "wants", "weights"];
+/// A function with a longer name is the body of a test. Its name is a sentence, which may have any word.
+const FUNCTION_WORDS: usize = 4;
 
 fn is_code(file: &SourceFile) -> bool {
     ["rs", "sh", "ts", "tsx", "css", "Makefile", "run"].contains(&extension(&file.path))
@@ -156,16 +174,27 @@ fn vague_names(file: &SourceFile) -> Vec<Finding> {
 fn private_names(file: &SourceFile) -> Vec<Finding> {
     let of_file = file.path.trim_end_matches(".rs").split('/').map(|step| (step, 1));
     let defined = file.rust.iter().flat_map(|rust| rust.names.iter().map(|name| (name.name.as_str(), name.line)));
-    let replaced = |name: &str| PRIVATE.iter().find(|(ours, _)| words_of(name).any(|word| word == *ours));
-    let found = of_file.chain(defined).filter_map(|(name, line)| Some((name, line, replaced(name)?)));
+    let functions = file.rust.iter().flat_map(|rust| &rust.functions);
+    let functions = functions.filter(|function| words_of(&function.name).count() <= FUNCTION_WORDS);
+    let functions = functions.map(|function| (function.name.as_str(), function.line));
+    let locals = file.rust.iter().flat_map(|rust| rust.locals.iter().map(|local| (local.name.as_str(), local.line)));
+    let replaced = |name: &str, spared: &[&str]| {
+        let ours = PRIVATE.iter().filter(|(ours, _)| !spared.contains(ours));
+        ours.copied().find(|(ours, _)| words_of(name).any(|word| word == *ours))
+    };
+    let types = of_file.chain(defined).filter_map(|(name, line)| Some((name, line, replaced(name, &[])?)));
+    let values = functions.chain(locals);
+    let values = values.filter_map(|(name, line)| Some((name, line, replaced(name, OF_TYPES_ONLY)?)));
+    let found = types.chain(values);
     found.map(|(name, line, (_, term))| file.finding(line, format!("`{name}`: say {term}"))).collect()
 }
 
-/// The words of `snake_case`, `kebab-case` and `CamelCase` names, in lower case.
+/// The words of `snake_case`, `kebab-case`, `CamelCase` and `UPPER_CASE` names, in lower case.
 fn words_of(name: &str) -> impl Iterator<Item = String> {
+    let is_constant = !name.contains(char::is_lowercase);
     let mut words = vec![String::new()];
     for c in name.chars() {
-        if c.is_uppercase() || !c.is_alphanumeric() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && !is_constant) {
             words.push(String::new());
         }
         if let Some(last) = words.last_mut().filter(|_| c.is_alphanumeric()) {
@@ -175,10 +204,18 @@ fn words_of(name: &str) -> impl Iterator<Item = String> {
     words.into_iter()
 }
 
-fn short_tests(file: &SourceFile) -> Vec<Finding> {
+fn unclear_tests(file: &SourceFile) -> Vec<Finding> {
     let tests = file.rust.iter().flat_map(|rust| &rust.functions).filter(|function| function.is_test);
-    let short = tests.filter(|test| test.name.split('_').filter(|word| !word.is_empty()).count() < 3);
-    short.map(|test| file.finding(test.line, format!("the test `{}` is no sentence", test.name))).collect()
+    let judged = tests.filter_map(|test| {
+        let words = test.name.split('_').filter(|word| !word.is_empty()).count();
+        let fault = match words {
+            0..3 => "is no sentence",
+            3..=12 => return None,
+            _ => "has too many words",
+        };
+        Some(file.finding(test.line, format!("the test `{}` {fault}", test.name)))
+    });
+    judged.collect()
 }
 
 fn machine_path(line: &str) -> Option<String> {

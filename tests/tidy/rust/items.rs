@@ -15,7 +15,7 @@ pub struct Function {
     pub is_test: bool,
 }
 
-/// A module or a type.
+/// A name that the file defines, and where.
 pub struct Name {
     pub name: String,
     pub line: usize,
@@ -26,6 +26,7 @@ pub struct Name {
 pub struct Items {
     pub functions: Vec<Function>,
     pub names: Vec<Name>,
+    pub locals: Vec<Name>,
     pub test_code: Vec<RangeInclusive<usize>>,
     pub error_texts: Vec<(usize, String)>,
     code_lines: Vec<usize>,
@@ -64,6 +65,10 @@ impl Items {
         self.names.push(Name { name: ident.to_string(), line: ident.span().start().line });
     }
 
+    fn local(&mut self, ident: &syn::Ident) {
+        self.locals.push(Name { name: ident.to_string(), line: ident.span().start().line });
+    }
+
     fn test_only(&mut self, attributes: &[syn::Attribute], item: &impl syn::spanned::Spanned) {
         if is_test_only(attributes) {
             self.test_code.push(item.span().start().line..=item.span().end().line);
@@ -88,6 +93,8 @@ impl<'ast> Visit<'ast> for Items {
             syn::Item::Enum(it) => self.name(&it.ident),
             syn::Item::Trait(it) => self.name(&it.ident),
             syn::Item::Type(it) => self.name(&it.ident),
+            syn::Item::Const(it) => self.local(&it.ident),
+            syn::Item::Static(it) => self.local(&it.ident),
             syn::Item::Fn(it) => self.test_only(&it.attrs, item),
             syn::Item::Use(it) => self.test_only(&it.attrs, item),
             syn::Item::Impl(it) => self.test_only(&it.attrs, item),
@@ -102,6 +109,21 @@ impl<'ast> Visit<'ast> for Items {
             let text = first.and_then(|token| syn::parse2::<syn::LitStr>(token.into()).ok());
             self.error_texts.extend(text.map(|text| (text.span().start().line, text.value())));
         }
+    }
+
+    fn visit_pat_ident(&mut self, it: &'ast syn::PatIdent) {
+        self.local(&it.ident);
+        visit::visit_pat_ident(self, it);
+    }
+
+    fn visit_field(&mut self, it: &'ast syn::Field) {
+        it.ident.iter().for_each(|ident| self.local(ident));
+        visit::visit_field(self, it);
+    }
+
+    fn visit_variant(&mut self, it: &'ast syn::Variant) {
+        self.local(&it.ident);
+        visit::visit_variant(self, it);
     }
 
     fn visit_item_fn(&mut self, it: &'ast syn::ItemFn) {

@@ -20,6 +20,8 @@ pub struct Rust {
     pub functions: Vec<Function>,
     /// Modules and types that the file defines.
     pub names: Vec<Name>,
+    /// Parameters, bindings, fields, variants and constants.
+    pub locals: Vec<Name>,
     /// Comparisons with the words of a message.
     pub wordings: Vec<Wording>,
     /// Lines with the keyword `async`.
@@ -44,8 +46,13 @@ impl Rust {
             Err(error) => return Self { broken: Some(error.to_string()), ..Self::default() },
         };
         let items = items::read(&file, text);
-        let mut rust =
-            Self { functions: items.functions, names: items.names, test_code: items.test_code, ..Self::default() };
+        let mut rust = Self {
+            functions: items.functions,
+            names: items.names,
+            locals: items.locals,
+            test_code: items.test_code,
+            ..Self::default()
+        };
         rust.paths = paths::read(path, tokens.clone());
         rust.wordings = wording::read(&file);
         rust.error_texts = items.error_texts;

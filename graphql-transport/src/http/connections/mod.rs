@@ -108,7 +108,7 @@ pub struct Routes {
 fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
     listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "A connection cannot send small packets at once. It answers with a delay.");
+            tracing::debug!(%error, "TCP_NODELAY could not be set on a connection. Its answers are delayed.");
         }
     })
 }
@@ -152,7 +152,7 @@ struct ConnectionPermit {
     /// The client whose heads are counted; `None` for proxies, which serve many.
     client: Option<Payer>,
     _permit: OwnedSemaphorePermit,
-    _place: Option<Slot<Payer>>,
+    _slot: Option<Slot<Payer>>,
     _gauged: Gauged,
 }
 
@@ -173,12 +173,12 @@ impl ConnectionSlots {
         let address = peer.ip().to_canonical();
         let is_proxy = self.trusted_proxies.iter().any(|net| net.contains(&address));
         let client = if is_proxy { None } else { Some(Payer::of_address(Some(address))) };
-        let place = client.and_then(|client| self.each.take(client));
-        let permit = if is_proxy || place.is_some() { Arc::clone(&self.all).try_acquire_owned().ok() } else { None };
+        let slot = client.and_then(|client| self.each.take(client));
+        let permit = if is_proxy || slot.is_some() { Arc::clone(&self.all).try_acquire_owned().ok() } else { None };
         if let Some(permit) = permit {
-            return Some(self.permit(false, client, (permit, place)));
+            return Some(self.permit(false, client, (permit, slot)));
         }
-        let reason = if is_proxy || place.is_some() { "full" } else { "address" };
+        let reason = if is_proxy || slot.is_some() { "full" } else { "address" };
         metrics::counter!(self.metrics.connections_refused, "reason" => reason).increment(1);
         tracing::debug!(%peer, reason, "A connection was refused: there are too many.");
         let permit = Arc::clone(&self.spare).try_acquire_owned().ok()?;
@@ -189,17 +189,10 @@ impl ConnectionSlots {
         &self,
         is_spare: bool,
         client: Option<Payer>,
-        (permit, place): (OwnedSemaphorePermit, Option<Slot<Payer>>),
+        (permit, slot): (OwnedSemaphorePermit, Option<Slot<Payer>>),
     ) -> ConnectionPermit {
         let gauged = Gauged::new(self.metrics.connections);
-        ConnectionPermit {
-            is_spare,
-            heads: self.heads.clone(),
-            client,
-            _permit: permit,
-            _place: place,
-            _gauged: gauged,
-        }
+        ConnectionPermit { is_spare, heads: self.heads.clone(), client, _permit: permit, _slot: slot, _gauged: gauged }
     }
 }
 

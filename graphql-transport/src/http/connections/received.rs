@@ -82,7 +82,7 @@ mod tests {
     };
 
     #[test]
-    fn what_is_not_whole_is_held_and_given_back_when_it_is() {
+    fn bytes_of_an_incomplete_request_are_held_until_it_is_complete() {
         let ledger = Ledger::new("tests", LedgerLimits { node: 40_000, client: 0 }, MetricNames::default());
         let received = Received::default();
         assert_eq!(received.come(100_000), Ok(()), "nobody counts yet");

@@ -41,7 +41,7 @@ pub struct StreamPermit {
 
 /// Takes a slot among the streams of this node and of the client.
 pub fn take_permit<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<StreamPermit, Refused> {
-    let place = core.stream_slots.take(scope.payer()).ok_or_else(|| {
+    let slot = core.stream_slots.take(scope.payer()).ok_or_else(|| {
         let message = "Too many streams are open or reserved already. Close one, or use one for several operations.";
         Refused::new(Reason::TooManyPoints, RATE_LIMITED, message)
     })?;
@@ -49,7 +49,7 @@ pub fn take_permit<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<
         tracing::warn!("A stream was refused: there are too many.");
         Refused::new(Reason::NoRoom, INTERNAL, "No room for another stream. Try again in a few seconds.")
     })?;
-    Ok(StreamPermit { _node: permit, _client: place, _gauged: Gauged::new(core.settings.metrics.streams) })
+    Ok(StreamPermit { _node: permit, _client: slot, _gauged: Gauged::new(core.settings.metrics.streams) })
 }
 
 /// Waits until the queue has room. If the client does not read, the stream ends, because a missing event would go

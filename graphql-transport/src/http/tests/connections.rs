@@ -22,10 +22,10 @@ async fn server(limits: ConnectionLimits) -> Server {
     Server::among(HttpSettings::default(), limits).await
 }
 
-/// A connection on which `said` has been said.
-async fn connected(server: &Server, said: &str) -> TcpStream {
+/// A connection on which `head` has been sent.
+async fn connected(server: &Server, head: &str) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    stream.write_all(said.as_bytes()).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
     stream
 }
 
@@ -47,20 +47,20 @@ async fn answered(stream: &mut TcpStream, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn who_says_nothing_or_half_a_head_is_hung_up_on() {
+async fn a_connection_without_a_whole_head_is_closed() {
     let head_time = Duration::from_millis(300);
     let server = server(ConnectionLimits { head_time, ..ConnectionLimits::default() }).await;
-    for said in ["", "P", "GET /graphql HTTP/1.1\r\nhost: a\r\n", "PRI * HTTP/2.0\r\n"] {
+    for head in ["", "P", "GET /graphql HTTP/1.1\r\nhost: a\r\n", "PRI * HTTP/2.0\r\n"] {
         let begin = Instant::now();
-        let mut stream = connected(&server, said).await;
-        let told = rest(&mut stream).await;
-        assert!(!told.contains("200"), "{told}");
-        assert!(said.starts_with("PRI") || begin.elapsed() >= head_time, "{said:?}: it had its time");
+        let mut stream = connected(&server, head).await;
+        let answer = rest(&mut stream).await;
+        assert!(!answer.contains("200"), "{answer}");
+        assert!(head.starts_with("PRI") || begin.elapsed() >= head_time, "{head:?}: it had its time");
     }
 }
 
 #[tokio::test]
-async fn who_asks_nothing_more_is_hung_up_on_after_the_idle_time_and_not_before() {
+async fn an_idle_connection_is_closed_after_the_idle_time_only() {
     let (head_time, idle_time) = (Duration::from_millis(300), Duration::from_millis(1_500));
     let server = server(ConnectionLimits { head_time, idle_time, ..ConnectionLimits::default() }).await;
     for _ in 0..TRIES {
@@ -91,7 +91,7 @@ async fn a_socket_outlives_the_time_for_heads() {
 }
 
 #[tokio::test]
-async fn when_there_is_no_room_operators_are_answered_and_others_told_so_until_there_is() {
+async fn at_the_connection_limit_probes_are_answered_and_others_get_503() {
     let limits =
         ConnectionLimits { connections: 3, per_address: 0, spare: 2, head_time: NEVER, ..ConnectionLimits::default() };
     let server = server(limits).await;
@@ -112,7 +112,7 @@ async fn when_there_is_no_room_operators_are_answered_and_others_told_so_until_t
 }
 
 #[tokio::test]
-async fn an_address_has_so_many_connections_sockets_included_and_a_proxy_any_number() {
+async fn connections_per_address_are_bounded_except_for_trusted_proxies() {
     let limits = ConnectionLimits { per_address: 2, head_time: NEVER, ..ConnectionLimits::default() };
     let server = server(limits.clone()).await;
     let (_socket, _silent) = (server.acknowledged().await, connected(&server, "").await);
@@ -129,7 +129,7 @@ async fn an_address_has_so_many_connections_sockets_included_and_a_proxy_any_num
 }
 
 #[tokio::test]
-async fn who_takes_nothing_of_an_answer_is_hung_up_on() {
+async fn a_client_that_does_not_read_is_disconnected() {
     let stall_time = Duration::from_millis(300);
     let limits = ConnectionLimits { stall_time, connections: 1, per_address: 0, ..ConnectionLimits::default() };
     let server = server(limits).await;
@@ -153,7 +153,7 @@ async fn a_stopping_server_lets_go_of_silent_connections_and_ends() {
 }
 
 #[tokio::test]
-async fn a_head_without_end_is_refused_as_soon_as_it_is_too_long() {
+async fn an_endless_request_head_is_refused_with_431() {
     let server = server(ConnectionLimits { head_time: NEVER, ..ConnectionLimits::default() }).await;
     let begin = "GET /graphql HTTP/1.1\r\nhost: a\r\nx-a: ";
     let endless = format!("{begin}{}", "x".repeat(crate::http::connections::BUFFER_BYTES - begin.len()));

@@ -23,7 +23,7 @@ async fn spend(router: &Router, query: &str, headers: &[(&str, &str)]) -> (Statu
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_price_is_told_and_who_has_spent_all_waits() {
+async fn an_answer_states_its_cost_and_an_empty_bucket_waits() {
     let router = router(transport(poor(104))).unwrap();
     let (status, _, body) = spend(&router, "{ nested { hello } }", &[]).await;
     // 21 points were for reading the document.
@@ -94,7 +94,7 @@ fn long(bytes: usize) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_document_is_paid_for_when_it_is_read_and_not_when_it_is_known() {
+async fn reading_a_document_costs_only_the_first_time() {
     let router = router(transport(poor(1_000))).unwrap();
     let mut remaining = Vec::new();
     for _ in 0..3 {
@@ -107,7 +107,7 @@ async fn a_document_is_paid_for_when_it_is_read_and_not_when_it_is_known() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_document_that_is_refused_has_been_paid_for_before_it_was_read() {
+async fn a_refused_document_is_charged_before_it_is_parsed() {
     let router = router(transport(poor(1_500))).unwrap();
     for (query, code) in [
         (long(10_000).replace("hello", "nobody"), "GRAPHQL_VALIDATION_FAILED"),
@@ -121,7 +121,7 @@ async fn a_document_that_is_refused_has_been_paid_for_before_it_was_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_as_told_is_served_even_where_reading_has_taken_the_last_points() {
+async fn a_retry_after_the_stated_wait_is_served() {
     let router = router(transport(poor(725))).unwrap();
     let (status, headers, _) = spend(&router, &long(10_000), &[]).await;
     assert_eq!((status, headers["retry-after"].to_str().unwrap()), (StatusCode::TOO_MANY_REQUESTS, "56"));

@@ -48,8 +48,8 @@ async fn an_answer_that_is_too_large_is_refused_in_its_place() {
         }
     }
     let answer = send(settings(limits), post(body(181).to_string(), &[("accept", "text/event-stream")])).await;
-    let told = answer.body.as_str().unwrap();
-    assert!(told.contains("ANSWER_TOO_LARGE") && told.ends_with("event: complete\ndata: \n\n"), "{told}");
+    let text = answer.body.as_str().unwrap();
+    assert!(text.contains("ANSWER_TOO_LARGE") && text.ends_with("event: complete\ndata: \n\n"), "{text}");
 }
 
 #[tokio::test(start_paused = true)]

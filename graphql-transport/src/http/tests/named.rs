@@ -52,7 +52,7 @@ async fn a_wrong_hash_is_refused_and_what_validation_refuses_is_not_kept() {
 }
 
 #[tokio::test]
-async fn where_hashes_find_nothing_it_is_told_in_apollos_words() {
+async fn unknown_hashes_are_refused_with_apollos_message() {
     let settings = PersistedSettings { automatic: false, ..PersistedSettings::default() };
     let router = router(transport(HttpSettings { persisted: settings, ..HttpSettings::default() })).unwrap();
     let refused = say(&router, json!({ "extensions": persisted("{ hello }") })).await;

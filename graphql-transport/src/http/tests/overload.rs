@@ -44,7 +44,7 @@ fn spawned(router: &Router, query: &'static str) -> JoinHandle<(StatusCode, Stri
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_more_than_may_run_and_wait_is_503_at_once_and_nothing_of_it_is_done() {
+async fn an_operation_beyond_the_queue_gets_503_and_never_runs() {
     for (held, name) in [("{ held }", "held"), ("mutation { hold }", "hold")] {
         let barrier = Barrier::default();
         let router = router(gated(narrow(1), &barrier)).unwrap();
@@ -89,7 +89,7 @@ async fn who_waits_too_long_is_503() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_limited_goes_on_while_everything_is_full() {
+async fn unlimited_operations_run_while_all_queues_are_full() {
     let barrier = Barrier::default();
     let router = router(gated(narrow(0), &barrier)).unwrap();
     let _held = [spawned(&router, "{ held }"), spawned(&router, "mutation { hold }")];
@@ -183,8 +183,8 @@ async fn an_operation_that_a_socket_may_not_run_is_refused_alone() {
     client.subscribe("refused", "mutation { hold }").await;
     let error = client.hear().await;
     assert_eq!((&error["type"], &error["id"]), (&json!("error"), &json!("refused")), "{error}");
-    let told = &error["payload"][0]["extensions"];
-    assert_eq!((&told["code"], &told["retryAfter"]), (&json!("OVERLOADED"), &json!(1)), "{error}");
+    let received = &error["payload"][0]["extensions"];
+    assert_eq!((&received["code"], &received["retryAfter"]), (&json!("OVERLOADED"), &json!(1)), "{error}");
     client.subscribe("counts", "subscription { count(to: 1) }").await;
     assert_eq!(client.hear().await["payload"]["data"], json!({"count": 1}));
     assert_eq!(client.hear().await["type"], "complete");
@@ -251,12 +251,12 @@ async fn a_reserved_stream_stays_open_where_an_operation_is_refused() {
     );
     barrier.let_go(1);
     let mut events = stream.into_body().into_data_stream();
-    let mut told = String::new();
-    while !told.contains("event: complete") {
+    let mut received = String::new();
+    while !received.contains("event: complete") {
         let event = futures_util::StreamExt::next(&mut events).await.unwrap().unwrap();
-        told += std::str::from_utf8(&event).unwrap();
+        received += std::str::from_utf8(&event).unwrap();
     }
-    assert!(told.contains("\"held\":true") && !told.contains("OVERLOADED"), "{told}");
+    assert!(received.contains("\"held\":true") && !received.contains("OVERLOADED"), "{received}");
 }
 
 #[tokio::test]

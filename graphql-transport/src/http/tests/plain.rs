@@ -42,7 +42,7 @@ async fn a_get_runs_queries_and_sends_mutations_away() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_400_for_either_media_type() {
+async fn an_unreadable_request_gets_400_for_either_media_type() {
     for accept in ["application/json", "application/graphql-response+json"] {
         for body in ["", "{", "[]", "{}", "{\"query\":1}", "{\"query\":\"{hello}\",\"variables\":[]}"] {
             let answer = send(HttpSettings::default(), post(body, &[("accept", accept)])).await;
@@ -61,7 +61,7 @@ async fn what_cannot_be_read_is_400_for_either_media_type() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_executed_has_no_data_and_the_status_of_its_media_type() {
+async fn a_request_error_has_no_data_and_its_media_types_status() {
     for (body, code) in [
         (json!({"query": "{"}), "GRAPHQL_PARSE_FAILED"),
         (json!({"query": "{ missing }"}), "GRAPHQL_VALIDATION_FAILED"),
@@ -113,14 +113,14 @@ async fn an_encoded_body_is_415_and_the_encoding_is_named() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_told_to_use_a_stream() {
+async fn a_subscription_by_plain_http_is_refused_with_a_hint() {
     let answer = ask("subscription { count(to: 1) }").await;
     assert_eq!((answer.status, answer.extension("code")), (StatusCode::BAD_REQUEST, "BAD_USER_INPUT"));
     assert!(answer.message().contains("/graphql/ws") && answer.message().contains("text/event-stream"));
 }
 
 #[tokio::test]
-async fn the_viewer_is_whom_the_token_speaks_for() {
+async fn the_viewer_is_the_tokens_user() {
     let whoami = |headers: &'static [(&'static str, &'static str)]| {
         send(HttpSettings::default(), post("{\"query\":\"{ whoami }\"}", headers))
     };
@@ -130,7 +130,7 @@ async fn the_viewer_is_whom_the_token_speaks_for() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_not_valid_is_401_and_one_that_cannot_be_checked_503() {
+async fn invalid_tokens_get_401_and_uncheckable_ones_503() {
     for header in ["Bearer expired", "Basic YTpi", "Bearer ", "good"] {
         let answer = send(HttpSettings::default(), post("{\"query\":\"{hello}\"}", &[("authorization", header)])).await;
         assert_eq!(
@@ -147,7 +147,7 @@ async fn a_token_that_is_not_valid_is_401_and_one_that_cannot_be_checked_503() {
 }
 
 #[tokio::test]
-async fn an_error_without_a_code_is_hidden_and_one_with_a_code_is_shown() {
+async fn only_errors_with_a_code_are_shown() {
     let answer = ask("{ hello secretFailure codedFailure }").await;
     assert_eq!((answer.status, &answer.body["data"]["hello"]), (StatusCode::OK, &json!("world")));
     assert!(!answer.body.to_string().contains("hunter2"), "{}", answer.body);
@@ -177,7 +177,7 @@ impl std::io::Write for Log {
 }
 
 #[tokio::test]
-async fn what_is_hidden_from_the_client_is_logged_once_with_the_request_id() {
+async fn a_hidden_error_is_logged_once_with_its_request_id() {
     let body = "{\"query\":\"{ secretFailure a: secretFailure codedFailure }\"}";
     let log = Log::default();
     let writer = log.clone();
@@ -210,7 +210,7 @@ async fn an_argument_that_its_type_refuses_is_shown_as_the_clients_own() {
 }
 
 #[tokio::test]
-async fn a_value_of_a_kind_that_its_scalar_does_not_take_is_the_clients_own() {
+async fn a_value_its_scalar_does_not_take_is_bad_user_input() {
     let answer = ask("{ picked(of: 5) }").await;
     assert_eq!(answer.extension("code"), "BAD_USER_INPUT", "{}", answer.body);
     assert!(answer.message().starts_with("Expected input type \"Picky\""), "{}", answer.body);
@@ -293,7 +293,7 @@ async fn pages_of_allowed_origins_may_read_answers_and_no_others() {
 }
 
 #[tokio::test]
-async fn a_mutation_that_is_asked_for_twice_under_one_key_runs_once_and_answers_both() {
+async fn a_mutation_selected_twice_under_one_key_runs_once() {
     for query in [
         "mutation { add(by: 2) { total } add(by: 2) { added } }",
         "mutation { add(by: 2) { total } ...f } fragment f on Mutation { add(by: 2) { added } }",
@@ -317,7 +317,7 @@ async fn a_mutation_that_is_asked_for_twice_under_one_key_runs_once_and_answers_
 }
 
 #[tokio::test]
-async fn a_variable_that_does_not_fit_its_place_is_refused_whatever_it_is() {
+async fn a_variable_of_an_incompatible_type_is_refused_whatever_its_value() {
     for variables in [json!({}), json!({"t": null}), json!({"t": "x"})] {
         let body = json!({"query": "query($t: String) { echo(text: $t) }", "variables": variables}).to_string();
         let answer = send(HttpSettings::default(), post(body, &[])).await;

@@ -28,7 +28,7 @@ async fn anything_else_is_401_with_it_also_beside_a_sign_in() {
 }
 
 #[tokio::test]
-async fn who_signs_in_with_an_old_token_is_nobody_and_pays_as_nobody() {
+async fn signing_in_with_an_expired_token_counts_as_anonymous() {
     let one = std::num::NonZeroU32::MIN;
     let bucket = |points| Bucket { points: one.saturating_add(points), per_second: one };
     let rate = Some(RateLimits { viewer: bucket(1_000), address: bucket(99), known: 100 });

@@ -53,21 +53,21 @@ async fn an_operation_that_does_not_begin_is_an_error_message() {
 }
 
 #[tokio::test]
-async fn an_event_that_fails_is_masked_and_the_stream_goes_on() {
+async fn a_failing_event_is_masked_and_the_stream_continues() {
     let server = Server::start(HttpSettings::default()).await;
     let mut client = server.acknowledged().await;
     client.subscribe("1", "subscription { stumble }").await;
-    let heard = [client.hear().await, client.hear().await, client.hear().await];
+    let answers = [client.hear().await, client.hear().await, client.hear().await];
     assert_eq!(
-        (&heard[0]["payload"]["data"]["stumble"], &heard[2]["payload"]["data"]["stumble"]),
+        (&answers[0]["payload"]["data"]["stumble"], &answers[2]["payload"]["data"]["stumble"]),
         (&json!(1), &json!(3))
     );
-    assert_eq!(heard[1]["payload"]["errors"][0]["extensions"]["code"], "INTERNAL_SERVER_ERROR");
+    assert_eq!(answers[1]["payload"]["errors"][0]["extensions"]["code"], "INTERNAL_SERVER_ERROR");
     assert_eq!(client.hear().await["type"], "complete");
 }
 
 #[tokio::test]
-async fn a_client_that_completes_hears_no_more_and_may_use_the_id_again() {
+async fn a_completed_operation_is_silent_and_its_id_is_reusable() {
     let server = Server::start(HttpSettings::default()).await;
     let mut client = server.acknowledged().await;
     for _ in 0..20 {
@@ -80,7 +80,7 @@ async fn a_client_that_completes_hears_no_more_and_may_use_the_id_again() {
 }
 
 #[tokio::test]
-async fn an_id_is_free_as_soon_as_the_client_can_know_and_that_is_at_once() {
+async fn an_id_is_reusable_as_soon_as_its_operation_completes() {
     let server = Server::start(HttpSettings::default()).await;
     let mut client = server.acknowledged().await;
     let mut times = Vec::new();
@@ -137,7 +137,7 @@ async fn subscribing_before_the_acknowledgement_closes_with_4401() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_not_valid_closes_with_4403_and_one_that_cannot_be_checked_with_1013() {
+async fn invalid_tokens_close_with_4403_and_uncheckable_ones_with_1013() {
     let server = Server::start(HttpSettings::default()).await;
     for (authorization, code) in
         [(json!("Bearer expired"), 4403), (json!("good"), 4403), (json!(7), 4403), (json!("Bearer down"), 1013)]

@@ -53,9 +53,9 @@ async fn subscriptions_queries_and_mutations_stream_their_results_and_complete()
     ] {
         let mut events = Events::of(streamed(&router, json!({ "query": query }), &[]).await);
         for result in expected {
-            let (name, mut told) = events.next().await.unwrap();
-            without_id(&mut told);
-            assert_eq!((name.as_str(), told), ("next", result), "{query}");
+            let (name, mut payload) = events.next().await.unwrap();
+            without_id(&mut payload);
+            assert_eq!((name.as_str(), payload), ("next", result), "{query}");
         }
         assert_eq!(events.next().await, Some(("complete".to_owned(), Json::Null)));
         assert_eq!(events.next().await, None);
@@ -63,7 +63,7 @@ async fn subscriptions_queries_and_mutations_stream_their_results_and_complete()
 }
 
 #[tokio::test]
-async fn what_cannot_begin_is_told_in_the_stream() {
+async fn an_operation_that_cannot_begin_fails_within_the_stream() {
     let router = router(transport(HttpSettings::default())).unwrap();
     for (query, code) in [
         ("{", "GRAPHQL_PARSE_FAILED"),
@@ -76,8 +76,8 @@ async fn what_cannot_begin_is_told_in_the_stream() {
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()["x-request-id"], "find-me");
         let mut events = Events::of(response);
-        let (name, told) = events.next().await.unwrap();
-        let extensions = &told["errors"][0]["extensions"];
+        let (name, payload) = events.next().await.unwrap();
+        let extensions = &payload["errors"][0]["extensions"];
         assert_eq!(
             (name.as_str(), &extensions["code"], &extensions["requestId"]),
             ("next", &json!(code), &json!("find-me"))
@@ -93,14 +93,14 @@ async fn a_stream_ends_with_its_token_and_says_so() {
     let router = router(transport(HttpSettings::default())).unwrap();
     let query = json!({"query": "subscription { silence }"});
     let mut events = Events::of(streamed(&router, query, &[("authorization", "Bearer brief")]).await);
-    let (_, told) = events.next().await.unwrap();
-    assert_eq!(told["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{told}");
+    let (_, payload) = events.next().await.unwrap();
+    assert_eq!(payload["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{payload}");
     assert_eq!(events.next().await, Some(("complete".to_owned(), Json::Null)));
     assert_eq!(events.next().await, None);
 }
 
 #[tokio::test]
-async fn a_stopping_server_ends_its_streams_and_a_client_that_leaves_ends_its_operation() {
+async fn a_stream_ends_with_the_server_or_with_its_client() {
     let transport = transport(HttpSettings::default());
     let (stop, tasks) = (transport.stop.clone(), transport.sockets.clone());
     let router = router(transport).unwrap();
@@ -160,9 +160,9 @@ async fn a_reserved_stream_carries_several_operations() {
     assert_eq!(send("{ hello }", "").await, StatusCode::BAD_REQUEST);
     assert_eq!(send("{ hello }", "q").await, StatusCode::ACCEPTED);
     let result = json!({"id": "q", "payload": {"data": {"hello": "world"}}});
-    let (name, mut told) = events.next().await.unwrap();
-    without_id(&mut told["payload"]);
-    assert_eq!((name.as_str(), told), ("next", result));
+    let (name, mut payload) = events.next().await.unwrap();
+    without_id(&mut payload["payload"]);
+    assert_eq!((name.as_str(), payload), ("next", result));
     assert_eq!(events.next().await, Some(("complete".to_owned(), json!({"id": "q"}))));
     let delete = HttpRequest::delete("/graphql?operationId=s").header("x-graphql-event-stream-token", &token);
     let deleted = router.clone().oneshot(delete.body(Body::empty()).unwrap()).await.unwrap();
@@ -183,7 +183,7 @@ fn put() -> HttpRequest<Body> {
 }
 
 #[tokio::test]
-async fn a_client_has_so_many_streams_reserved_or_open_and_others_have_theirs() {
+async fn reserved_and_open_streams_are_bounded_per_client() {
     let stream = StreamLimits { per_client: 2, ..StreamLimits::default() };
     let router = router(transport(HttpSettings { stream, ..HttpSettings::default() })).unwrap();
     let query = json!({"query": "subscription { silence }"});

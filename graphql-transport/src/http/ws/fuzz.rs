@@ -15,7 +15,7 @@ const REASON_BYTES: usize = 123;
 
 /// Reads as a socket does, payload and all.
 fn read(text: &str) -> Result<(), TestCaseError> {
-    let told = match ClientMessage::parse(text) {
+    let operation = match ClientMessage::parse(text) {
         Ok(ClientMessage::Subscribe { id, payload }) => {
             prop_assert!(!id.is_empty());
             Params::of_json(payload).err().map(|error| error.to_string())
@@ -23,7 +23,7 @@ fn read(text: &str) -> Result<(), TestCaseError> {
         Ok(_) => None,
         Err(what) => Some(what),
     };
-    if let Some(what) = told {
+    if let Some(what) = operation {
         let Message::Close(Some(frame)) = Closing::BadMessage(what).to_frame() else {
             return Err(TestCaseError::fail("a closing is a close frame"));
         };

@@ -75,7 +75,7 @@ impl<'a> Liveness<'a> {
     }
 
     /// Sent -> Quiet: a frame has arrived.
-    pub(super) fn heard(&mut self) {
+    pub(super) fn note_received(&mut self) {
         if matches!(self.phase, Phase::Sent { .. }) {
             self.phase = Phase::Quiet;
         }
@@ -103,7 +103,7 @@ mod tests {
     const TIME: Duration = Duration::from_secs(15);
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_says_nothing_after_a_ping_is_given_up_when_its_time_is_over() {
+    async fn a_client_silent_for_the_pong_time_is_given_up() {
         let pinged = Notify::new();
         let mut client = Liveness::new(EVERY, TIME, &pinged, None);
         let begin = Instant::now();
@@ -114,12 +114,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_deadline_runs_while_a_ping_waits_behind_what_a_slow_client_has_not_read() {
+    async fn the_pong_deadline_starts_only_once_the_ping_is_sent() {
         let pinged = Notify::new();
         let mut client = Liveness::new(EVERY, TIME, &pinged, None);
         assert_eq!(client.next().await, Step::Ping);
         assert!(timeout(10 * TIME, client.next()).await.is_err(), "neither another ping nor the end");
-        client.heard();
+        client.note_received();
         pinged.notify_one();
         assert_eq!(client.next().await, Step::GiveUp, "what came before the ping went is no answer to it");
     }
@@ -132,7 +132,7 @@ mod tests {
             assert_eq!(client.next().await, Step::Ping);
             pinged.notify_one();
             assert!(timeout(TIME / 2, client.next()).await.is_err());
-            client.heard();
+            client.note_received();
         }
     }
 }

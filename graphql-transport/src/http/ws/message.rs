@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_message_is_told_why() {
+    fn an_invalid_message_is_refused_with_its_reason() {
         for (text, why) in [
             ("", "JSON object"),
             ("[]", "JSON object"),
@@ -206,8 +206,8 @@ mod tests {
             ("{\"type\": \"complete\", \"id\": \"\"}", "\"id\""),
             ("{\"type\": \"complete\", \"id\": 1}", "\"id\""),
         ] {
-            let told = ClientMessage::parse(text);
-            assert!(told.as_ref().is_err_and(|told| told.contains(why)), "{text}: {told:?}");
+            let parsed = ClientMessage::parse(text);
+            assert!(parsed.as_ref().is_err_and(|parsed| parsed.contains(why)), "{text}: {parsed:?}");
         }
     }
 

@@ -60,16 +60,16 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
             .into_response();
     };
     let client = Client::of(&headers, &extensions, &core.settings.trusted_proxies);
-    let Some(place) = core.socket_slots.take(Payer::of_address(client.address)) else {
+    let Some(slot) = core.socket_slots.take(Payer::of_address(client.address)) else {
         let message = "Too many WebSockets of this address have no viewer.";
         return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "5")], message).into_response();
     };
     let gauged = Gauged::new(core.settings.metrics.sockets);
     let id = extensions.get().cloned().unwrap_or_else(|| RequestId::of_headers(&headers, &core.entropy));
-    let told: (HeaderName, _) = (request_id::HEADER, id.to_header());
+    let id_header: (HeaderName, _) = (request_id::HEADER, id.to_header());
     let span = tracing::error_span!("socket", request_id = %id);
     let received = extensions.get().cloned();
-    let caller = Caller { id, credentials: Credentials::of_headers(&headers), client, received, place };
+    let caller = Caller { id, credentials: Credentials::of_headers(&headers), client, received, slot };
     let limits = core.settings.socket;
     // The library drops messages beyond its bound silently. Up to twice our limit we can give the reason.
     let largest = limits.message_bytes.saturating_mul(2);
@@ -84,7 +84,7 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     });
     // Keeps the client's spelling of headers: Python's gql requires its own spelling of `Sec-WebSocket-Protocol`.
     response.extensions_mut().extend(extensions);
-    ([told], response).into_response()
+    ([id_header], response).into_response()
 }
 
 /// Why this client may not open a socket, if it may not.
@@ -109,7 +109,7 @@ async fn serve<E: PreparedExecutor, V: Viewer>(core: Arc<Core<E, V>>, socket: We
         ending = conversation.run(&mut frames, &pinged) => ending,
         () = &mut writing => Ending::Lost,
     };
-    tracing::debug!(?ending, "A WebSocket session ends.");
+    tracing::debug!(?ending, "A WebSocket session ended.");
     let completes = conversation.stop_operations().await;
     drop(conversation);
     match ending {

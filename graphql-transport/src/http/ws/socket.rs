@@ -81,7 +81,7 @@ pub(super) struct Caller {
     /// Bytes received on the connection; `None` if they are not counted.
     pub(super) received: Option<Received>,
     /// The slot of the address; once a viewer is known, the viewer's.
-    pub(super) place: Slot<Payer>,
+    pub(super) slot: Slot<Payer>,
 }
 
 impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
@@ -108,9 +108,9 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         let mut liveness = Liveness::new(limits.ping_every, limits.pong_time, pinged, received);
         let hold = self.core.bodies.open(self.caller.client.holders());
         let mut unfinished = Unfinished::new(self.caller.received.clone(), hold);
-        let mut looks = interval_at(begin + limits.message_time, limits.message_time);
+        let mut checks = interval_at(begin + limits.message_time, limits.message_time);
         // Two checks in a row would treat a message that had no time to arrive as stuck.
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let (deadline, over) = match &mut self.phase {
                 Phase::Waiting(deadline) => (Some(*deadline), None),
@@ -127,15 +127,15 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
                     Step::Ping => self.control.ping().map_err(Ending::from),
                     Step::GiveUp => Err(Ending::Close(Closing::NoPong { time: limits.pong_time })),
                 },
-                _ = looks.tick() => if unfinished.is_stuck() {
+                _ = checks.tick() => if unfinished.is_stuck() {
                     Err(Ending::Close(Closing::Unfinished { seconds: limits.message_time.as_secs() }))
                 } else {
                     Ok(())
                 },
                 Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => Ok(()),
                 frame = frames.next() => {
-                    liveness.heard();
-                    unfinished.heard(frame.as_ref());
+                    liveness.note_received();
+                    unfinished.note_received(frame.as_ref());
                     self.hear(frame).await
                 }
             };
@@ -219,8 +219,8 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
     fn count(&mut self, viewer: Option<&V>) -> Result<(), Ending> {
         let Some(viewer) = viewer else { return Ok(()) };
         let limit = self.core.settings.socket.per_client;
-        let place = self.core.socket_slots.take(Payer::Viewer(viewer.number()));
-        self.caller.place = place.ok_or(Ending::Close(Closing::TooManySockets { limit }))?;
+        let slot = self.core.socket_slots.take(Payer::Viewer(viewer.number()));
+        self.caller.slot = slot.ok_or(Ending::Close(Closing::TooManySockets { limit }))?;
         Ok(())
     }
 

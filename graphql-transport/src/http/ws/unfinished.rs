@@ -27,7 +27,7 @@ impl Unfinished {
     }
 
     /// Counts a complete message, or a control frame between the parts of one.
-    pub(super) fn heard<E>(&mut self, frame: Option<&Result<Message, E>>) {
+    pub(super) fn note_received<E>(&mut self, frame: Option<&Result<Message, E>>) {
         let Some(received) = &self.received else { return };
         match frame {
             Some(Ok(Message::Ping(bytes) | Message::Pong(bytes))) => {

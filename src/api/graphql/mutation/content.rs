@@ -43,7 +43,7 @@ struct PublishContentInput {
     /// The content to reply to; if that is a repost, the reply goes to its original.
     reply_to: Option<ID>,
     /// 1 to 64 characters, different for each content. A repeated request with the same key publishes nothing new and
-    /// returns the first content: so a request whose answer was lost can be sent again.
+    /// returns the first content. Use it to repeat a request whose answer was lost.
     idempotency_key: Option<String>,
     /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,

@@ -72,8 +72,8 @@ pub struct ExclusionMutation;
 
 #[Object]
 impl ExclusionMutation {
-    /// Mutes a user: none of their contents are in the viewer's timeline from the next read on, followed or not. The
-    /// user is not told.
+    /// Mutes a user: from the next read on, the viewer's timeline shows none of their contents, followed or not. The
+    /// user is not notified.
     async fn mute_user(
         &self,
         ctx: &Context<'_>,
@@ -92,7 +92,8 @@ impl ExclusionMutation {
     }
 
     /// Hides the viewer's contents from a user's timeline from the next read on, whether they follow now or later.
-    /// Only timelines change: the viewer's own page stays public. The user is not told.
+    /// Only timelines change: the viewer's own page stays public. The user is not
+    /// notified.
     async fn hide_from_follower(
         &self,
         ctx: &Context<'_>,
@@ -110,8 +111,8 @@ impl ExclusionMutation {
         input.apply(ctx, Change::Unhide).await
     }
 
-    /// Blocks a user: ends both follows, prevents new ones, and shows neither what the other publishes, in timelines
-    /// or elsewhere.
+    /// Blocks a user: ends both follows, prevents new ones, and hides each user's contents from the other, in
+    /// timelines and elsewhere.
     async fn block_user(
         &self,
         ctx: &Context<'_>,

@@ -69,7 +69,7 @@ pub struct FollowMutation;
 #[Object]
 impl FollowMutation {
     /// Follows a user: their contents, old ones too, are in the viewer's timeline from the next read on. Nothing
-    /// changes if the viewer follows them already, or is them.
+    /// changes if the viewer follows them already, or is that user.
     async fn follow_user(
         &self,
         ctx: &Context<'_>,

@@ -22,7 +22,7 @@ use crate::{
 /// The content to repost.
 #[derive(InputObject)]
 struct RepostContentInput {
-    /// The content's id. Of a repost, its original is reposted.
+    /// The content's id. For a repost, its original is reposted.
     content_id: ID,
     /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
@@ -31,8 +31,8 @@ struct RepostContentInput {
 /// The repost; or why there is none.
 #[derive(SimpleObject)]
 struct RepostContentPayload {
-    /// The repost, as it stands in the viewer's own timeline. Null if refused, and if the viewer keeps the original's
-    /// author out of that timeline.
+    /// The repost, as it stands in the viewer's own timeline. Null if refused, or if that timeline excludes the
+    /// original's author.
     timeline_edge: Option<TimelineEdge>,
     /// The original after the change. Null if refused.
     content: Option<Content>,

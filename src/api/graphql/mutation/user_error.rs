@@ -22,7 +22,7 @@ pub enum UserErrorCode {
     NotAllowed,
     /// The handle and the password do not match.
     WrongCredentials,
-    /// It contradicts an earlier request.
+    /// The request contradicts an earlier one.
     Conflict,
     /// Too many attempts have failed; the payload says when to try again.
     TooManyAttempts,

@@ -53,8 +53,8 @@ pub struct TimelineConnection {
     nodes: Vec<Remembered<Option<Content>>>,
     /// Whether and how to read on.
     page_info: PageInfo,
-    /// `createdAt` of the oldest entry that the page is made of, shown or folded away. Show entries of `newFeed` that
-    /// are not older; older ones come with the next page. Null on an empty page.
+    /// `createdAt` of the oldest entry that the page is made of, shown or folded away. Of the entries of `newFeed`,
+    /// show only those that are not older: older ones come with the next page. Null on an empty page.
     oldest_created_at: Metered<Option<Timestamp>>,
     /// What a client holds after this page. Pass it as `after` to `newFeed`, which continues from here and adds a
     /// folded entry when the newer one of its subject goes. Covers the newest 64 entries, folded ones included. Null

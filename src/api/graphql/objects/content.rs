@@ -179,8 +179,8 @@ impl Content {
         self.other(ctx, self.content.reference.reply_to()).await
     }
 
-    /// The contents above it in its thread, from the first one down, at most 50. Empty if it is not a reply; null in
-    /// the place of a content that was deleted or is hidden by a block.
+    /// The contents above it in its thread, the first one first, at most 50. Empty if it is not a reply. Deleted
+    /// contents and those hidden by a block are null.
     async fn ancestors(&self, ctx: &Context<'_>) -> Answer<Vec<Option<Self>>> {
         answer(ctx, async {
             if self.content.reference.reply_to().is_none() {

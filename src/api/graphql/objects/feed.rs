@@ -46,7 +46,7 @@ impl From<Reason> for RefetchReason {
     }
 }
 
-/// An entry was added to the timeline: a new one, or an older one of a subject whose newer entry was removed.
+/// An entry was added to the timeline: a new one, or an older one that a removed entry of its subject had replaced.
 #[derive(SimpleObject)]
 #[graphql(crate = "graphql_transport::objects")]
 pub struct EntryAdded {

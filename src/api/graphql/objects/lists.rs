@@ -26,13 +26,13 @@ use crate::{
 
 /// The arguments of a connection.
 pub struct PageArguments {
-    /// Towards the past.
+    /// The number of entries towards the past.
     pub first: Option<AnyInt>,
-    /// From where.
+    /// The cursor to read towards the past from.
     pub after: Option<String>,
-    /// Towards the present.
+    /// The number of entries towards the present.
     pub last: Option<AnyInt>,
-    /// From where.
+    /// The cursor to read towards the present from.
     pub before: Option<String>,
 }
 
@@ -88,7 +88,7 @@ impl UserConnection {
         for row in &listing.rows {
             let profile = if selection.is_some() { hydration.profile(row.item).await? } else { None };
             let node = profile.map(|profile| User::new(profile, Arc::clone(hydration)));
-            let cursor = Metered(cursor::encode_in(list, row.place(row.item.get())));
+            let cursor = Metered(cursor::encode_in(list, row.position(row.item.get())));
             edges.push(UserEdge { cursor, created_at: Metered(Timestamp(row.since)), node });
         }
         let page_info = page_info(listing, edges.iter().map(|edge| &edge.cursor.0));

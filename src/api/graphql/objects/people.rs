@@ -53,10 +53,10 @@ impl FoundUserConnection {
             hydration.prime_users(&users, selection).await;
         }
         let mut edges = Vec::with_capacity(users.len());
-        for place in found.rows {
-            let profile = if selection.is_some() { hydration.profile(place.user).await? } else { None };
+        for found_user in found.rows {
+            let profile = if selection.is_some() { hydration.profile(found_user.user).await? } else { None };
             let node = profile.map(|profile| User::new(profile, Arc::clone(hydration)));
-            edges.push(FoundUserEdge { cursor: Metered(place.cursor()), node });
+            edges.push(FoundUserEdge { cursor: Metered(found_user.cursor()), node });
         }
         let page_info = PageInfo {
             has_next_page: Metered(found.has_more),

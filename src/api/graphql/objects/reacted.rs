@@ -81,7 +81,7 @@ impl ReactedPage {
             let id = row.item.content;
             let content = if selection.is_some() { hydration.content(id).await? } else { None };
             let node = content.map(|content| Content::new(content, Arc::clone(hydration)));
-            let cursor = Metered(cursor::encode_in(list, row.place(id.get())));
+            let cursor = Metered(cursor::encode_in(list, row.position(id.get())));
             rows.push((cursor, Metered(Timestamp(row.since)), node));
         }
         let page_info = page_info(listing, rows.iter().map(|row| &row.0.0));

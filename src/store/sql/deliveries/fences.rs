@@ -11,14 +11,14 @@ pub(super) fn expect_unused(is_used: bool) -> Result<(), StoreError> {
     if is_used { Err(NotConfigured.into()) } else { Ok(()) }
 }
 
-/// Generation, node and epoch from `place` on.
-pub(in super::super) fn fence(row: &Row, place: usize) -> Result<Fence, StoreError> {
-    Ok(Fence { generation: Generation(row.get(place)?), token: token(row, place + 1)? })
+/// Generation, node and epoch from `column` on.
+pub(in super::super) fn fence(row: &Row, column: usize) -> Result<Fence, StoreError> {
+    Ok(Fence { generation: Generation(row.get(column)?), token: token(row, column + 1)? })
 }
 
-/// Node and epoch from `place` on.
-pub(in super::super) fn token(row: &Row, place: usize) -> Result<Token, StoreError> {
-    let node: String = row.get(place)?;
+/// Node and epoch from `column` on.
+pub(in super::super) fn token(row: &Row, column: usize) -> Result<Token, StoreError> {
+    let node: String = row.get(column)?;
     let node = node.parse().map_err(|error| StoreError::Unreadable(format!("the node {node:?}: {error}")))?;
-    Ok(Token { node, epoch: row.get(place + 1)? })
+    Ok(Token { node, epoch: row.get(column + 1)? })
 }

@@ -12,7 +12,7 @@ use crate::{
     domain::{Floor, UserId, timeline::tier::LifeEnds},
     store::{
         Inboxes, StoreError,
-        inboxes::{Covered, Extended, Seen, Trimmed},
+        inboxes::{Covered, Extended, SeenReader, Trimmed},
     },
 };
 
@@ -40,7 +40,7 @@ impl Inboxes for SqlStore {
         self.write(sql, [until_ms.into(), reader.get().into()]).await.map(|_| ())
     }
 
-    async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError> {
+    async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<SeenReader>, StoreError> {
         let mut all = Vec::with_capacity(readers.len());
         for some in readers.chunks(SEEN_AT_ONCE) {
             let seen = self.transaction(move |tx| async move {

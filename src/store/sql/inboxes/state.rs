@@ -15,12 +15,12 @@ use crate::{
         delivery::{ReaderFacts, rate},
         limits::VISIT_MS,
     },
-    store::{StoreError, inboxes::Seen},
+    store::{StoreError, inboxes::SeenReader},
 };
 
-/// The floor in two columns from `place`; off if they are null.
-pub(super) fn floor(row: &Row, place: usize) -> Result<Floor, StoreError> {
-    let columns: (Option<i64>, Option<i64>) = (row.get(place)?, row.get(place + 1)?);
+/// The floor in two columns from `column`; off if they are null.
+pub(super) fn floor(row: &Row, column: usize) -> Result<Floor, StoreError> {
+    let columns: (Option<i64>, Option<i64>) = (row.get(column)?, row.get(column + 1)?);
     Ok(match columns {
         (Some(time), Some(content)) => Floor::At(Position::bound(time, content)),
         _ => Floor::Off,
@@ -71,14 +71,14 @@ fn locked(row: &Row) -> Result<Locked, StoreError> {
 
 /// Marks readers as seen: opens floors that are off, unless the inbox lies outside, and changes no others. Leaves out
 /// deleted accounts. `readers` is not empty and ascends, so that two callers lock the same readers in one order.
-pub(super) async fn see(tx: &Tx, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError> {
+pub(super) async fn see(tx: &Tx, readers: &[UserId], now_ms: i64) -> Result<Vec<SeenReader>, StoreError> {
     let states = lock_all(tx, readers).await?;
     let existing = readers.iter().filter_map(|reader| Some((*reader, states.get(reader)?)));
-    let seen: Vec<Seen> = existing.map(|(reader, state)| seen(reader, *state, now_ms)).collect();
+    let seen: Vec<SeenReader> = existing.map(|(reader, state)| seen(reader, *state, now_ms)).collect();
     if seen.is_empty() {
         return Ok(seen);
     }
-    let row = |seen: &Seen| -> [Value; 5] {
+    let row = |seen: &SeenReader| -> [Value; 5] {
         let (time, content) = columns_of(seen.floor);
         let reader = [seen.reader.reader.get().into(), now_ms.into(), seen.reader.read_every_ms.into()];
         let [id, last_seen, read_every_ms] = reader;
@@ -101,13 +101,13 @@ pub(super) async fn see(tx: &Tx, readers: &[UserId], now_ms: i64) -> Result<Vec<
     Ok(seen)
 }
 
-fn seen(reader: UserId, state: Locked, now_ms: i64) -> Seen {
+fn seen(reader: UserId, state: Locked, now_ms: i64) -> SeenReader {
     let Locked { floor, is_outside, last_seen, read_every_ms } = state;
     let read_every_ms = rate::smoothed(read_every_ms, last_seen, now_ms, VISIT_MS);
     let was_off = floor == Floor::Off && !is_outside;
     let floor = if was_off { Floor::OPEN } else { floor };
     let reader = ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms };
-    Seen { before: last_seen, reader, floor, was_off }
+    SeenReader { before: last_seen, reader, floor, was_off }
 }
 
 /// As [`lock`], in ascending ids, without deleted accounts.

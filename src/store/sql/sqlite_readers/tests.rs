@@ -97,7 +97,7 @@ async fn hot_statements_are_planned_as_their_explanations_show() {
 }
 
 #[tokio::test]
-async fn a_statement_that_runs_too_long_is_ended_and_its_connection_reads_on() {
+async fn an_interrupted_statement_leaves_its_connection_usable() {
     let folder = tempfile::tempdir().unwrap();
     let readers = readers(&folder, Duration::from_millis(50)).await;
     let ended = readers.read(LONG.to_owned(), vec![i64::MAX.into()]).await;
@@ -148,7 +148,7 @@ async fn a_read_that_panics_costs_its_connection_alone() {
 async fn left_in_the_wal(store: &SqlStore) -> Option<i32> {
     let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
     let row = store.writer.query_one_raw(Statement::from_string(DbBackend::Sqlite, sql)).await.unwrap().unwrap();
-    let [is_held_up, frames] = [0, 1].map(|place| row.try_get_by_index::<i32>(place).unwrap());
+    let [is_held_up, frames] = [0, 1].map(|column| row.try_get_by_index::<i32>(column).unwrap());
     (is_held_up == 0).then_some(frames)
 }
 
@@ -174,7 +174,7 @@ async fn readers_at_rest_hold_no_checkpoint_up() {
 }
 
 #[tokio::test]
-async fn closing_waits_for_what_is_read_and_leaves_one_file() {
+async fn closing_waits_for_reads_and_leaves_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder).await;
     let wal = folder.path().join("deeper/tidefeed.db-wal");
@@ -201,7 +201,7 @@ async fn with_an_inbox(store: &SqlStore, contents: i64) {
 }
 
 #[tokio::test]
-async fn pages_of_a_long_inbox_read_no_more_than_those_of_a_short_one() {
+async fn a_page_reads_no_more_of_a_long_inbox() {
     let mut steps = Vec::new();
     for contents in [200, 4_000] {
         let folder = tempfile::tempdir().unwrap();

@@ -243,7 +243,7 @@ async fn a_write_that_sqlite_undoes_leaves_nothing_and_the_next_is_kept() {
 }
 
 #[tokio::test]
-async fn a_write_that_finds_the_file_full_leaves_nothing_and_the_next_is_kept() {
+async fn a_write_to_a_full_file_leaves_no_trace() {
     step_through_all(Fault::Full).await;
 }
 
@@ -316,7 +316,7 @@ async fn pages(store: &SqlStore) -> i64 {
 }
 
 #[tokio::test]
-async fn a_file_that_may_not_grow_refuses_whole_writes_and_takes_them_once_it_may() {
+async fn a_file_at_its_size_limit_refuses_writes_whole() {
     let folder = tempfile::tempdir().unwrap();
     let store = peopled(&folder).await;
     let mut refused = 0;

@@ -55,7 +55,7 @@ async fn a_write_alone_is_a_commit_of_its_own() {
 }
 
 #[tokio::test]
-async fn one_that_is_rolled_back_or_given_up_takes_no_other_with_it() {
+async fn a_rolled_back_transaction_does_not_affect_others_in_its_commit() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder).await;
     for round in 0..ROUNDS {
@@ -128,7 +128,7 @@ async fn no_write_is_acknowledged_or_visible_before_its_commit() {
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_leaves_a_transaction_that_ends() {
+async fn a_dropped_commit_still_ends_its_transaction() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder).await;
     let first = store.begin().await.unwrap();

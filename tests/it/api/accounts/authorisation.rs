@@ -8,7 +8,7 @@ use async_graphql::parser::{parse_query, parse_schema, types::TypeSystemDefiniti
 use serde_json::{Map, Value, json};
 
 use super::client::{PASSWORD, Socket, Tokens, register, server, sign_in, who};
-use crate::{api::server::ApiServer, binary::process::until, harness::Around, servers::Backend};
+use crate::{api::server::ApiServer, binary::process::until, harness::CacheBackend, servers::Backend};
 
 const TABLE: &str = include_str!("../../../../docs/authorisation.md");
 const OPERATIONS: &str = include_str!("../../../fixtures/authorisation.graphql");
@@ -200,13 +200,13 @@ async fn answer(server: &ApiServer, row: &str, token: Option<&str>, owner: &Pers
     let of = data.get("of");
     let it = data.get("it").or_else(|| of?.get("it")).or_else(|| of.filter(|of| of.is_null()));
     let it = it.with_context(|| format!("{row}: {answer:#}"))?;
-    let told = match (it["userErrors"][0]["code"].as_str(), it) {
+    let result = match (it["userErrors"][0]["code"].as_str(), it) {
         (Some(code), _) => code,
         (None, Value::Null) => "null",
         (None, it) if is_empty(it) => "empty",
         (None, _) => "data",
     };
-    Ok((told.to_owned(), answer))
+    Ok((result.to_owned(), answer))
 }
 
 /// Whether it is a list of things that are not there, or a connection without any.
@@ -231,8 +231,8 @@ async fn watched(server: &ApiServer, token: Option<&str>, owner: &Person, query:
     }
     socket.say(&json!({ "type": "subscribe", "id": "1", "payload": { "query": query } })).await?;
     let Some(token) = token else {
-        let heard = socket.hear().await?.ok().context("closed")?;
-        return Ok(json!({ "errors": heard["payload"] }));
+        let message = socket.hear().await?.ok().context("closed")?;
+        return Ok(json!({ "errors": message["payload"] }));
     };
     until("the subscription has begun", async || Ok(server.app.hub.watching() == 1)).await?;
     for publisher in [owner.tokens.access.as_str(), token] {
@@ -313,7 +313,7 @@ fn every_field_of_the_roots_has_a_row_and_an_operation() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_cell_of_the_authorisation_table_holds() -> Result<()> {
-    let server = server(Backend::Sqlite, Around::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
     let (fan, foe) = (register(&server, "fan").await?, register(&server, "foe").await?);
     let world = World { server, fan, foe };
     let (mut number, mut wrong) = (0, Vec::new());

@@ -14,7 +14,7 @@ use tokio_tungstenite::{
 
 use crate::{
     api::server::{ApiServer, settings},
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::Backend,
 };
 
@@ -25,8 +25,8 @@ const SELECTION: &str =
     "{ user { id handle } token expiresAt refreshToken refreshExpiresAt userErrors { code field } }";
 
 /// A server over a database of its own; access tokens for 15 minutes.
-pub async fn server(backend: Backend, around: Around) -> Result<ApiServer> {
-    ApiServer::start_with(TestApp::start(backend, around).await?, &short()).await
+pub async fn server(backend: Backend, cache_backend: CacheBackend) -> Result<ApiServer> {
+    ApiServer::start_with(TestApp::start(backend, cache_backend).await?, &short()).await
 }
 
 pub fn short() -> ApiSettings {
@@ -103,8 +103,8 @@ pub async fn refresh(server: &ApiServer, token: &str) -> Result<Option<Tokens>> 
 pub async fn who(server: &ApiServer, token: &str) -> Result<String> {
     let answer = server.post(Some(token), "{ viewer { handle } }", json!({})).await?;
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let told = text(&answer["data"]["viewer"]["handle"]).or_else(|| text(&answer["errors"][0]["extensions"]["code"]));
-    told.with_context(|| format!("{answer:#}"))
+    let result = text(&answer["data"]["viewer"]["handle"]).or_else(|| text(&answer["errors"][0]["extensions"]["code"]));
+    result.with_context(|| format!("{answer:#}"))
 }
 
 /// An acknowledged socket.

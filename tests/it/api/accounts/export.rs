@@ -16,7 +16,7 @@ use super::client::{PASSWORD, Tokens, ask, register, server, who};
 use crate::{
     api::server::{ApiServer, settings},
     binary::process::until,
-    harness::Around,
+    harness::CacheBackend,
     servers::{Backend, connect_sql, execute, on_each_backend},
 };
 
@@ -96,8 +96,8 @@ fn check_people(file: &Value) -> Result<()> {
 }
 
 on_each_backend! {
-    async fn the_file_has_what_the_viewer_has_and_nothing_of_others_that_is_private(backend: Backend) -> Result<()> {
-        let server = server(backend, Around::Memory).await?;
+    async fn an_export_holds_the_viewers_data_and_nothing_private_of_others(backend: Backend) -> Result<()> {
+        let server = server(backend, CacheBackend::Memory).await?;
         let (ann, bob, foe) =
             (register(&server, "ann").await?, register(&server, "bob").await?, register(&server, "foe").await?);
         mutate(&server, &ann, "updateProfile", json!({ "name": "Ann A.", "bio": "hi", "attributes": [{ "key": "city", "value": "Kiel" }] })).await?;
@@ -156,7 +156,7 @@ on_each_backend! {
     }
 
     async fn an_account_of_thousands_of_contents_arrives_whole(backend: Backend) -> Result<()> {
-        let server = server(backend, Around::NoCache).await?;
+        let server = server(backend, CacheBackend::NoCache).await?;
         let (_, token) = prolific(&server, 4_321, "short").await?;
         let file = file(&server, &token).await?;
         let contents = file["contents"].as_array().context("no contents")?;
@@ -197,7 +197,7 @@ fn sessionless(server: &ApiServer, user: UserId) -> Result<String> {
 
 #[tokio::test]
 async fn signing_out_or_deleting_the_account_ends_its_links() -> Result<()> {
-    let server = server(Backend::Sqlite, Around::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
     let ann = register(&server, "ann").await?;
     let path = link(&server, &ann.access).await?;
     ensure!(follow(&server, &path).await?.status() == StatusCode::OK);
@@ -219,8 +219,8 @@ async fn signing_out_or_deleting_the_account_ends_its_links() -> Result<()> {
 }
 
 #[tokio::test]
-async fn only_a_links_own_token_opens_a_file_and_it_opens_nothing_else() -> Result<()> {
-    let server = server(Backend::Sqlite, Around::Memory).await?;
+async fn an_export_token_opens_its_export_and_nothing_else() -> Result<()> {
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
     let ann = register(&server, "ann").await?;
     let path = link(&server, &ann.access).await?;
     let token = path.strip_prefix("/export?token=").context("another path")?;
@@ -255,7 +255,7 @@ async fn only_a_links_own_token_opens_a_file_and_it_opens_nothing_else() -> Resu
 
 #[tokio::test]
 async fn a_file_that_breaks_off_is_not_taken_for_a_whole_one() -> Result<()> {
-    let server = server(Backend::Sqlite, Around::NoCache).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let (_, token) = prolific(&server, LONG_CONTENTS, &"x".repeat(4_900)).await?;
     let mut response = follow(&server, &link(&server, &token).await?).await?;
     ensure!(response.status() == StatusCode::OK && response.chunk().await?.is_some());
@@ -273,8 +273,8 @@ async fn a_file_that_breaks_off_is_not_taken_for_a_whole_one() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_viewer_has_one_copy_written_at_once_and_a_reader_who_leaves_frees_the_place() -> Result<()> {
-    let server = server(Backend::Sqlite, Around::NoCache).await?;
+async fn a_viewer_has_one_export_at_a_time() -> Result<()> {
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let (_, token) = prolific(&server, LONG_CONTENTS, &"x".repeat(4_900)).await?;
     let path = link(&server, &token).await?;
     let mut first = follow(&server, &path).await?;

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     api::server::ApiServer,
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::Backend,
 };
 
@@ -46,7 +46,7 @@ fn trusting(endpoint: &KeyEndpoint) -> Result<OutsideSettings> {
 
 async fn server(outside: OutsideSettings) -> Result<ApiServer> {
     let settings = ApiSettings { outside: Some(outside), ..short() };
-    ApiServer::start_with(TestApp::start(Backend::Sqlite, Around::Memory).await?, &settings).await
+    ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &settings).await
 }
 
 /// What a good token of `subject` says, an hour long.
@@ -66,7 +66,7 @@ fn but(mut claims: Value, name: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_token_of_the_issuer_speaks_for_a_user_whichever_key_has_signed_it() -> Result<()> {
+async fn an_issuers_token_is_accepted_under_each_published_key() -> Result<()> {
     let signers = [Signer::ec("ec", 1)?, Signer::ed("ed", 2), Signer::rsa("rsa")?];
     let endpoint = KeyEndpoint::publishing(&signers).await?;
     let server = server(trusting(&endpoint)?).await?;
@@ -147,7 +147,7 @@ async fn new_and_withdrawn_keys_are_noticed_at_a_bounded_rate() -> Result<()> {
 }
 
 #[tokio::test]
-async fn old_keys_are_asked_for_again_and_used_for_a_while_when_the_issuer_is_away() -> Result<()> {
+async fn issuer_keys_are_refetched_and_stay_usable_during_an_outage() -> Result<()> {
     let signer = Signer::ed("only", 1);
     let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
     let server = server(trusting(&endpoint)?).await?;

@@ -9,7 +9,7 @@ use tidefeed::{accounts::SessionSettings, app::ApiSettings};
 use super::client::{PATIENCE, Socket, ask, beside, refresh, register, server, short, sign_in, who};
 use crate::{
     api::server::ApiServer,
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::{Backend, on_each_backend},
 };
 
@@ -25,8 +25,8 @@ async fn sessions(server: &ApiServer, token: &str) -> Result<Vec<Value>> {
 }
 
 on_each_backend! {
-    async fn a_session_goes_on_by_refreshing_and_its_access_tokens_end_by_themselves(backend: Backend) -> Result<()> {
-        let server = server(backend, Around::Memory).await?;
+    async fn refreshing_extends_a_session_and_access_tokens_expire(backend: Backend) -> Result<()> {
+        let server = server(backend, CacheBackend::Memory).await?;
         let first = register(&server, "ann").await?;
         ensure!(who(&server, &first.access).await? == "ann");
         server.app.clock.advance(16 * 60 * 1000);
@@ -41,10 +41,10 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_client_that_lost_the_answer_gets_the_same_token_again_and_both_copies_go_on(
+    async fn a_repeated_refresh_within_the_grace_period_gives_the_same_token(
         backend: Backend,
     ) -> Result<()> {
-        let server = server(backend, Around::Memory).await?;
+        let server = server(backend, CacheBackend::Memory).await?;
         let first = register(&server, "ann").await?;
         let lost = refresh(&server, &first.refresh).await?.context("refreshed")?;
         server.app.clock.advance(GRACE_MS - 1);
@@ -54,10 +54,10 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_stolen_refresh_token_ends_its_session_at_the_second_use_whoever_comes_second(
+    async fn reusing_a_refresh_token_after_the_grace_period_ends_the_session(
         backend: Backend,
     ) -> Result<()> {
-        let server = server(backend, Around::Memory).await?;
+        let server = server(backend, CacheBackend::Memory).await?;
         let (stolen, other) = (register(&server, "ann").await?, sign_in(&server, "ann").await?);
         let thief = refresh(&server, &stolen.refresh).await?.context("the thief was first")?;
         server.app.clock.advance(GRACE_MS);
@@ -68,8 +68,8 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn who_knows_no_more_than_a_session_id_can_end_nothing(backend: Backend) -> Result<()> {
-        let server = server(backend, Around::Memory).await?;
+    async fn a_session_id_alone_ends_no_session(backend: Backend) -> Result<()> {
+        let server = server(backend, CacheBackend::Memory).await?;
         let (ann, bob) = (register(&server, "ann").await?, register(&server, "bob").await?);
         // The session of one token with the rest of another.
         let forged = format!("{}{}", &ann.refresh[..10], &bob.refresh[10..]);
@@ -88,7 +88,7 @@ on_each_backend! {
     }
 
     async fn signing_out_ends_this_session_one_or_all(backend: Backend) -> Result<()> {
-        let server = server(backend, Around::Memory).await?;
+        let server = server(backend, CacheBackend::Memory).await?;
         let mut all = vec![register(&server, "ann").await?];
         for _ in 0..3 {
             all.push(sign_in(&server, "ann").await?);
@@ -126,13 +126,13 @@ on_each_backend! {
 
 /// Two nodes that hear nothing of each other: what one knows of the other's deeds is in SQL alone.
 async fn strangers(settings: &ApiSettings) -> Result<[ApiServer; 2]> {
-    let here = ApiServer::start_with(TestApp::start(Backend::Sqlite, Around::Memory).await?, settings).await?;
+    let here = ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, settings).await?;
     let there = beside(&here, settings).await?;
     Ok([here, there])
 }
 
 #[tokio::test]
-async fn a_node_that_hears_nothing_refuses_an_ended_session_after_the_bound_at_the_latest() -> Result<()> {
+async fn an_isolated_node_refuses_an_ended_session_within_the_revocation_bound() -> Result<()> {
     let [here, there] = strangers(&short()).await?;
     let ann = register(&here, "ann").await?;
     ensure!(who(&there, &ann.access).await? == "ann");
@@ -147,7 +147,7 @@ async fn a_node_that_hears_nothing_refuses_an_ended_session_after_the_bound_at_t
 
 #[tokio::test]
 async fn a_session_costs_one_statement_for_each_bound_and_none_in_between() -> Result<()> {
-    let server = server(Backend::Sqlite, Around::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
     let ann = register(&server, "ann").await?;
     let cost = async || -> Result<u64> {
         let before = server.app.store.statements();
@@ -162,23 +162,23 @@ async fn a_session_costs_one_statement_for_each_bound_and_none_in_between() -> R
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_hears_of_an_end_knows_it_before_the_bound() -> Result<()> {
-    let here = server(Backend::MariaDb, Around::Redis).await?;
+    let here = server(Backend::MariaDb, CacheBackend::Redis).await?;
     let there = beside(&here, &short()).await?;
     let ann = register(&here, "ann").await?;
     ensure!(who(&there, &ann.access).await? == "ann");
     ask(&here, Some(&ann.access), "signOut", "SignOutInput", json!({}), ENDED).await?;
     // Its clock stands still: nothing but the announcement can tell it.
-    let heard = async {
+    let listening = async {
         while who(&there, &ann.access).await? == "ann" {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         Ok(())
     };
-    tokio::time::timeout(PATIENCE, heard).await.context("it has not heard")?
+    tokio::time::timeout(PATIENCE, listening).await.context("it has not heard")?
 }
 
 #[tokio::test]
-async fn sockets_of_an_ended_session_are_closed_on_every_node_and_others_are_not() -> Result<()> {
+async fn ending_a_session_closes_its_sockets_on_every_node() -> Result<()> {
     let quick = SessionSettings { revocation: Duration::from_millis(100), ..SessionSettings::default() };
     let [here, there] = strangers(&ApiSettings { sessions: quick, ..short() }).await?;
     let (ann, other) = (register(&here, "ann").await?, sign_in(&here, "ann").await?);
@@ -201,7 +201,7 @@ async fn sockets_of_an_ended_session_are_closed_on_every_node_and_others_are_not
 #[tokio::test]
 async fn the_secret_is_changed_without_signing_anybody_out() -> Result<()> {
     let old = short();
-    let here = ApiServer::start_with(TestApp::start(Backend::Sqlite, Around::Memory).await?, &old).await?;
+    let here = ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &old).await?;
     let ann = register(&here, "ann").await?;
     let secret = b"another secret of tests, as long as the first".to_vec();
     let changing = ApiSettings { secret: secret.clone(), former_secrets: vec![old.secret.clone()], ..short() };

@@ -20,7 +20,7 @@ use super::client::{PASSWORD, ask, beside, register, server, short, sign_in, try
 use crate::{
     api::server::ApiServer,
     binary::{CommandLine, process::Node},
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::Backend,
 };
 
@@ -37,8 +37,8 @@ async fn fail_until_waiting(server: &ApiServer, handle: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn after_five_failures_even_the_right_password_waits_and_the_answer_says_until_when() -> Result<()> {
-    let server = server(Backend::Sqlite, Around::Memory).await?;
+async fn after_five_failures_a_correct_password_waits_until_retry_at() -> Result<()> {
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
     register(&server, "ann").await?;
     register(&server, "bob").await?;
     fail_until_waiting(&server, "ann").await?;
@@ -53,7 +53,7 @@ async fn after_five_failures_even_the_right_password_waits_and_the_answer_says_u
 
 #[tokio::test]
 async fn an_unknown_handle_fails_waits_and_costs_like_a_known_one() -> Result<()> {
-    let server = server(Backend::Sqlite, Around::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
     register(&server, "ann").await?;
     let mut answers = Vec::new();
     for handle in ["ann", "nobody"] {
@@ -101,7 +101,7 @@ async fn a_refused_sign_in_always_costs_one_hash() -> Result<()> {
 
 #[tokio::test]
 async fn waits_hold_on_every_node_and_after_a_restart() -> Result<()> {
-    let server = server(Backend::Sqlite, Around::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
     register(&server, "ann").await?;
     fail_until_waiting(&server, "ann").await?;
     let other = beside(&server, &short()).await?;
@@ -115,9 +115,9 @@ fn service(app: &TestApp, passwords: PasswordSettings) -> Result<AccountsService
     let (clock, rng): (SharedClock, _) = (app.clock.clone(), app.rng.clone());
     let tokens = Tokens::new(TokenKey::try_new(&[7; 32])?, std::time::Duration::from_mins(1), clock.clone());
     let ambient = (clock, rng.clone());
-    let (kept, voice) = (app.ports.sessions.clone(), app.ports.announcements.clone());
+    let (kept, announcer) = (app.ports.sessions.clone(), app.ports.announcements.clone());
     let (tokens, visits, settings) = (Arc::new(tokens), app.visits.clone(), SessionSettings::default());
-    let sessions = SessionsService::new(kept, voice, tokens, visits, settings, ambient.clone());
+    let sessions = SessionsService::new(kept, announcer, tokens, visits, settings, ambient.clone());
     let stores = AccountStores {
         accounts: app.ports.accounts.clone(),
         attempts: app.ports.attempts.clone(),
@@ -137,7 +137,7 @@ fn from(address: [u8; 4]) -> Caller {
 
 #[tokio::test]
 async fn strangers_cannot_lock_out_a_user_from_a_known_network() -> Result<()> {
-    let server = server(Backend::Sqlite, Around::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
     register(&server, "ann").await?;
     let service = service(&server.app, cheap())?;
     let (home, abroad) = (from([192, 0, 2, 1]), from([192, 0, 2, 2]));
@@ -155,8 +155,8 @@ async fn strangers_cannot_lock_out_a_user_from_a_known_network() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_password_is_hashed_anew_at_the_first_sign_in_after_the_cost_has_grown() -> Result<()> {
-    let server = server(Backend::Sqlite, Around::Memory).await?;
+async fn the_next_sign_in_rehashes_a_password_with_cheaper_parameters() -> Result<()> {
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
     register(&server, "ann").await?;
     let hash = async || -> Result<String> {
         let stored = server.app.store.credential(&Handle::try_new("ann")?).await?;
@@ -186,7 +186,7 @@ async fn a_new_password_takes_the_old_one_and_ends_the_other_sessions() -> Resul
         ..short()
     };
     let server =
-        ApiServer::start_with(TestApp::start(Backend::Sqlite, Around::Memory).await?, &everything_asked).await?;
+        ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &everything_asked).await?;
     let here = register(&server, "ann").await?;
     let there = sign_in(&server, "ann").await?;
     let change = async |old: &str, new: &str| {

@@ -49,11 +49,11 @@ async fn a_registration_that_is_refused_names_every_field_at_fault_at_once() {
         json!({"handle": "a b", "name": " ", "password": "short", "bio": "x".repeat(501), "avatarUrl": "ftp://a"});
     let payload = api.data(None, REGISTER, json!({ "input": input })).await["registerUser"].take();
     let errors = payload["userErrors"].as_array().unwrap().iter();
-    let told: Vec<_> =
+    let reported: Vec<_> =
         errors.map(|error| (error["field"][1].as_str().unwrap(), error["code"].as_str().unwrap())).collect();
     let all = ["handle", "name", "bio", "avatarUrl", "password"]
         .map(|field| (field, if field == "bio" { "TOO_LONG" } else { "INVALID" }));
-    assert_eq!(told, all);
+    assert_eq!(reported, all);
 }
 
 #[tokio::test]

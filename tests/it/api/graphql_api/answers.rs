@@ -116,7 +116,7 @@ async fn every_scalar_field_counts_itself() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_too_large_ends_its_subscription_and_each_event_counts_apart() {
+async fn an_event_over_the_size_limit_ends_its_subscription() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let watch = "subscription { newFeed { ... on EntryAdded { timelineEdge { node { text } } } } }";

@@ -30,7 +30,7 @@ use tidefeed::{
 };
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
-use super::stores::Moody;
+use super::stores::FailingContents;
 
 pub const NOW: i64 = 1_795_253_400_000;
 
@@ -47,7 +47,7 @@ pub struct Api {
     pub tokens: Arc<Tokens>,
     pub clock: Arc<ManualClock>,
     pub store: Arc<SqlStore>,
-    pub contents: Arc<Moody>,
+    pub contents: Arc<FailingContents>,
     pub hub: Arc<Hub<FeedShare>>,
     _folder: TempDir,
     _running: TaskTrackerToken,
@@ -62,7 +62,7 @@ impl Api {
         let folder = tempfile::tempdir().unwrap();
         let store = SqlStore::connect(&options(&folder)).await.unwrap();
         store.migrate().await.unwrap();
-        let contents = Arc::new(Moody::over(store.clone()));
+        let contents = Arc::new(FailingContents::over(store.clone()));
         let store = Arc::new(store);
         let manual = Arc::new(ManualClock::at(NOW));
         let (clock, rng, tasks): (SharedClock, _, _) = (manual.clone(), SharedRng::from_seed(1), TaskTracker::new());
@@ -71,18 +71,18 @@ impl Api {
         let cheap = PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() };
         let passwords = Arc::new(Passwords::try_new(cheap, rng.clone()).unwrap());
         let stores = AccountStores { accounts: store.clone(), attempts: store.clone(), deletions: store.clone() };
-        let (voice, queue) =
+        let (announcements, queue) =
             (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_mins(1))));
         let (settings, ambient) = (SessionSettings::default(), (clock.clone(), rng.clone()));
         let visits = Arc::new(Visits::new(queue.clone(), clock.clone(), 600_000));
-        let (kept, told) = (store.clone(), voice.clone());
+        let (kept, announcer) = (store.clone(), announcements.clone());
         let sessions =
-            Arc::new(SessionsService::new(kept, told, tokens.clone(), visits.clone(), settings, ambient.clone()));
+            Arc::new(SessionsService::new(kept, announcer, tokens.clone(), visits.clone(), settings, ambient.clone()));
         let accounts = AccountsService::new(stores, passwords, sessions.clone(), ambient.clone()).open_to(open, true);
         let live = LiveSettings::default();
         let hub = Arc::new(Hub::new(store.clone(), live.buffer));
-        let (listening, announcements) = (hub.clone(), voice.listen());
-        tasks.spawn(async move { listening.run(announcements).await });
+        let (listening, received) = (hub.clone(), announcements.listen());
+        tasks.spawn(async move { listening.run(received).await });
         let running = tasks.token();
         let timelines = Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, visits));
         let lists = Arc::new(lists(&store, &contents));
@@ -94,12 +94,12 @@ impl Api {
             profiles: store.clone(),
             reacting: Arc::new(Reacting::new(contents.clone(), store.clone(), clock.clone(), rng.clone())),
             timelines: timelines.clone(),
-            publisher: publisher(&contents, &queue, &voice, &ambient),
+            publisher: publisher(&contents, &queue, &announcements, &ambient),
             lists: lists.clone(),
             searcher: Arc::new(Searcher::new(store.clone())),
-            read_marker: Arc::new(ReadMarker::new(store.clone(), voice.clone(), timelines.clone())),
-            excluding: Arc::new(Excluding::new(store.clone(), queue.clone(), voice.clone(), ambient.clone())),
-            following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), rng)),
+            read_marker: Arc::new(ReadMarker::new(store.clone(), announcements.clone(), timelines.clone())),
+            excluding: Arc::new(Excluding::new(store.clone(), queue.clone(), announcements.clone(), ambient.clone())),
+            following: Arc::new(Following::new(store.clone(), queue, announcements, clock.clone(), rng)),
             exclusions: store.clone(),
             live: Arc::new(LiveFeed::new(hub.clone(), store.clone(), timelines, live)),
             accounts: store.clone(),
@@ -218,15 +218,15 @@ pub fn request(viewer: Option<&Person>, query: &str, variables: Value) -> Reques
 }
 
 fn publisher(
-    contents: &Arc<Moody>,
+    contents: &Arc<FailingContents>,
     queue: &Arc<MemoryQueue>,
-    voice: &Arc<MemoryAnnouncements>,
+    announcements: &Arc<MemoryAnnouncements>,
     (clock, rng): &(SharedClock, SharedRng),
 ) -> Arc<Publisher> {
-    Arc::new(Publisher::new(contents.clone(), queue.clone(), voice.clone(), clock.clone(), rng.clone()))
+    Arc::new(Publisher::new(contents.clone(), queue.clone(), announcements.clone(), clock.clone(), rng.clone()))
 }
 
-fn lists(store: &Arc<SqlStore>, contents: &Arc<Moody>) -> ListReader {
+fn lists(store: &Arc<SqlStore>, contents: &Arc<FailingContents>) -> ListReader {
     ListReader::new(ListStores {
         contents: contents.clone(),
         follow_lists: store.clone(),

@@ -42,7 +42,7 @@ async fn ids_of_the_wrong_kind_are_faults() {
 }
 
 #[tokio::test]
-async fn whatever_needs_a_viewer_says_so_to_the_anonymous() {
+async fn fields_that_need_a_viewer_refuse_anonymous_requests() {
     let api = Api::new().await;
     for (query, field) in [
         ("{ timeline { nodes { id } } }", "timeline"),

@@ -7,7 +7,7 @@ use super::api::{Api, faults};
 const PAGE: &str = "query($filter: TimelineFilter) { timeline(first: 1, filter: $filter) { nodes { kind text } pageInfo { hasNextPage } } }";
 
 #[tokio::test]
-async fn a_timeline_of_one_kind_is_as_if_nothing_else_had_been_published() {
+async fn a_timeline_filtered_by_kind_ignores_other_contents() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     api.publish(&ann, "one").await;
@@ -35,7 +35,7 @@ const OF_ANN: &str =
         nodes { kind text } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }";
 
 /// The texts of a page, and whether it goes on to the past and to the present.
-fn told(page: &Value) -> (Vec<&str>, bool, bool) {
+fn shown(page: &Value) -> (Vec<&str>, bool, bool) {
     let texts = page["nodes"].as_array().unwrap().iter().map(|node| node["text"].as_str().unwrap()).collect();
     let (info, goes_on) = (&page["pageInfo"], |info: &Value, what: &str| info[what].as_bool().unwrap());
     (texts, goes_on(info, "hasNextPage"), goes_on(info, "hasPreviousPage"))
@@ -56,16 +56,16 @@ async fn an_authors_contents_are_paged_by_kind_without_a_viewer() {
         api.data(None, OF_ANN, arguments).await["user"]["contents"].take()
     };
     let newest = page(json!({"first": 2}), json!(["REPLY"])).await;
-    assert_eq!(told(&newest), (vec!["reply 3", "reply 2"], true, false));
+    assert_eq!(shown(&newest), (vec!["reply 3", "reply 2"], true, false));
     let oldest = page(json!({"first": 2, "after": newest["pageInfo"]["endCursor"]}), json!(["REPLY"])).await;
-    assert_eq!(told(&oldest), (vec!["reply 1"], false, true));
+    assert_eq!(shown(&oldest), (vec!["reply 1"], false, true));
     let back = page(json!({"last": 1, "before": oldest["pageInfo"]["startCursor"]}), json!(["REPLY"])).await;
-    assert_eq!(told(&back), (vec!["reply 2"], true, true));
+    assert_eq!(shown(&back), (vec!["reply 2"], true, true));
     let posts = page(json!({}), json!(["POST"])).await;
-    assert_eq!(told(&posts), (vec!["3", "2", "1"], false, false));
+    assert_eq!(shown(&posts), (vec!["3", "2", "1"], false, false));
     let mixed = page(json!({"first": 2}), json!(["REPOST", "REPLY"])).await;
-    assert_eq!(told(&mixed), (vec!["", "reply 3"], true, false));
-    assert_eq!(told(&page(json!({}), Value::Null).await).0.len(), 7, "no choice is every kind");
+    assert_eq!(shown(&mixed), (vec!["", "reply 3"], true, false));
+    assert_eq!(shown(&page(json!({}), Value::Null).await).0.len(), 7, "no choice is every kind");
 }
 
 #[tokio::test]

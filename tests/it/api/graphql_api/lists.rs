@@ -108,7 +108,7 @@ async fn bookmarks_and_likes_are_ones_own_to_see_and_likers_everybodys() {
 }
 
 #[tokio::test]
-async fn likes_are_read_from_both_ends_and_leave_with_the_like_or_behind_a_block() {
+async fn likes_page_both_ways_without_unliked_and_blocked_contents() {
     let api = Api::new().await;
     let (ann, bob, eve) = (api.person("ann").await, api.person("bob").await, api.person("eve").await);
     let mut liked = Vec::new();

@@ -31,15 +31,15 @@ async fn the_payload_shows_what_a_reaction_has_changed() {
         let payload = json!({"content": content, "userErrors": [], "clientMutationId": "c"});
         assert_eq!(change(&api, Some(&ann), verb, &post).await["data"][verb], payload, "{verb}");
         let counts = "query($id: ID!) { content(id: $id) { likeCount bookmarkCount } }";
-        for (viewer, told) in [(Some(&bob), json!(bookmarks)), (Some(&ann), json!(null)), (None, json!(null))] {
+        for (viewer, count) in [(Some(&bob), json!(bookmarks)), (Some(&ann), json!(null)), (None, json!(null))] {
             let content = api.data(viewer, counts, json!({ "id": post })).await["content"].take();
-            assert_eq!(content, json!({"likeCount": likes, "bookmarkCount": told}), "{verb}");
+            assert_eq!(content, json!({"likeCount": likes, "bookmarkCount": count}), "{verb}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_deleted_content_takes_no_reaction_and_neither_does_anything_of_the_anonymous() {
+async fn deleted_contents_and_anonymous_viewers_allow_no_reactions() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let post = api.publish(&ann, "gone soon").await;

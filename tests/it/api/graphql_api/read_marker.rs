@@ -77,7 +77,7 @@ async fn a_read_marker_moves_forwards_on_all_devices_and_stays_private() {
         () = async { while api.hub.watching() == 0 { tokio::task::yield_now().await } } => {}
     }
     assert_eq!(mark(&api, &ann, &newest[0]).await, newest[0]);
-    let heard = async {
+    let listening = async {
         loop {
             // What was published may have been on its way when the subscription began.
             let event = other_device.next().await.unwrap()["data"]["newFeed"].take();
@@ -87,7 +87,7 @@ async fn a_read_marker_moves_forwards_on_all_devices_and_stays_private() {
             }
         }
     };
-    assert_eq!(tokio::time::timeout(Duration::from_mins(2), heard).await.unwrap(), newest[0]);
+    assert_eq!(tokio::time::timeout(Duration::from_mins(2), listening).await.unwrap(), newest[0]);
     assert_eq!(mark(&api, &ann, &newest[1]).await, newest[0], "never back");
     assert_eq!(api.data(Some(&ann), me, json!({})).await, shown(newest[0].clone(), newest[0].clone()));
     assert_eq!(api.data(Some(&bob), me, json!({})).await, shown(json!(null), json!(null)));

@@ -76,7 +76,7 @@ async fn a_thread_is_read_oldest_first_without_gap_or_repetition() {
 }
 
 #[tokio::test]
-async fn ancestors_lead_from_the_beginning_of_the_thread_with_nulls_for_what_is_not_shown() {
+async fn ancestors_begin_at_the_root_with_nulls_for_hidden_contents() {
     let api = Api::new().await;
     let (ann, bob, cat) = (api.person("ann").await, api.person("bob").await, api.person("cat").await);
     let root = api.publish(&ann, "root").await;

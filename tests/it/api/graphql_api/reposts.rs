@@ -38,7 +38,7 @@ async fn a_repost_shows_its_original_and_a_second_one_is_the_first() {
 }
 
 #[tokio::test]
-async fn a_repost_is_taken_back_by_its_original_or_itself_and_only_once() {
+async fn a_repost_is_undone_by_either_id_and_only_once() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let post = api.publish(&ann, "news").await;
@@ -119,7 +119,7 @@ async fn a_repost_of_a_muted_author_has_no_edge() {
 }
 
 #[tokio::test]
-async fn a_timeline_shows_the_newest_entry_of_each_subject_and_reads_on_behind_the_rest() {
+async fn a_timeline_folds_reposts_and_pages_past_the_folded_entries() {
     let api = Api::new().await;
     let (ann, bob, cat) = (api.person("ann").await, api.person("bob").await, api.person("cat").await);
     api.follow(&ann, &bob).await;

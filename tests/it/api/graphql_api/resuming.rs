@@ -175,12 +175,12 @@ async fn reposts_of_an_excluded_stranger_leave_and_return_without_naming_them() 
 }
 
 /// The next events, until the feed is quiet.
-async fn told<const MANY: usize>(feed: &mut (impl Stream<Item = Value> + Unpin)) -> [String; MANY] {
-    let mut told = [const { String::new() }; MANY];
-    for event in &mut told {
+async fn next_events<const MANY: usize>(feed: &mut (impl Stream<Item = Value> + Unpin)) -> [String; MANY] {
+    let mut next_events = [const { String::new() }; MANY];
+    for event in &mut next_events {
         *event = brief(&next(feed).await);
     }
-    told
+    next_events
 }
 
 #[tokio::test]
@@ -194,21 +194,21 @@ async fn the_original_returns_however_its_repost_goes() {
     let mut feed = feed(&api, &ann, &page(&api, &ann).await["resumeToken"]);
     quiet(&api, &ann, &mut feed).await;
     api.delete(&cid, &repost).await;
-    assert_eq!(told::<2>(&mut feed).await, [format!("-{repost}"), "+original".to_owned()]);
+    assert_eq!(next_events::<2>(&mut feed).await, [format!("-{repost}"), "+original".to_owned()]);
     repost = api.repost(&cid, &original).await["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned();
-    assert_eq!(told::<2>(&mut feed).await, [format!("+{repost}"), format!("-{original}")]);
+    assert_eq!(next_events::<2>(&mut feed).await, [format!("+{repost}"), format!("-{original}")]);
     api.unfollow(&ann, &cid).await;
     assert_eq!(
-        told::<3>(&mut feed).await,
+        next_events::<3>(&mut feed).await,
         [format!("-{}", cid.id), "+original".to_owned(), "not following cid".to_owned()]
     );
     api.follow(&ann, &cid).await;
     let back = [format!("+{repost}"), format!("-{original}"), "following cid".to_owned()];
-    let mut heard: [String; 3] = told::<3>(&mut feed).await;
-    heard.sort_unstable();
+    let mut received: [String; 3] = next_events::<3>(&mut feed).await;
+    received.sort_unstable();
     let mut due = back.clone();
     due.sort_unstable();
-    assert_eq!(heard, due);
+    assert_eq!(received, due);
     // A look that still waits would find the next change before it is heard.
     quiet(&api, &ann, &mut feed).await;
     let change = async |who: &Person, whom: &Person, verb: &str| {
@@ -219,17 +219,17 @@ async fn the_original_returns_however_its_repost_goes() {
         [(&ann, &cid, "muteUser", "unmuteUser"), (&cid, &ann, "hideFromFollower", "unhideFromFollower")]
     {
         change(who, whom, verb).await;
-        assert_eq!(told::<2>(&mut feed).await, [format!("-{}", cid.id), "+original".to_owned()], "{verb}");
+        assert_eq!(next_events::<2>(&mut feed).await, [format!("-{}", cid.id), "+original".to_owned()], "{verb}");
         quiet(&api, &ann, &mut feed).await;
         change(who, whom, undo).await;
-        assert_eq!(told::<2>(&mut feed).await, [format!("+{repost}"), format!("-{original}")], "{undo}");
+        assert_eq!(next_events::<2>(&mut feed).await, [format!("+{repost}"), format!("-{original}")], "{undo}");
         quiet(&api, &ann, &mut feed).await;
     }
     change(&cid, &ann, "blockUser").await;
-    let [gone, back, _] = told::<3>(&mut feed).await;
+    let [gone, back, _] = next_events::<3>(&mut feed).await;
     assert_eq!([gone, back], [format!("-{}", cid.id), "+original".to_owned()]);
     api.delete(&bob, &original).await;
-    assert_eq!(told::<1>(&mut feed).await, [format!("-{original}")]);
+    assert_eq!(next_events::<1>(&mut feed).await, [format!("-{original}")]);
     quiet(&api, &ann, &mut feed).await;
 }
 
@@ -249,7 +249,7 @@ async fn the_original_returns_to_a_client_that_was_away() {
     assert_eq!(brief(&returned), "+original");
     let again = api.repost(&cid, &original).await["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned();
     let mut folded = feed(&api, &ann, &returned["resumeToken"]);
-    assert_eq!(told::<2>(&mut folded).await, [format!("+{again}"), format!("-{original}")]);
+    assert_eq!(next_events::<2>(&mut folded).await, [format!("+{again}"), format!("-{original}")]);
     quiet(&api, &ann, &mut folded).await;
 }
 

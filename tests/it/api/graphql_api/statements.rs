@@ -207,7 +207,7 @@ async fn read_with_lists() -> (Api, Person) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn lists_on_a_page_of_twenty_cost_what_those_on_a_page_of_two_do() {
+async fn nested_lists_cost_the_same_statements_on_any_page_size() {
     let (api, ann) = read_with_lists().await;
     let cost_of = async |lists: &str, first: u64| {
         let query = format!("query($first: Int) {{ timeline(first: $first) {{ nodes {{ id {lists} }} }} }}");

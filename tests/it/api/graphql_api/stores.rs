@@ -19,7 +19,7 @@ use tidefeed::{
 };
 
 /// Contents as the store keeps them; their counters and outboxes only while it pleases.
-pub struct Moody {
+pub struct FailingContents {
     pub store: SqlStore,
     /// Counters cannot be read.
     pub counters_fail: AtomicBool,
@@ -29,7 +29,7 @@ pub struct Moody {
     pub meanwhile: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
-impl Moody {
+impl FailingContents {
     /// In a good mood.
     pub fn over(store: SqlStore) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Moody {
 }
 
 #[async_trait]
-impl Cards for Moody {
+impl Cards for FailingContents {
     async fn content_cards(
         &self,
         viewer: Option<UserId>,
@@ -70,7 +70,7 @@ impl Cards for Moody {
 }
 
 #[async_trait]
-impl Contents for Moody {
+impl Contents for FailingContents {
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError> {
         self.store.publish(new).await
     }

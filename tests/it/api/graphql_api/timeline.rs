@@ -95,7 +95,7 @@ async fn an_authors_own_contents_are_paged_alike_and_need_no_viewer() {
 }
 
 #[tokio::test]
-async fn a_content_removed_during_a_read_is_left_out_of_a_full_page() {
+async fn a_content_hidden_during_a_read_is_left_out() {
     let api = Api::new().await;
     let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
     for author in [&bob, &cid] {

@@ -17,7 +17,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::Backend,
 };
 
@@ -94,7 +94,7 @@ impl Follows for Counting {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_thousand_subscriptions_begin_at_once_and_none_fails() -> Result<()> {
-    let app = TestApp::start(Backend::Sqlite, Around::Memory).await?;
+    let app = TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?;
     let (asking, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let follows = Arc::new(Counting { inner: app.ports.follows.clone(), asking, most });
     let feed = Arc::new(LiveFeed::new(app.hub.clone(), follows.clone(), app.reader.clone(), LiveSettings::default()));

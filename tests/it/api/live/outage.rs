@@ -21,8 +21,8 @@ fn patient(url: String) -> RedisOptions {
 
 /// Expects the published entry, or a refetch: the connection to Redis may be reconnecting.
 async fn hears_of_it_or_reads_again(watcher: &mut Watcher, text: &str) -> Result<()> {
-    let heard = watcher.hears().await?;
-    ensure!(heard == format!("+{text}") || heard == "refetch MISSED", "{heard}");
+    let event = watcher.hears().await?;
+    ensure!(event == format!("+{text}") || event == "refetch MISSED", "{event}");
     Ok(())
 }
 
@@ -48,8 +48,8 @@ on_each_backend! {
         let gone = format!("-{}", before.as_str().unwrap_or_default());
         for watcher in &mut knowing {
             // A catch-up may have come between the two.
-            let heard = BTreeSet::from([watcher.hears().await?, watcher.hears().await?]);
-            ensure!(heard == BTreeSet::from([gone.clone(), "+dark".to_owned()]), "{heard:?}");
+            let event = BTreeSet::from([watcher.hears().await?, watcher.hears().await?]);
+            ensure!(event == BTreeSet::from([gone.clone(), "+dark".to_owned()]), "{event:?}");
         }
         ensure!(unknowing.hears().await? == "refetch MISSED", "nobody knows what it holds");
         people.publish(&near, "light").await?;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::server::ApiServer,
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::on_each_backend,
 };
 
@@ -77,26 +77,29 @@ async fn one_publish_is_one_announcement(server: &ApiServer) -> Result<()> {
         watcher.hears_all(&words(&["+once"])).await?;
     }
     people.delete(server, &content).await?;
-    let mut heard = Vec::new();
-    while !matches!(heard.last(), Some(Announcement::Removed { .. })) {
+    let mut announcements = Vec::new();
+    while !matches!(announcements.last(), Some(Announcement::Removed { .. })) {
         let next = timeout(PATIENCE, listener.recv()).await??;
         // That the reader follows was announced before, and may have been on its way.
         if !matches!(next, Announcement::FollowsChanged { .. }) {
-            heard.push(next);
+            announcements.push(next);
         }
     }
-    ensure!(matches!(heard[..], [Announcement::Published { .. }, Announcement::Removed { .. }]), "{heard:?}");
+    ensure!(
+        matches!(announcements[..], [Announcement::Published { .. }, Announcement::Removed { .. }]),
+        "{announcements:?}"
+    );
     Ok(())
 }
 
 on_each_backend! {
-    async fn a_client_that_comes_back_is_told_what_it_missed_in_order_and_once(backend: Backend) -> Result<()> {
-        let server = ApiServer::start(TestApp::start(backend, Around::Memory).await?).await?;
+    async fn a_resumed_feed_delivers_missed_events_in_order_and_once(backend: Backend) -> Result<()> {
+        let server = ApiServer::start(TestApp::start(backend, CacheBackend::Memory).await?).await?;
         a_client_comes_back(&server, &server).await
     }
 
     async fn a_publish_is_announced_once_however_many_watch(backend: Backend) -> Result<()> {
-        let server = ApiServer::start(TestApp::start(backend, Around::Redis).await?).await?;
+        let server = ApiServer::start(TestApp::start(backend, CacheBackend::Redis).await?).await?;
         one_publish_is_one_announcement(&server).await
     }
 }
@@ -107,7 +110,7 @@ mod two_nodes {
     on_each_backend! {
         on mariadb, mysql;
         async fn a_client_resumes_on_another_node(backend: Backend) -> Result<()> {
-            let near = ApiServer::start(TestApp::start(backend, Around::Redis).await?).await?;
+            let near = ApiServer::start(TestApp::start(backend, CacheBackend::Redis).await?).await?;
             let far = ApiServer::start(near.app.beside().await?).await?;
             a_client_comes_back(&near, &far).await
         }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     api::server::ApiServer,
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::on_each_backend,
 };
 
@@ -18,7 +18,7 @@ const OTHER_FIELDS: &str = "subscription { newFeed { __typename ... on EntryAdde
     words: text kind author { name: handle } } } } } }";
 const BY_VARIABLE: &str = "subscription($short: Boolean!) { newFeed { ... on EntryAdded { timelineEdge { node {
     text kind @skip(if: $short) } } } } }";
-const OWN_EYES: &str = "subscription { newFeed { __typename ... on EntryAdded { timelineEdge { node {
+const VIEWER_DEPENDENT: &str = "subscription { newFeed { __typename ... on EntryAdded { timelineEdge { node {
     text viewerIsAuthor author { viewerIsFollowing } } } } } }";
 
 async fn each_is_told_their_own(server: &ApiServer) -> Result<()> {
@@ -29,9 +29,9 @@ async fn each_is_told_their_own(server: &ApiServer) -> Result<()> {
     let mut other = Watcher::ask(server, reader, OTHER_FIELDS, &Value::Null).await?;
     let mut long = Watcher::ask_with(server, reader, BY_VARIABLE, short(false)).await?;
     let mut short = Watcher::ask_with(server, author, BY_VARIABLE, short(true)).await?;
-    let mut eyes = [
-        Watcher::ask(server, reader, OWN_EYES, &Value::Null).await?,
-        Watcher::ask(server, author, OWN_EYES, &Value::Null).await?,
+    let mut watchers = [
+        Watcher::ask(server, reader, VIEWER_DEPENDENT, &Value::Null).await?,
+        Watcher::ask(server, author, VIEWER_DEPENDENT, &Value::Null).await?,
     ];
     for text in ["\"first\" \\ \u{2028}é", "second"] {
         people.publish(server, text).await?;
@@ -44,7 +44,7 @@ async fn each_is_told_their_own(server: &ApiServer) -> Result<()> {
         let (long, short) = (long.event().await?, short.event().await?);
         ensure!(long["timelineEdge"]["node"] == json!({ "text": text, "kind": "POST" }), "{long:#}");
         ensure!(short["timelineEdge"]["node"] == json!({ "text": text }), "{short:#}");
-        let [readers, authors] = &mut eyes;
+        let [readers, authors] = &mut watchers;
         let (readers, authors) = (readers.event().await?, authors.event().await?);
         let (readers, authors) = (&readers["timelineEdge"]["node"], &authors["timelineEdge"]["node"]);
         ensure!(readers["viewerIsAuthor"] == false && readers["author"]["viewerIsFollowing"] == true, "{readers:#}");
@@ -83,13 +83,13 @@ async fn devices_follow_together(server: &ApiServer) -> Result<()> {
 }
 
 on_each_backend! {
-    async fn subscribers_who_ask_otherwise_or_look_otherwise_are_told_their_own(backend: Backend) -> Result<()> {
-        let server = ApiServer::start(TestApp::start(backend, Around::Memory).await?).await?;
+    async fn subscribers_with_different_queries_or_views_get_their_own_events(backend: Backend) -> Result<()> {
+        let server = ApiServer::start(TestApp::start(backend, CacheBackend::Memory).await?).await?;
         each_is_told_their_own(&server).await
     }
 
-    async fn all_devices_of_a_reader_hear_of_a_follow_and_of_whom_it_adds(backend: Backend) -> Result<()> {
-        let server = ApiServer::start(TestApp::start(backend, Around::Memory).await?).await?;
+    async fn a_follow_and_its_entries_reach_all_devices_of_the_reader(backend: Backend) -> Result<()> {
+        let server = ApiServer::start(TestApp::start(backend, CacheBackend::Memory).await?).await?;
         devices_follow_together(&server).await
     }
 }

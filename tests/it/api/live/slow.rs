@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{people::People, watcher::Watcher};
 use crate::{
     api::server::{self, ApiServer},
-    harness::{Around, TestApp, settings},
+    harness::{CacheBackend, TestApp, settings},
     servers::on_each_backend,
 };
 
@@ -40,11 +40,11 @@ on_each_backend! {
         // The two that do not read may let all wait: who lets more wait than one client may is refused, which is
         // another story.
         limits.http.request.unsent.client = limits.http.request.unsent.node;
-        let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
         let server = ApiServer::start_with(app, &limits).await?;
         let people = People::meet(&server).await?;
         let after = people.resume_token(&server).await?;
-        let mut told = Watcher::ask(&server, &people.reader, &heavy(), &Value::Null).await?;
+        let mut refetching = Watcher::ask(&server, &people.reader, &heavy(), &Value::Null).await?;
         let mut caught_up = Watcher::ask(&server, &people.reader, &heavy(), &after).await?;
         let mut quick = Watcher::resume(&server, &people.reader, &after).await?;
         for number in 0..PUBLISHED {
@@ -53,14 +53,14 @@ on_each_backend! {
             quick.hears_all(&[format!("+{}", text(number))]).await?;
         }
         for number in 0..PUBLISHED {
-            let heard = caught_up.hears().await?;
-            ensure!(heard == format!("+{}", text(number)), "{number} was expected, not {heard:.20}");
+            let event = caught_up.hears().await?;
+            ensure!(event == format!("+{}", text(number)), "{number} was expected, not {event:.20}");
         }
         let mut number = 0;
         let last = loop {
-            let heard = told.hears().await?;
-            if heard != format!("+{}", text(number)) {
-                break heard;
+            let event = refetching.hears().await?;
+            if event != format!("+{}", text(number)) {
+                break event;
             }
             number += 1;
         };
@@ -69,8 +69,8 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_gap_that_is_too_large_is_told_and_the_page_that_follows_resumes(backend: Backend) -> Result<()> {
-        let server = ApiServer::start(TestApp::start(backend, Around::NoCache).await?).await?;
+    async fn a_gap_over_the_limit_asks_for_a_refetch_that_resumes(backend: Backend) -> Result<()> {
+        let server = ApiServer::start(TestApp::start(backend, CacheBackend::NoCache).await?).await?;
         let people = People::meet(&server).await?;
         let after = people.resume_token(&server).await?;
         for number in 0..=settings().live.catch_up {

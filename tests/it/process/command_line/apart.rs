@@ -18,7 +18,7 @@ use super::{
     seeding::{pages_equal_the_oracle, user},
 };
 use crate::{
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::{self, Backend, FreshDatabase, connect_sql, execute, numbers},
 };
 
@@ -127,7 +127,7 @@ async fn one_process_publishes_and_another_delivers_and_measures() -> Result<()>
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_delivery_that_keeps_failing_is_shown_by_the_worker_until_it_is_over() -> Result<()> {
+async fn the_workers_metrics_count_a_failing_delivery_until_it_recovers() -> Result<()> {
     let (place, it) = migrated().await?;
     let (_working, worker) = Node::listening(&it, &["work"], "Running the workers.").await?;
     until("nothing fails", async || Ok(worker.metric(FAILING).await? == Some(0.0))).await?;
@@ -214,7 +214,7 @@ impl Witness {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_worker_finishes_the_subtasks_of_a_killed_one() -> Result<()> {
-    let app = TestApp::start(Backend::MariaDb, Around::NoCache).await?;
+    let app = TestApp::start(Backend::MariaDb, CacheBackend::NoCache).await?;
     let it = place(app.database_url()).await?;
     let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;
     // Many small transactions; a dead worker's messages and subtasks are free again soon.

@@ -97,8 +97,8 @@ async fn a_full_disk_refuses_changes_and_loses_none_that_were_acknowledged() -> 
     people.publish(5..=14).await?;
     ensure!(people.refused.len() == 10, "{:?}", people.kept);
     node.said("The store does not accept writes.").await?;
-    let (status, told) = peer.get("readyz").await?;
-    ensure!(status == 503 && told.contains(r#""store":"takes no writes""#) && told.contains("code: 778"), "{told}");
+    let (status, body) = peer.get("readyz").await?;
+    ensure!(status == 503 && body.contains(r#""store":"takes no writes""#) && body.contains("code: 778"), "{body}");
     ensure!(peer.metric(TAKES_WRITES).await? == Some(0.0));
     people.read().await?;
 
@@ -124,21 +124,21 @@ async fn a_full_redis_changes_no_page_and_is_logged() -> Result<()> {
         let mut command = redis::cmd(words[0]);
         Ok(command.arg(&words[1..]).query_async(&mut line).await?)
     };
-    let told = async |expected: &str| -> Result<()> {
-        let (status, told) = peer.get("readyz").await?;
-        ensure!(status == 200 && told.contains(&format!(r#""redis":"{expected}""#)), "{status} {told}");
+    let redis_is = async |expected: &str| -> Result<()> {
+        let (status, body) = peer.get("readyz").await?;
+        ensure!(status == 200 && body.contains(&format!(r#""redis":"{expected}""#)), "{status} {body}");
         Ok(())
     };
 
     order(&["CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", "1"]).await?;
     people.publish(1..=5).await?;
     people.read().await?;
-    told("takes no writes").await?;
+    redis_is("takes no writes").await?;
     let doctor = it.run(&["doctor"]).await?;
     ensure!(doctor.code == Some(1) && doctor.out.contains("OOM"), "{doctor:?}");
     order(&["CONFIG", "SET", "maxmemory", "0"]).await?;
     people.publish(6..=7).await?;
-    told("up").await?;
+    redis_is("up").await?;
 
     // A dump cannot replace a folder.
     std::fs::create_dir(redis.folder().join("dump.rdb"))?;
@@ -152,11 +152,11 @@ async fn a_full_redis_changes_no_page_and_is_logged() -> Result<()> {
     .await?;
     people.publish(8..=12).await?;
     people.read().await?;
-    told("takes no writes").await?;
+    redis_is("takes no writes").await?;
     let doctor = it.run(&["doctor"]).await?;
     ensure!(doctor.code == Some(1) && doctor.out.contains("MISCONF"), "{doctor:?}");
     order(&["CONFIG", "SET", "stop-writes-on-bgsave-error", "no"]).await?;
-    told("up").await?;
+    redis_is("up").await?;
     ensure!(people.refused.is_empty(), "{:?}", people.refused);
     people.read().await
 }

@@ -44,10 +44,10 @@ async fn over_a_socket(address: &str) -> Result<Value> {
     let mut request = format!("ws://{address}/graphql/ws").into_client_request()?;
     request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse()?);
     let (mut socket, _) = connect_async(request).await?;
-    for said in
+    for frame in
         [json!({ "type": "connection_init" }), json!({ "id": "1", "type": "subscribe", "payload": { "query": READ } })]
     {
-        socket.send(Message::text(said.to_string())).await?;
+        socket.send(Message::text(frame.to_string())).await?;
     }
     while let Some(message) = timeout(LIMIT, socket.next()).await.context("nothing came")? {
         let Message::Text(text) = message? else { continue };
@@ -60,7 +60,7 @@ async fn over_a_socket(address: &str) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn every_line_of_a_request_has_its_id_whatever_the_filter_leaves_out() -> Result<()> {
+async fn every_log_line_has_its_request_id_under_any_filter() -> Result<()> {
     let it = quiet()?;
     let mut node = Node::start(&it, &["serve"])?;
     let address = node.said("Serving the API.").await?["address"].as_str().context("no address")?.to_owned();
@@ -69,19 +69,19 @@ async fn every_line_of_a_request_has_its_id_whatever_the_filter_leaves_out() -> 
     let store = connect_sql(&format!("sqlite://{}", it.path().join("data/tidefeed.db").display())).await?;
     execute(&store, "DROP TABLE counters").await?;
 
-    let mut told = BTreeSet::new();
+    let mut ids = BTreeSet::new();
     for answer in [peer.query(None, READ).await?, peer.stream(READ).await?, over_a_socket(&address).await?] {
         let extensions = &answer["errors"][0]["extensions"];
         ensure!(extensions["code"] == "INTERNAL_SERVER_ERROR", "{answer:#}");
-        told.insert(extensions["requestId"].as_str().with_context(|| answer.to_string())?.to_owned());
+        ids.insert(extensions["requestId"].as_str().with_context(|| answer.to_string())?.to_owned());
     }
-    ensure!(told.len() == 3, "each operation has an id of its own: {told:?}");
+    ensure!(ids.len() == 3, "each operation has an id of its own: {ids:?}");
     let mut logged = BTreeSet::new();
-    while logged.len() < told.len() {
+    while logged.len() < ids.len() {
         let line = node.said("A request failed.").await?;
         logged.insert(line["span"]["request_id"].as_str().with_context(|| line.to_string())?.to_owned());
     }
-    ensure!(logged == told, "{logged:?} {told:?}");
+    ensure!(logged == ids, "{logged:?} {ids:?}");
     for line in node.log() {
         let line: Value = serde_json::from_str(&line)?;
         let speaks_of_requests = ["tidefeed::api", "graphql_transport::http"];
@@ -136,7 +136,7 @@ async fn no_log_line_contains_the_token_of_an_export_link() -> Result<()> {
     ensure!(status == 200 && file.contains("\"complete\":true"), "{status} {file}");
     ensure!(peer.get(&format!("{path}x")).await?.0 == 401);
     let secret = path.rsplit('.').next().context("no signature")?;
-    let told: Vec<_> = node.log().into_iter().filter(|line| line.contains(secret)).collect();
-    ensure!(node.log().len() > 10 && told.is_empty(), "{told:#?}");
+    let leaks: Vec<_> = node.log().into_iter().filter(|line| line.contains(secret)).collect();
+    ensure!(node.log().len() > 10 && leaks.is_empty(), "{leaks:#?}");
     Ok(())
 }

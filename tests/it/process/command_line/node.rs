@@ -18,7 +18,7 @@ fn embedded() -> Result<CommandLine> {
 }
 
 #[tokio::test]
-async fn the_demo_account_reads_a_page_of_the_seeded_world_and_the_node_ends_when_asked() -> Result<()> {
+async fn the_demo_account_reads_a_page_and_the_node_stops_cleanly() -> Result<()> {
     let it = embedded()?;
     it.done(&["migrate"]).await?;
     it.done(&["seed", "--users", "80"]).await?;
@@ -47,16 +47,16 @@ async fn the_demo_account_reads_a_page_of_the_seeded_world_and_the_node_ends_whe
 async fn a_node_serves_its_schema_unless_clients_may_not_ask_for_it() -> Result<()> {
     let it = embedded()?;
     let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
-    let (status, told) = peer.get("schema.graphql").await?;
+    let (status, body) = peer.get("schema.graphql").await?;
     ensure!(
-        status == 200 && told == include_str!("../../../../schema.graphql"),
+        status == 200 && body == include_str!("../../../../schema.graphql"),
         "{status} {}",
-        told.get(..200).unwrap_or(&told)
+        body.get(..200).unwrap_or(&body)
     );
     let silent = embedded()?.with("TIDEFEED__GRAPHQL__INTROSPECTION", "false");
     let (_node, peer) = Node::listening(&silent, &["serve"], "Serving the API.").await?;
-    let (status, told) = peer.get("schema.graphql").await?;
-    ensure!(status == 404 && told == "graphql.introspection is false\n", "{status} {told}");
+    let (status, body) = peer.get("schema.graphql").await?;
+    ensure!(status == 404 && body == "graphql.introspection is false\n", "{status} {body}");
     Ok(())
 }
 
@@ -73,15 +73,15 @@ async fn every_answer_of_a_node_has_its_id_and_safe_headers() -> Result<()> {
             ("x-content-type-options", "nosniff"),
             ("cross-origin-resource-policy", "same-origin"),
         ] {
-            let told = answer.headers().get(name);
-            ensure!(told.is_some_and(|told| told == value), "/{path}: {name}: {told:?}");
+            let found = answer.headers().get(name);
+            ensure!(found.is_some_and(|found| found == value), "/{path}: {name}: {found:?}");
         }
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn a_missing_table_is_made_at_the_start_and_the_secret_is_kept() -> Result<()> {
+async fn serving_creates_missing_tables_and_keeps_the_secret() -> Result<()> {
     let it = embedded()?;
     let mut first = Node::start(&it, &["serve"])?;
     ensure!(first.said("Serving the API.").await?["workers"] == true);
@@ -164,9 +164,9 @@ async fn silent_connections_take_no_room_for_long_and_never_the_operators() -> R
     until("the silent ones are hung up on", async || Ok(has_room().await)).await?;
     ensure!(peer.metric("tidefeed_connections").await?.is_some_and(|open| open <= 20.0));
     for mut stream in silent {
-        let mut heard = Vec::new();
-        let ended = timeout(LIMIT, stream.read_to_end(&mut heard)).await?;
-        ensure!(heard.is_empty(), "{ended:?} {heard:?}");
+        let mut received = Vec::new();
+        let ended = timeout(LIMIT, stream.read_to_end(&mut received)).await?;
+        ensure!(received.is_empty(), "{ended:?} {received:?}");
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ async fn counted(peer: &Peer, name: &str, count: f64) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_node_that_has_enough_to_do_refuses_changes_at_once_and_stays_healthy() -> Result<()> {
+async fn an_overloaded_node_refuses_mutations_at_once_and_stays_healthy() -> Result<()> {
     let named = SETTINGS.map(|(name, value)| (format!("TIDEFEED__{name}"), value));
     let command = named.iter().fold(CommandLine::embedded()?, |command, (name, value)| command.with(name, value));
     let command = command.with("TIDEFEED__DELIVERY__LEASE_MS", "300000");
@@ -47,8 +47,8 @@ async fn a_node_that_has_enough_to_do_refuses_changes_at_once_and_stays_healthy(
     let meanwhile = async {
         counted(&peer, r#"waiting{kind="mutation"}"#, 1.0).await?;
         let refused = publish(&peer, token, "refused").await?;
-        let told = &refused["errors"][0]["extensions"];
-        ensure!((&told["code"], &told["retryAfter"]) == (&json!("OVERLOADED"), &json!(1)), "{refused}");
+        let extensions = &refused["errors"][0]["extensions"];
+        ensure!((&extensions["code"], &extensions["retryAfter"]) == (&json!("OVERLOADED"), &json!(1)), "{refused}");
         counted(&peer, r#"refused_total{kind="mutation",reason="full"}"#, 1.0).await?;
         for path in ["healthz", "readyz"] {
             let (status, body) = peer.get(path).await?;

@@ -14,7 +14,7 @@ use super::{
     process::{LIMIT, send_signal, until},
 };
 use crate::{
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::{Backend, on_each_backend},
 };
 
@@ -41,18 +41,18 @@ pub async fn pages_equal_the_oracle(app: &TestApp, reader: UserId) -> Result<usi
 }
 
 async fn seeded(backend: Backend) -> Result<(Arc<TestApp>, CommandLine, String)> {
-    let app = TestApp::start(backend, Around::NoCache).await?;
+    let app = TestApp::start(backend, CacheBackend::NoCache).await?;
     let it = CommandLine::on(app.database_url())?;
-    let told = it.done(&["seed", "--users", "60", "--contents-per-user", "8"]).await?;
-    Ok((app, it, told))
+    let output = it.done(&["seed", "--users", "60", "--contents-per-user", "8"]).await?;
+    Ok((app, it, output))
 }
 
 on_each_backend! {
-    async fn timelines_of_seeded_readers_equal_the_oracle_before_and_after_they_come_back(
+    async fn timelines_of_seeded_readers_equal_the_oracle_before_and_after_reactivation(
         backend: Backend,
     ) -> Result<()> {
-        let (app, _, told) = seeded(backend).await?;
-        ensure!(told.contains("61 users") && told.contains("sign in as `demo` with `demo-tidefeed`"), "{told}");
+        let (app, _, output) = seeded(backend).await?;
+        ensure!(output.contains("61 users") && output.contains("sign in as `demo` with `demo-tidefeed`"), "{output}");
         let demo = user(&app, "demo").await?;
         let before = pages_equal_the_oracle(&app, demo).await?;
         ensure!(before > 100, "the timeline of demo has {before} entries");
@@ -130,7 +130,7 @@ on_each_backend! {
 
 #[tokio::test]
 async fn a_seed_that_is_interrupted_leaves_people_who_can_sign_in() -> Result<()> {
-    let app = TestApp::start(Backend::Sqlite, Around::NoCache).await?;
+    let app = TestApp::start(Backend::Sqlite, CacheBackend::NoCache).await?;
     let it = CommandLine::on(app.database_url())?;
     let seed = it.command(&["seed", "--users", "1000000"]).stdout(std::process::Stdio::piped()).spawn()?;
     until("people are there", async || Ok(app.ports.accounts.count().await? > 0)).await?;

@@ -13,7 +13,7 @@ fn padded(length: usize) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_on_their_way_have_room_for_an_address_and_for_the_node() -> Result<()> {
+async fn incoming_bodies_are_bounded_per_address_and_per_node() -> Result<()> {
     let limits = format!("max_incoming_bytes = {}\nmax_incoming_bytes_per_address = {ONE}", 2 * ONE + ONE / 2);
     let served = Served::start(&limits, None).await?;
     let (body, begin) = (padded(ONE), &padded(ONE)[..200_000]);

@@ -22,16 +22,16 @@ pub(super) async fn socket(served: &Served, address: &str, init: Value) -> Resul
     request.headers_mut().insert("x-forwarded-for", address.parse()?);
     let (mut socket, _) = client_async(request, Line::to(served).await?.0).await?;
     socket.send(Message::text(json!({ "type": "connection_init", "payload": init }).to_string())).await?;
-    ensure!(heard(&mut socket).await?.into_text()?.contains("connection_ack"));
+    ensure!(next_message(&mut socket).await?.into_text()?.contains("connection_ack"));
     Ok(socket)
 }
 
-async fn heard(socket: &mut Socket) -> Result<Message> {
+async fn next_message(socket: &mut Socket) -> Result<Message> {
     Ok(timeout(LIMIT, socket.next()).await.context("nothing is heard")?.context("the socket ends")??)
 }
 
 async fn closed(mut socket: Socket) -> Result<u16> {
-    match heard(&mut socket).await? {
+    match next_message(&mut socket).await? {
         Message::Close(Some(CloseFrame { code, .. })) => Ok(code.into()),
         other => bail!("{other}"),
     }
@@ -54,7 +54,7 @@ pub(super) fn padded(length: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_on_their_way_have_room_for_an_address_and_for_the_node() -> Result<()> {
+async fn incoming_messages_are_bounded_per_address_and_per_node() -> Result<()> {
     let limits = format!("max_incoming_bytes = {}\nmax_incoming_bytes_per_address = {ONE}", 2 * ONE);
     let served = Served::start(&limits, None).await?;
     let whole = frame(&padded(ONE));
@@ -72,7 +72,7 @@ async fn messages_on_their_way_have_room_for_an_address_and_for_the_node() -> Re
     until("who was refused holds nothing", async || Ok(served.held("bodies").await? < 2 * BEGIN)).await?;
 
     ann.get_mut().write_all(&whole[BEGIN..]).await?;
-    let answer = heard(&mut ann).await?;
+    let answer = next_message(&mut ann).await?;
     ensure!(answer.to_text()?.contains("__typename"), "who was let in is served: {answer}");
     drop(bob);
     served.until_all_is_given_back().await
@@ -93,7 +93,7 @@ async fn the_document_of_a_subscription_counts_until_it_ends() -> Result<()> {
     }
     served.until_held("bodies", 5 * 51_500).await?;
     ann.send(live("6", 5_000)).await?;
-    let refused: Value = serde_json::from_str(heard(&mut ann).await?.to_text()?)?;
+    let refused: Value = serde_json::from_str(next_message(&mut ann).await?.to_text()?)?;
     ensure!(refused["type"] == "error" && refused["id"] == "6", "{refused}");
     ensure!(refused["payload"][0]["extensions"]["code"] == "RATE_LIMITED", "{refused}");
     for id in ["1", "2", "3", "4", "5"] {

@@ -46,14 +46,14 @@ impl Served {
 }
 
 /// How many of the lines were answered with `status`.
-fn told(lines: &[Line], status: &str) -> usize {
-    let mut told = 0;
+fn answered_with(lines: &[Line], status: &str) -> usize {
+    let mut count = 0;
     for line in lines {
         let mut begin = [0; 12];
         let length = line.0.try_read(&mut begin).unwrap_or_default();
-        told += usize::from(String::from_utf8_lossy(&begin[..length]).ends_with(status));
+        count += usize::from(String::from_utf8_lossy(&begin[..length]).ends_with(status));
     }
-    told
+    count
 }
 
 #[cfg(target_os = "linux")]
@@ -71,7 +71,7 @@ async fn bodies_without_end_are_refused_in_little_memory_which_comes_back() -> R
     let lines = lines.into_iter().collect::<Result<Vec<_>>>()?;
     served.serves_pages().await?;
     ensure!(served.held("bodies").await? <= 16 << 20);
-    let refused = told(&lines, "429");
+    let refused = answered_with(&lines, "429");
     ensure!(refused > BODIES / 2, "{refused}");
     let during = served.node.resident_bytes()?;
     drop(lines);
@@ -95,7 +95,8 @@ async fn unread_large_answers_are_refused_within_bounded_memory() -> Result<()> 
     let lines: Vec<Result<Line>> = opening.buffer_unordered(AT_ONCE).collect().await;
     let lines = lines.into_iter().collect::<Result<Vec<_>>>()?;
     ensure!(served.held("answers").await? <= 128 << 20);
-    let (node, client, served_at_all) = (told(&lines, "503"), told(&lines, "429"), told(&lines, "200"));
+    let (node, client, served_at_all) =
+        (answered_with(&lines, "503"), answered_with(&lines, "429"), answered_with(&lines, "200"));
     ensure!(
         node > 0 && node + client > ANSWERS / 2,
         "{node} by the node's bound, {client} by a client's, {served_at_all} answers"

@@ -68,7 +68,7 @@ impl World {
 
 on_each_backend! {
     on mariadb, mysql;
-    async fn a_write_given_up_at_any_command_is_whole_or_nothing_and_the_next_is_kept(backend: Backend) -> Result<()> {
+    async fn a_write_abandoned_at_any_command_is_atomic(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         ensure!(world.step_through(Stop::Answer { bytes: 0 }, End::Dropped).await? == [1], "a commit that was sent is one");
         world.step_through(Stop::Answer { bytes: 20 }, End::Dropped).await.map(drop)
@@ -81,7 +81,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_read_given_up_in_the_middle_of_an_answer_keeps_no_connection(backend: Backend) -> Result<()> {
+    async fn a_read_abandoned_mid_answer_keeps_no_connection(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         for (command, bytes) in (0..2).flat_map(|command| [0, 3, 20, 60, 120, 250, 500].map(|bytes| (command, bytes))) {
             let store = world.store(PATIENCE).await?;

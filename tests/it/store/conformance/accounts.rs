@@ -62,7 +62,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_taken_handle_is_told_from_a_taken_id_and_leaves_nothing(backend: Backend) -> Result<()> {
+    async fn a_taken_handle_differs_from_a_taken_id_and_writes_nothing(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         assert_eq!(world.store.register(account(2, "user_1")).await?, Registered::HandleTaken);
         assert_eq!(world.store.register(account(1, "other")).await?, Registered::IdTaken);
@@ -95,7 +95,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_parallel_registrations_of_one_handle_one_wins(backend: Backend) -> Result<()> {
+    async fn concurrent_registrations_of_a_handle_create_one_user(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let outcomes = at_once((1..=12).map(|id| world.store.register(account(id, "ann")))).await?;
         assert_eq!(outcomes.iter().filter(|outcome| **outcome == Registered::Created).count(), 1);
@@ -108,7 +108,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_password_is_replaced_only_by_who_knows_the_one_that_stands_there(backend: Backend) -> Result<()> {
+    async fn a_password_is_replaced_only_given_the_current_one(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let (old, new) = (PasswordHash("hash of user_1".to_owned()), PasswordHash("new".to_owned()));
         assert!(world.store.replace_password(user(1), &old, &new).await?);
@@ -120,7 +120,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_parallel_first_sights_of_one_identity_one_makes_a_user(backend: Backend) -> Result<()> {
+    async fn concurrent_first_sign_ins_of_an_identity_create_one_user(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         let identity = |text: &str| Identity {
             digest: text.repeat(32),

@@ -20,11 +20,11 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::places::{Backdoor, Place, on_each_place};
+use super::adapters::{Adapter, RawConnection, on_each_adapter};
 
 const PATIENCE: Duration = Duration::from_mins(2);
 
-on_each_place!(
+on_each_adapter!(
     every_listener_on_every_node_hears_everything,
     announcements_about_one_author_keep_their_order,
     nobody_hears_what_was_announced_before,
@@ -40,9 +40,9 @@ struct Nodes {
 }
 
 impl Nodes {
-    async fn start(place: Place, buffer: usize) -> Result<Self> {
+    async fn start(adapter: Adapter, buffer: usize) -> Result<Self> {
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
-        let Some(mut options) = place.options().await? else {
+        let Some(mut options) = adapter.options().await? else {
             let alone: Arc<dyn Announcements> = Arc::new(MemoryAnnouncements::new(buffer));
             return Ok(Self { both: [Arc::clone(&alone), alone], stop, tracker });
         };
@@ -74,36 +74,36 @@ async fn next(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
     Ok(timeout(PATIENCE, listener.recv()).await??)
 }
 
-async fn every_listener_on_every_node_hears_everything(place: Place) -> Result<()> {
-    let nodes = Nodes::start(place, 100).await?;
+async fn every_listener_on_every_node_hears_everything(adapter: Adapter) -> Result<()> {
+    let nodes = Nodes::start(adapter, 100).await?;
     let [one, other] = &nodes.both;
     let mut listeners = [one.listen(), one.listen(), other.listen()];
     let reader = UserId::try_new(i64::MAX)?;
     let entry = Entry { publish_time: 5, content: ContentId::try_new(i64::MAX)?, author: reader };
-    let mut said =
+    let mut sent =
         vec![Announcement::Removed { entry }, Announcement::FollowsChanged { reader, author: None, change: None }];
-    said.push(Announcement::ReadMarkerMoved { reader, marker: Position::bound(5, i64::MAX) });
+    sent.push(Announcement::ReadMarkerMoved { reader, marker: Position::bound(5, i64::MAX) });
     // Authors of every channel, hence of every node of a cluster.
-    said.extend((1..=32).map(|author| published(author, author)));
-    for announcement in &said {
+    sent.extend((1..=32).map(|author| published(author, author)));
+    for announcement in &sent {
         one.announce(announcement).await?;
     }
     for listener in &mut listeners {
-        let mut heard = Vec::new();
-        for _ in &said {
-            heard.push(next(listener).await?);
+        let mut received = Vec::new();
+        for _ in &sent {
+            received.push(next(listener).await?);
         }
         let order = |announcement: &Announcement| format!("{announcement:?}");
-        heard.sort_by_key(order);
-        let mut expected = said.clone();
+        received.sort_by_key(order);
+        let mut expected = sent.clone();
         expected.sort_by_key(order);
-        assert_eq!(heard, expected);
+        assert_eq!(received, expected);
     }
     nodes.end().await
 }
 
-async fn announcements_about_one_author_keep_their_order(place: Place) -> Result<()> {
-    let nodes = Nodes::start(place, 1_000).await?;
+async fn announcements_about_one_author_keep_their_order(adapter: Adapter) -> Result<()> {
+    let nodes = Nodes::start(adapter, 1_000).await?;
     let [one, other] = &nodes.both;
     let mut listener = other.listen();
     for content in 1..=200 {
@@ -115,8 +115,8 @@ async fn announcements_about_one_author_keep_their_order(place: Place) -> Result
     nodes.end().await
 }
 
-async fn nobody_hears_what_was_announced_before(place: Place) -> Result<()> {
-    let nodes = Nodes::start(place, 100).await?;
+async fn nobody_hears_what_was_announced_before(adapter: Adapter) -> Result<()> {
+    let nodes = Nodes::start(adapter, 100).await?;
     let [one, other] = &nodes.both;
     let mut early = other.listen();
     one.announce(&published(1, 1)).await?;
@@ -127,8 +127,8 @@ async fn nobody_hears_what_was_announced_before(place: Place) -> Result<()> {
     nodes.end().await
 }
 
-async fn a_listener_that_lags_is_told(place: Place) -> Result<()> {
-    let nodes = Nodes::start(place, 4).await?;
+async fn a_listener_that_lags_is_told(adapter: Adapter) -> Result<()> {
+    let nodes = Nodes::start(adapter, 4).await?;
     let [one, other] = &nodes.both;
     let (mut slow, mut quick) = (other.listen(), other.listen());
     for content in 1..=20 {
@@ -140,8 +140,8 @@ async fn a_listener_that_lags_is_told(place: Place) -> Result<()> {
     nodes.end().await
 }
 
-async fn a_gap_is_not_for_callers_to_announce(place: Place) -> Result<()> {
-    let nodes = Nodes::start(place, 100).await?;
+async fn a_gap_is_not_for_callers_to_announce(adapter: Adapter) -> Result<()> {
+    let nodes = Nodes::start(adapter, 100).await?;
     let [one, other] = &nodes.both;
     let mut listener = other.listen();
     one.announce(&Announcement::Gap).await?;
@@ -154,15 +154,15 @@ async fn a_gap_is_not_for_callers_to_announce(place: Place) -> Result<()> {
 mod on_servers {
     use super::*;
 
-    async fn what_cannot_be_read_is_passed_over(place: Place) -> Result<()> {
+    async fn an_undecodable_announcement_is_skipped(adapter: Adapter) -> Result<()> {
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
-        let options = place.options().await?.context("a server")?;
+        let options = adapter.options().await?.context("a server")?;
         let node = start(&options, &tracker, &stop).await?;
         let mut listener = node.listen();
-        let backdoor = Backdoor::open(&options).await?;
+        let raw = RawConnection::open(&options).await?;
         for payload in ["", "{", r#"{"v":2,"type":"followsChanged","reader":7}"#, r#"{"v":1,"type":"telegram"}"#] {
             let channel = format!("{}announcements:1", options.prefix);
-            backdoor.run::<u64>(redis::cmd("SPUBLISH").arg(channel).arg(payload)).await?;
+            raw.run::<u64>(redis::cmd("SPUBLISH").arg(channel).arg(payload)).await?;
         }
         node.announce(&published(1, 1)).await?;
         assert_eq!(next(&mut listener).await?, published(1, 1));
@@ -170,6 +170,6 @@ mod on_servers {
         Ok(())
     }
 
-    on_each_place!(@in redis_cluster Cluster what_cannot_be_read_is_passed_over);
-    on_each_place!(@in redis_server Redis what_cannot_be_read_is_passed_over);
+    on_each_adapter!(@in redis_cluster Cluster an_undecodable_announcement_is_skipped);
+    on_each_adapter!(@in redis_server Redis an_undecodable_announcement_is_skipped);
 }

@@ -21,7 +21,7 @@ async fn fail(store: &SqlStore, subjects: &Subjects, times: u32) -> Result<()> {
 }
 
 on_each_backend! {
-    async fn what_fails_too_often_has_to_wait_and_others_have_not(backend: Backend) -> Result<()> {
+    async fn repeated_failures_wait_without_delaying_others(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let (here, there) = (subjects("ann", "here"), subjects("ann", "there"));
         fail(&world.store, &here, FREE_ATTEMPTS).await?;
@@ -55,7 +55,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_many_at_once_no_more_are_admitted_than_one_after_the_other(backend: Backend) -> Result<()> {
+    async fn concurrent_attempts_are_admitted_no_more_often_than_sequential_ones(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let whose: Vec<Subjects> = (0..20).map(|_| subjects("ann", "here")).collect();
         let admissions = at_once(whose.iter().map(|subjects| world.store.admit(subjects, NOW))).await?;
@@ -64,7 +64,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn only_what_is_old_in_both_respects_is_forgotten(backend: Backend) -> Result<()> {
+    async fn only_attempts_old_in_both_respects_are_forgotten(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         fail(&world.store, &subjects("ann", "here"), 1).await?;
         let bobs = subjects("bob", "there");

@@ -48,7 +48,7 @@ impl World {
 }
 
 on_each_backend! {
-    async fn what_has_media_is_listed_by_itself_and_what_was_published_before_the_list_was_is_in_it(
+    async fn contents_with_media_are_listed_including_those_before_the_migration(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
@@ -225,7 +225,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_parallel_publishes_under_one_key_one_is_created(backend: Backend) -> Result<()> {
+    async fn concurrent_publishes_with_one_key_create_one_content(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         let outcomes = at_once((1..=12).map(|id| world.store.publish(keyed(id, 1, "key")))).await?;
         let created = outcomes

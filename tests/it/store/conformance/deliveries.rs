@@ -259,7 +259,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_delivery_that_is_large_judged_or_cut_is_left_as_it_is(backend: Backend) -> Result<()> {
+    async fn only_a_small_unsplit_delivery_ends_at_once(backend: Backend) -> Result<()> {
         let (world, content) = counted_world(backend, 5).await?;
         let id = content.content;
         assert_eq!(world.store.deliver_at_once(id, 4, &policy(9)).await?, AtOnce::ToBeCut, "five are more than four");
@@ -329,7 +329,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn what_is_looked_at_often_is_looked_at_less_and_less(backend: Backend) -> Result<()> {
+    async fn a_waiting_delivery_is_looked_up_less_and_less_often(backend: Backend) -> Result<()> {
         let (world, _) = world(backend, 1).await?;
         let only = [entry(1, user(AUTHOR), 0)];
         world.put_contents(&only).await?;

@@ -87,14 +87,14 @@ on_each_backend! {
         world.store.hide(user(5), user(1), 1028).await?;
         world.try_block(6, 1).await?;
         let exclusions = |has_muted, has_blocked, is_hiding| ExclusionState { has_muted, has_blocked, is_hiding };
-        let told = world.store.exclusion_states(user(1), &[6, 5, 4, 3, 2, 77].map(user)).await?;
-        let told: Vec<_> = told.into_iter().filter(|(_, it)| *it != ExclusionState::default()).collect();
+        let found = world.store.exclusion_states(user(1), &[6, 5, 4, 3, 2, 77].map(user)).await?;
+        let found: Vec<_> = found.into_iter().filter(|(_, it)| *it != ExclusionState::default()).collect();
         let expected = [
             (user(2), exclusions(true, false, true)),
             (user(3), exclusions(false, false, true)),
             (user(4), exclusions(false, true, false)),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
         assert!(world.store.exclusion_states(user(1), &[]).await?.is_empty());
         Ok(())
     }
@@ -165,7 +165,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn people_who_block_and_follow_each_other_at_once_do_not_lock_each_other_out(backend: Backend) -> Result<()> {
+    async fn mutual_blocks_and_follows_at_once_do_not_deadlock(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(5).await?;
         let pairs =
             || (1..=5).flat_map(|one| (1..=5).filter(move |other| *other != one).map(move |other| (one, other)));

@@ -53,7 +53,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_a_removed_content_nobody_is_served_first(backend: Backend) -> Result<()> {
+    async fn a_removed_content_is_served_first_to_nobody(backend: Backend) -> Result<()> {
         let (world, content) = counted_world(backend, 9).await?;
         world.run("UPDATE inbox_states SET last_seen = 5").await?;
         world.remove(content.content).await?;

@@ -63,7 +63,7 @@ on_each_backend! {
         assert_eq!(ids(&only(store.following(None, &[user(2)], &newest).await)?), [1]);
         Ok(())
     }
-    async fn a_block_takes_each_of_the_two_out_of_what_the_other_reads_and_out_of_nothing_else(
+    async fn a_block_hides_both_users_from_each_other_only(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?.with_users(7).await?;
@@ -100,7 +100,7 @@ on_each_backend! {
                     walked.extend(ids(&read));
                     let Some(last) = read.rows.last().filter(|_| read.has_older) else { break };
                     assert_eq!(read.rows.len(), size.get(), "a page is full");
-                    request.bound = Some(last.place(last.item));
+                    request.bound = Some(last.position(last.item));
                 }
                 assert_eq!(walked, seen, "as {viewer:?} walks it");
             }
@@ -108,7 +108,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_page_with_nobody_but_a_blocked_one_beyond_it_is_the_end(backend: Backend) -> Result<()> {
+    async fn a_page_followed_only_by_blocked_users_is_the_last(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(5).await?;
         let (store, viewer) = (&world.store, Some(user(5)));
         for (follower, at) in [(2, 30), (3, 20), (4, 10)] {

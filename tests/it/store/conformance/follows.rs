@@ -78,7 +78,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn an_unknown_author_cannot_be_followed_and_nothing_can_be_pushed_from_the_start(
+    async fn following_needs_a_known_author_and_never_begins_as_push(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
@@ -176,7 +176,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn the_policy_is_told_of_readers_who_are_pushed_to(backend: Backend) -> Result<()> {
+    async fn the_policy_knows_which_readers_are_pushed_to(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
         for follower in 2..=9 {
             world.try_follow(follower, 1, follower).await?;
@@ -214,7 +214,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn the_policy_is_told_how_often_an_author_publishes(backend: Backend) -> Result<()> {
+    async fn the_policy_knows_how_often_an_author_publishes(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(3).await?;
         world.store.follow(user(1), user(2), EdgeMode::Pull, 5, NOW).await?;
         world.store.follow(user(1), user(3), EdgeMode::Fill, 6, NOW).await?;
@@ -283,7 +283,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn users_who_follow_each_other_at_once_do_not_lock_each_other_out(backend: Backend) -> Result<()> {
+    async fn mutual_follows_at_once_do_not_deadlock(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;
         let pairs = || {
             (1..=6).flat_map(|follower| {

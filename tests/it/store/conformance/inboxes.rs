@@ -253,7 +253,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn trimming_keeps_the_newest_and_raises_the_floor_to_the_last_of_them(backend: Backend) -> Result<()> {
+    async fn trimming_keeps_the_newest_and_raises_the_floor_to_them(backend: Backend) -> Result<()> {
         let world = world(backend, EdgeMode::Push, at(2, 2)).await?;
         world.fill_inbox(reader(), &outbox(AUTHOR, 1..=10)).await?;
         assert_eq!(world.store.trim(reader(), 10).await?, Trimmed::default(), "there are no more than that");

@@ -4,6 +4,7 @@
 #![expect(clippy::expect_used, reason = "a fixture that cannot be made fails its test")]
 
 mod accounts;
+pub mod adapters;
 mod announcements;
 mod attempts;
 mod cards;
@@ -24,7 +25,6 @@ mod outside_numbered;
 mod outside_servers;
 mod outside_states;
 mod people;
-pub mod places;
 mod profiles;
 mod queue;
 mod reactions;

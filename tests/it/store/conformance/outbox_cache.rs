@@ -17,14 +17,14 @@ use tidefeed::{
 };
 
 use super::{
+    adapters::{Adapter, RawConnection, on_each_adapter},
     outbox_model,
-    places::{Backdoor, Place, on_each_place},
 };
 
 const CAPACITY: usize = 4;
 
-on_each_place!(
-    what_was_filled_is_fetched_in_the_order_asked_for,
+on_each_adapter!(
+    fetching_keeps_the_requested_order,
     an_empty_outbox_is_cached,
     the_next_change_is_applied,
     versions_have_no_order,
@@ -37,11 +37,11 @@ on_each_place!(
     an_entry_below_the_complete_part_does_not_extend_it,
     a_fill_replaces_whatever_is_cached,
     many_changes_at_once_leave_a_true_outbox_or_none,
-    whatever_happens_what_is_cached_is_true_at_its_version,
+    a_cached_outbox_is_always_right_at_its_version,
 );
 
-async fn cache(place: Place) -> Result<Arc<dyn OutboxCache>> {
-    Ok(match place.redis(|options| options.outbox_capacity = CAPACITY).await? {
+async fn cache(adapter: Adapter) -> Result<Arc<dyn OutboxCache>> {
+    Ok(match adapter.redis(|options| options.outbox_capacity = CAPACITY).await? {
         None => Arc::new(MemoryOutboxCache::new(1_000, CAPACITY)),
         Some(redis) => Arc::new(RedisOutboxCache::new(redis)),
     })
@@ -86,8 +86,8 @@ async fn remove(cache: &dyn OutboxCache, after: i64, entry: Entry) -> Result<()>
     Ok(cache.apply(entry.author, to(after), OutboxChange::Removed(entry)).await?)
 }
 
-async fn what_was_filled_is_fetched_in_the_order_asked_for(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn fetching_keeps_the_requested_order(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     let head = |author: i64| OutboxHead {
         author: user(author),
         version: i64::MAX - author,
@@ -110,8 +110,8 @@ async fn what_was_filled_is_fetched_in_the_order_asked_for(place: Place) -> Resu
     Ok(())
 }
 
-async fn an_empty_outbox_is_cached(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn an_empty_outbox_is_cached(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     cache.fill(&[whole(0, Vec::new())]).await?;
     assert_eq!(fetch(&*cache).await?, Some(cached(0, Vec::new(), Position::OLDEST)));
     publish(&*cache, 1, entry(1, 5, 5)).await?;
@@ -120,8 +120,8 @@ async fn an_empty_outbox_is_cached(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn the_next_change_is_applied(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn the_next_change_is_applied(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     cache.fill(&[whole(7, at(&[9, 5]))]).await?;
     publish(&*cache, 8, entry(1, 7, 7)).await?;
     assert_eq!(fetch(&*cache).await?, Some(cached(8, at(&[9, 7, 5]), Position::OLDEST)));
@@ -130,8 +130,8 @@ async fn the_next_change_is_applied(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn versions_have_no_order(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn versions_have_no_order(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     // Neighbours that a double cannot tell apart.
     let (first, second, third) = (i64::MAX, i64::MAX - 1, i64::MAX - 2);
     cache.fill(&[whole(first, at(&[5]))]).await?;
@@ -146,8 +146,8 @@ async fn versions_have_no_order(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn a_repeated_change_does_nothing(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn a_repeated_change_does_nothing(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     cache.fill(&[whole(7, at(&[5]))]).await?;
     publish(&*cache, 8, entry(1, 6, 6)).await?;
     publish(&*cache, 8, entry(1, 6, 6)).await?;
@@ -155,8 +155,8 @@ async fn a_repeated_change_does_nothing(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn a_change_to_anything_else_evicts(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn a_change_to_anything_else_evicts(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     for (after, what) in [(9, "a change was lost"), (6, "an earlier change comes late")] {
         cache.fill(&[whole(7, at(&[5]))]).await?;
         publish(&*cache, after, entry(1, 6, 6)).await?;
@@ -165,16 +165,16 @@ async fn a_change_to_anything_else_evicts(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn an_author_that_is_not_cached_stays_so(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn an_author_that_is_not_cached_stays_so(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     publish(&*cache, 1, entry(1, 6, 6)).await?;
     remove(&*cache, 2, entry(1, 6, 6)).await?;
     assert_eq!(fetch(&*cache).await?, None);
     Ok(())
 }
 
-async fn the_newest_entries_stay_and_the_complete_part_shrinks(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn the_newest_entries_stay_and_the_complete_part_shrinks(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     cache.fill(&[whole(1, at(&[40, 30, 20, 10]))]).await?;
     assert_eq!(fetch(&*cache).await?, Some(cached(1, at(&[40, 30, 20, 10]), Position::OLDEST)));
     publish(&*cache, 2, entry(1, 50, 50)).await?;
@@ -187,8 +187,8 @@ async fn the_newest_entries_stay_and_the_complete_part_shrinks(place: Place) -> 
     Ok(())
 }
 
-async fn a_head_that_is_not_whole_is_complete_from_its_oldest_entry(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn a_head_that_is_not_whole_is_complete_from_its_oldest_entry(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     cache.fill(&[OutboxHead { whole: false, ..whole(1, at(&[9, 8])) }]).await?;
     assert_eq!(fetch(&*cache).await?, Some(cached(1, at(&[9, 8]), Position::bound(8, 8))));
     cache.fill(&[OutboxHead { whole: false, ..whole(2, Vec::new()) }]).await?;
@@ -199,8 +199,8 @@ async fn a_head_that_is_not_whole_is_complete_from_its_oldest_entry(place: Place
     Ok(())
 }
 
-async fn ties_are_ordered_by_id_as_a_number(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn ties_are_ordered_by_id_as_a_number(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     cache.fill(&[whole(1, vec![entry(1, 5, 10), entry(1, 5, 9)])]).await?;
     publish(&*cache, 2, entry(1, 5, 100)).await?;
     publish(&*cache, 3, entry(1, 5, i64::MAX)).await?;
@@ -210,8 +210,8 @@ async fn ties_are_ordered_by_id_as_a_number(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn an_entry_below_the_complete_part_does_not_extend_it(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn an_entry_below_the_complete_part_does_not_extend_it(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     cache.fill(&[OutboxHead { whole: false, ..whole(1, vec![entry(1, 5, 10)]) }]).await?;
     publish(&*cache, 2, entry(1, 5, 9)).await?;
     publish(&*cache, 3, entry(1, 4, 99)).await?;
@@ -224,8 +224,8 @@ async fn an_entry_below_the_complete_part_does_not_extend_it(place: Place) -> Re
     Ok(())
 }
 
-async fn a_fill_replaces_whatever_is_cached(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn a_fill_replaces_whatever_is_cached(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     for (version, time) in [(5, 5), (4, 4), (4, 6), (6, 7)] {
         cache.fill(&[whole(version, at(&[time]))]).await?;
         assert_eq!(fetch(&*cache).await?, Some(cached(version, at(&[time]), Position::OLDEST)));
@@ -233,8 +233,8 @@ async fn a_fill_replaces_whatever_is_cached(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn many_changes_at_once_leave_a_true_outbox_or_none(place: Place) -> Result<()> {
-    let cache = cache(place).await?;
+async fn many_changes_at_once_leave_a_true_outbox_or_none(adapter: Adapter) -> Result<()> {
+    let cache = cache(adapter).await?;
     cache.fill(&[whole(0, Vec::new())]).await?;
     let mut changes = tokio::task::JoinSet::new();
     for version in 1..=50 {
@@ -251,41 +251,41 @@ async fn many_changes_at_once_leave_a_true_outbox_or_none(place: Place) -> Resul
     Ok(())
 }
 
-async fn whatever_happens_what_is_cached_is_true_at_its_version(place: Place) -> Result<()> {
-    let Some(mut options) = place.options().await? else {
+async fn a_cached_outbox_is_always_right_at_its_version(adapter: Adapter) -> Result<()> {
+    let Some(mut options) = adapter.options().await? else {
         return outbox_model::run(256, Arc::new(MemoryOutboxCache::new(1_000, CAPACITY)), None).await;
     };
     options.outbox_capacity = CAPACITY;
-    let backdoor = (Backdoor::open(&options).await?, format!("{}outbox2:1", options.prefix));
-    outbox_model::run(64, Arc::new(RedisOutboxCache::new(Redis::connect(options).await?)), Some(backdoor)).await
+    let raw = (RawConnection::open(&options).await?, format!("{}outbox2:1", options.prefix));
+    outbox_model::run(64, Arc::new(RedisOutboxCache::new(Redis::connect(options).await?)), Some(raw)).await
 }
 
 /// What only Redis can show: what lies there, for how long, and what others may do to it.
 mod on_servers {
     use super::*;
 
-    async fn with_backdoor(place: Place) -> Result<(RedisOutboxCache, Backdoor, String)> {
-        let options = place.options().await?.expect("a server");
+    async fn with_raw_connection(adapter: Adapter) -> Result<(RedisOutboxCache, RawConnection, String)> {
+        let options = adapter.options().await?.expect("a server");
         let key = format!("{}outbox2:1", options.prefix);
-        let backdoor = Backdoor::open(&options).await?;
-        Ok((RedisOutboxCache::new(Redis::connect(options).await?), backdoor, key))
+        let raw = RawConnection::open(&options).await?;
+        Ok((RedisOutboxCache::new(Redis::connect(options).await?), raw, key))
     }
 
-    async fn an_outbox_lies_there_as_documented_and_not_for_ever(place: Place) -> Result<()> {
-        let (cache, backdoor, key) = with_backdoor(place).await?;
+    async fn an_outbox_lies_there_as_documented_and_not_for_ever(adapter: Adapter) -> Result<()> {
+        let (cache, raw, key) = with_raw_connection(adapter).await?;
         cache.fill(&[whole(7, at(&[9]))]).await?;
         publish(&cache, 8, entry(1, 1_700_000_000_000, 10)).await?;
-        let members: Vec<String> = backdoor.run(cmd("ZRANGE").arg(&key).arg(0).arg(-1)).await?;
+        let members: Vec<String> = raw.run(cmd("ZRANGE").arg(&key).arg(0).arg(-1)).await?;
         assert_eq!(members, ["version:8:0:0", "00000000000000000009", "00000000000000000010"]);
-        let left: i64 = backdoor.run(cmd("PTTL").arg(&key)).await?;
+        let left: i64 = raw.run(cmd("PTTL").arg(&key)).await?;
         assert!((1..=24 * 60 * 60 * 1_000).contains(&left), "{left}");
         Ok(())
     }
 
-    async fn anything_foreign_is_a_miss_and_is_replaced(place: Place) -> Result<()> {
-        let (cache, backdoor, key) = with_backdoor(place).await?;
+    async fn anything_foreign_is_a_miss_and_is_replaced(adapter: Adapter) -> Result<()> {
+        let (cache, raw, key) = with_raw_connection(adapter).await?;
         cache.fill(&[whole(7, at(&[9]))]).await?;
-        backdoor.run::<()>(cmd("ZREM").arg(&key).arg("version:7:0:0")).await?;
+        raw.run::<()>(cmd("ZREM").arg(&key).arg("version:7:0:0")).await?;
         assert_eq!(fetch(&cache).await?, None);
         publish(&cache, 8, entry(1, 10, 10)).await?;
         assert_eq!(fetch(&cache).await?, None);
@@ -294,17 +294,17 @@ mod on_servers {
         Ok(())
     }
 
-    async fn a_key_of_another_kind_is_a_miss_for_its_author_alone(place: Place) -> Result<()> {
-        let (cache, backdoor, key) = with_backdoor(place).await?;
+    async fn a_key_of_another_kind_is_a_miss_for_its_author_alone(adapter: Adapter) -> Result<()> {
+        let (cache, raw, key) = with_raw_connection(adapter).await?;
         cache.fill(&[OutboxHead { author: user(2), ..whole(7, vec![entry(2, 9, 9)]) }]).await?;
-        backdoor.run::<()>(cmd("SET").arg(&key).arg("no outbox")).await?;
+        raw.run::<()>(cmd("SET").arg(&key).arg("no outbox")).await?;
         let found = cache.fetch(&[user(1), user(2)]).await?;
         assert_eq!(found, [None, Some(cached(7, vec![entry(2, 9, 9)], Position::OLDEST))]);
         Ok(())
     }
 
-    async fn a_time_without_an_exact_score_is_never_cached(place: Place) -> Result<()> {
-        let (cache, _, _) = with_backdoor(place).await?;
+    async fn a_time_without_an_exact_score_is_never_cached(adapter: Adapter) -> Result<()> {
+        let (cache, _, _) = with_raw_connection(adapter).await?;
         cache.fill(&[whole(1, at(&[9])), whole(2, vec![entry(1, i64::MAX, 9)])]).await?;
         assert_eq!(fetch(&cache).await?, Some(cached(1, at(&[9]), Position::OLDEST)));
         publish(&cache, 2, entry(1, i64::MAX, 10)).await?;
@@ -312,10 +312,10 @@ mod on_servers {
         Ok(())
     }
 
-    on_each_place!(@in redis_server Redis an_outbox_lies_there_as_documented_and_not_for_ever,
+    on_each_adapter!(@in redis_server Redis an_outbox_lies_there_as_documented_and_not_for_ever,
         anything_foreign_is_a_miss_and_is_replaced, a_key_of_another_kind_is_a_miss_for_its_author_alone,
         a_time_without_an_exact_score_is_never_cached);
-    on_each_place!(@in redis_cluster Cluster an_outbox_lies_there_as_documented_and_not_for_ever,
+    on_each_adapter!(@in redis_cluster Cluster an_outbox_lies_there_as_documented_and_not_for_ever,
         anything_foreign_is_a_miss_and_is_replaced, a_key_of_another_kind_is_a_miss_for_its_author_alone,
         a_time_without_an_exact_score_is_never_cached);
 }

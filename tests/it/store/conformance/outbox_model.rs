@@ -20,16 +20,16 @@ use tidefeed::{
 };
 use tokio::runtime::Handle;
 
-use super::places::Backdoor;
+use super::adapters::RawConnection;
 
 /// What may happen. Indices are taken modulo what there is.
 #[derive(Debug, Clone)]
 enum Step {
-    /// A content is published at this time, which may be older than what is there; `told`: the cache is notified at
+    /// A content is published at this time, which may be older than what is there; `notified`: the cache is notified at
     /// once.
-    Publish { time: i64, id: i64, told: bool },
+    Publish { time: i64, id: i64, notified: bool },
     /// A content goes.
-    Remove { index: usize, told: bool },
+    Remove { index: usize, notified: bool },
     /// The cache is notified of some change, new or old.
     Tell { index: usize },
     /// The cache is filled from now.
@@ -50,8 +50,8 @@ fn step() -> impl Strategy<Value = Step> {
     // Few times and few ids: ties and late commits are common.
     let publish = (0..12_i64, 1..1_000_i64, prop::bool::weighted(0.8));
     prop_oneof![
-        8 => publish.prop_map(|(time, id, told)| Step::Publish { time, id, told }),
-        4 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(index, told)| Step::Remove { index, told }),
+        8 => publish.prop_map(|(time, id, notified)| Step::Publish { time, id, notified }),
+        4 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(index, notified)| Step::Remove { index, notified }),
         2 => any::<usize>().prop_map(|index| Step::Tell { index }),
         4 => (0..7_usize).prop_map(|limit| Step::Fill { limit }),
         1 => (any::<usize>(), 0..7_usize).prop_map(|(index, limit)| Step::FillLate { index, limit }),
@@ -135,7 +135,7 @@ impl Model {
 
 struct World {
     cache: Arc<dyn OutboxCache>,
-    backdoor: Option<(Backdoor, String)>,
+    raw: Option<(RawConnection, String)>,
     dump: Option<Vec<u8>>,
     model: Model,
     /// How often the cache knew the outbox at its present version.
@@ -145,13 +145,13 @@ struct World {
 impl World {
     async fn step(&mut self, step: &Step) -> Result<()> {
         match *step {
-            Step::Publish { time, id, told } => {
-                if self.model.publish(time, id)? && told {
+            Step::Publish { time, id, notified } => {
+                if self.model.publish(time, id)? && notified {
                     self.tell(self.model.changes.len() - 1).await?;
                 }
             }
-            Step::Remove { index, told } => {
-                if self.model.remove(index)? && told {
+            Step::Remove { index, notified } => {
+                if self.model.remove(index)? && notified {
                     self.tell(self.model.changes.len() - 1).await?;
                 }
             }
@@ -175,22 +175,22 @@ impl World {
     }
 
     async fn wipe(&self) -> Result<()> {
-        if let Some((backdoor, key)) = &self.backdoor {
-            backdoor.run::<()>(cmd("DEL").arg(key)).await?;
+        if let Some((raw, key)) = &self.raw {
+            raw.run::<()>(cmd("DEL").arg(key)).await?;
         }
         Ok(())
     }
 
     async fn write_dump(&mut self) -> Result<()> {
-        if let Some((backdoor, key)) = &self.backdoor {
-            self.dump = backdoor.run(cmd("DUMP").arg(key)).await?;
+        if let Some((raw, key)) = &self.raw {
+            self.dump = raw.run(cmd("DUMP").arg(key)).await?;
         }
         Ok(())
     }
 
     async fn restore(&self) -> Result<()> {
-        if let (Some((backdoor, key)), Some(dump)) = (&self.backdoor, &self.dump) {
-            backdoor.run::<()>(cmd("RESTORE").arg(key).arg(0).arg(dump.as_slice()).arg("REPLACE")).await?;
+        if let (Some((raw, key)), Some(dump)) = (&self.raw, &self.dump) {
+            raw.run::<()>(cmd("RESTORE").arg(key).arg(0).arg(dump.as_slice()).arg("REPLACE")).await?;
         }
         Ok(())
     }
@@ -198,11 +198,11 @@ impl World {
     /// The cache may know nothing; what it knows was true at the version that it names.
     async fn check(&mut self) -> Result<()> {
         let Some(found) = self.cache.fetch(&[self.model.author]).await?.remove(0) else { return Ok(()) };
-        let truth = self.model.states.get(&found.version).context("a version that nobody drew")?;
+        let recorded = self.model.states.get(&found.version).context("a version that nobody drew")?;
         let complete = |entry: &&Entry| entry.position() >= found.complete_from;
-        let expected: Vec<&Entry> = truth.iter().filter(complete).collect();
+        let expected: Vec<&Entry> = recorded.iter().filter(complete).collect();
         let claimed: Vec<&Entry> = found.entries.iter().filter(complete).collect();
-        anyhow::ensure!(claimed == expected, "{found:?} is not {truth:?}");
+        anyhow::ensure!(claimed == expected, "{found:?} is not {recorded:?}");
         anyhow::ensure!(found.entries.is_sorted_by_key(|entry| std::cmp::Reverse(entry.position())), "{found:?}");
         anyhow::ensure!(found.entries.len() <= self.cache.capacity(), "{found:?}");
         self.hits += u32::from(found.version == self.model.latest());
@@ -213,16 +213,16 @@ impl World {
 /// Histories that are the same in every run.
 const KNOWN: u32 = 24;
 
-/// Runs `cases` random histories of author 1 against `cache`, and some known ones; `backdoor` is the server and the
+/// Runs `cases` random histories of author 1 against `cache`, and some known ones; `raw` is the server and the
 /// key of that outbox.
-pub async fn run(cases: u32, cache: Arc<dyn OutboxCache>, backdoor: Option<(Backdoor, String)>) -> Result<()> {
+pub async fn run(cases: u32, cache: Arc<dyn OutboxCache>, raw: Option<(RawConnection, String)>) -> Result<()> {
     let runtime = Handle::current();
     let config = |cases| Config { cases, failure_persistence: None, ..Config::default() };
     let known = TestRunner::new_with_rng(config(KNOWN), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let random = TestRunner::new(config(cases));
     let run_both = move || {
-        run_cases(random, &cache, backdoor.as_ref(), &runtime)?;
-        run_cases(known, &cache, backdoor.as_ref(), &runtime)
+        run_cases(random, &cache, raw.as_ref(), &runtime)?;
+        run_cases(known, &cache, raw.as_ref(), &runtime)
     };
     let hits = tokio::task::spawn_blocking(run_both).await??;
     // Otherwise nothing was tried: a cache that always misses is not wrong. How often it hits in random histories is a
@@ -234,13 +234,13 @@ pub async fn run(cases: u32, cache: Arc<dyn OutboxCache>, backdoor: Option<(Back
 fn run_cases(
     mut runner: TestRunner,
     cache: &Arc<dyn OutboxCache>,
-    backdoor: Option<&(Backdoor, String)>,
+    raw: Option<&(RawConnection, String)>,
     runtime: &Handle,
 ) -> Result<u32> {
     let hits = std::cell::Cell::new(0);
     // Each case has a cache without memory of the case before: versions begin anew.
     let result = runner.run(&vec(step(), 1..60), |steps| {
-        let seen = runtime.block_on(one_history(cache, backdoor, &steps));
+        let seen = runtime.block_on(one_history(cache, raw, &steps));
         let seen = seen.map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
         hits.set(hits.get() + seen);
         Ok(())
@@ -251,11 +251,11 @@ fn run_cases(
 
 async fn one_history(
     cache: &Arc<dyn OutboxCache>,
-    backdoor: Option<&(Backdoor, String)>,
+    raw: Option<&(RawConnection, String)>,
     steps: &[Step],
 ) -> Result<u32> {
     let model = Model::new()?;
-    let mut world = World { cache: Arc::clone(cache), backdoor: backdoor.cloned(), dump: None, model, hits: 0 };
+    let mut world = World { cache: Arc::clone(cache), raw: raw.cloned(), dump: None, model, hits: 0 };
     forget(&world).await?;
     for step in steps {
         world.step(step).await?;

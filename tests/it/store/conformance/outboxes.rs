@@ -96,7 +96,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn an_outbox_page_of_some_kinds_is_as_if_nothing_else_had_been_published(backend: Backend) -> Result<()> {
+    async fn an_outbox_page_filtered_by_kind_ignores_other_contents(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let all = world.with_outboxes().await?;
         let kinds_of = |nth: usize| ContentKind::ALL[nth % 7 % 3];

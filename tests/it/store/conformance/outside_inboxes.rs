@@ -21,15 +21,15 @@ use tidefeed::{
 };
 
 use super::{
+    adapters::{Adapter, on_each_adapter},
     outside_model,
     outside_numbered::Numbered,
-    places::{Place, on_each_place},
 };
 
 pub const KEEP: usize = 10;
 const ALL: Window = Window { direction: Direction::Older, bound: None, limit: usize::MAX };
 
-on_each_place!(
+on_each_adapter!(
     an_opened_inbox_has_no_rows_and_claims_nothing,
     a_repeated_opening_is_another_one,
     no_operation_brings_a_revision_back,
@@ -46,8 +46,8 @@ on_each_place!(
     random_operations_give_the_answers_of_the_model,
 );
 
-async fn store(place: Place) -> Result<Arc<Numbered>> {
-    let store: Arc<dyn InboxStore> = match place.redis(|_| ()).await? {
+async fn store(adapter: Adapter) -> Result<Arc<Numbered>> {
+    let store: Arc<dyn InboxStore> = match adapter.redis(|_| ()).await? {
         None => Arc::new(MemoryInboxes::new(1_000, NodeId::of([7; 20]))),
         Some(redis) => Arc::new(RedisInboxes::new(redis)),
     };
@@ -93,8 +93,8 @@ fn slice(fence: Fence, revision: i64, claimed: Option<Position>, times: &[i64]) 
     Slice { header, rows: times.iter().copied().map(at).collect() }
 }
 
-async fn an_opened_inbox_has_no_rows_and_claims_nothing(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn an_opened_inbox_has_no_rows_and_claims_nothing(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     assert_eq!(all(&*store).await?, None);
     let fence = opened(&*store).await?;
     assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[])));
@@ -105,8 +105,8 @@ async fn an_opened_inbox_has_no_rows_and_claims_nothing(place: Place) -> Result<
     Ok(())
 }
 
-async fn a_repeated_opening_is_another_one(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn a_repeated_opening_is_another_one(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let fence = opened(&*store).await?;
     store.deliver(&push(fence, at(5), 9)).await?;
     assert_eq!(store.open(reader(1), fence, Nonce(1)).await?, Revision(2));
@@ -120,8 +120,8 @@ async fn a_repeated_opening_is_another_one(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn no_operation_brings_a_revision_back(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn no_operation_brings_a_revision_back(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let fence = opened(&*store).await?;
     let cover = Cover { rows: vec![at(3)], floor: at(3), nonce: Nonce(1) };
     for next in 2..5 {
@@ -139,8 +139,8 @@ async fn no_operation_brings_a_revision_back(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn deliveries_answer_in_the_order_of_the_recipients(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn deliveries_answer_in_the_order_of_the_recipients(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let fence = fence(&*store).await?;
     // More than one call of a script takes.
     for number in (1..=600).step_by(2) {
@@ -164,8 +164,8 @@ async fn deliveries_answer_in_the_order_of_the_recipients(place: Place) -> Resul
     Ok(())
 }
 
-async fn a_claim_needs_the_expected_revision_and_token(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn a_claim_needs_the_expected_revision_and_token(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let fence = opened(&*store).await?;
     store.deliver(&push(fence, at(2), 9)).await?;
     let made = claim(vec![at(8), at(6), at(7)], at(6), 2);
@@ -182,8 +182,8 @@ async fn a_claim_needs_the_expected_revision_and_token(place: Place) -> Result<(
     Ok(())
 }
 
-async fn covering_needs_the_fence_and_raises_the_floor(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn covering_needs_the_fence_and_raises_the_floor(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let fence = opened(&*store).await?;
     store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(9)], at(5), 2), KEEP).await?;
     let cover = |floor, nonce| Cover { rows: vec![at(7), at(3)], floor, nonce: Nonce(nonce) };
@@ -204,8 +204,8 @@ async fn covering_needs_the_fence_and_raises_the_floor(place: Place) -> Result<(
     Ok(())
 }
 
-async fn rows_are_removed_at_the_expected_revision_only(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn rows_are_removed_at_the_expected_revision_only(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let fence = opened(&*store).await?;
     store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(9), at(8)], at(8), 2), KEEP).await?;
     let cleared = |rows, nonce| Cleared { rows, basis: Basis(-5), nonce: Nonce(nonce) };
@@ -222,8 +222,8 @@ async fn rows_are_removed_at_the_expected_revision_only(place: Place) -> Result<
     Ok(())
 }
 
-async fn a_forgotten_inbox_is_gone_until_it_is_built_again(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn a_forgotten_inbox_is_gone_until_it_is_built_again(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let fence = opened(&*store).await?;
     store.open(reader(2), fence, Nonce(1)).await?;
     store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(9)], at(8), 2), KEEP).await?;
@@ -239,8 +239,8 @@ async fn a_forgotten_inbox_is_gone_until_it_is_built_again(place: Place) -> Resu
     Ok(())
 }
 
-async fn nothing_is_done_without_an_inbox(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn nothing_is_done_without_an_inbox(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let fence = fence(&*store).await?;
     let cover = Cover { rows: vec![at(3)], floor: at(3), nonce: Nonce(3) };
     let cleared = Cleared { rows: vec![at(3)], basis: Basis(1), nonce: Nonce(3) };
@@ -269,8 +269,8 @@ pub async fn is_refused_everywhere(store: &dyn InboxStore, fence: Fence) -> Resu
     Ok(())
 }
 
-async fn another_nodes_token_is_refused_and_changes_nothing(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn another_nodes_token_is_refused_and_changes_nothing(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let fence = opened(&*store).await?;
     let token = Token { node: NodeId::of([8; 20]), ..fence.token };
     is_refused_everywhere(&*store, Fence { token, ..fence }).await?;
@@ -278,8 +278,8 @@ async fn another_nodes_token_is_refused_and_changes_nothing(place: Place) -> Res
     Ok(())
 }
 
-async fn an_inbox_is_trimmed_above_a_tenth_more_than_is_kept(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn an_inbox_is_trimmed_above_a_tenth_more_than_is_kept(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let fence = opened(&*store).await?;
     let made = claim((1..=11).map(at).collect(), Position::OLDEST, 2);
     store.claim(reader(1), (fence.token, Revision(1)), &made, KEEP).await?;
@@ -299,8 +299,8 @@ async fn an_inbox_is_trimmed_above_a_tenth_more_than_is_kept(place: Place) -> Re
     Ok(())
 }
 
-async fn windows_page_through_equal_times_in_both_directions(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn windows_page_through_equal_times_in_both_directions(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let fence = opened(&*store).await?;
     let rows: Vec<Position> = (1..=40).map(|id| Position::bound(id / 14, id * 7 + 1)).collect();
     let made = claim(rows.iter().rev().copied().collect(), Position::OLDEST, 2);
@@ -321,8 +321,8 @@ async fn windows_page_through_equal_times_in_both_directions(place: Place) -> Re
     Ok(())
 }
 
-async fn the_largest_numbers_are_kept_exactly(place: Place) -> Result<()> {
-    let store = store(place).await?;
+async fn the_largest_numbers_are_kept_exactly(adapter: Adapter) -> Result<()> {
+    let store = store(adapter).await?;
     let node = store.identify(Bucket::of(reader(1))).await?;
     let fence = Fence { token: Token { node, epoch: i64::MIN }, generation: Generation(i64::MAX - 1) };
     let near = Fence { generation: Generation(i64::MAX), ..fence };
@@ -339,6 +339,6 @@ async fn the_largest_numbers_are_kept_exactly(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn random_operations_give_the_answers_of_the_model(place: Place) -> Result<()> {
-    outside_model::run(if place == Place::Memory { 64 } else { 96 }, store(place).await?).await
+async fn random_operations_give_the_answers_of_the_model(adapter: Adapter) -> Result<()> {
+    outside_model::run(if adapter == Adapter::Memory { 64 } else { 96 }, store(adapter).await?).await
 }

@@ -87,7 +87,7 @@ enum Answer {
     Found(Option<Slice>),
 }
 
-fn told<T: std::fmt::Debug>(answer: Result<T, OutsideError>) -> Result<Answer> {
+fn answered<T: std::fmt::Debug>(answer: Result<T, OutsideError>) -> Result<Answer> {
     Ok(match answer {
         Ok(answer) => Answer::Did(format!("{answer:?}")),
         Err(OutsideError::OtherNode) => Answer::Did("other node".to_owned()),
@@ -101,24 +101,26 @@ async fn run_step(store: &Numbered, node: NodeId, step: &Step) -> Result<Answer>
     let at = |who, (epoch, back)| (token(epoch), Revision(store.last(reader(who)) - back));
     let all = |rows: &Rows| rows.ids.iter().copied().map(position).collect();
     match step.clone() {
-        Step::Open { reader: who, fence: of, nonce } => told(store.open(reader(who), fence(of), Nonce(nonce)).await),
+        Step::Open { reader: who, fence: of, nonce } => {
+            answered(store.open(reader(who), fence(of), Nonce(nonce)).await)
+        }
         Step::Deliver { generation, epoch, row, nonce, keep } => {
             let recipients = (1..4).map(|who| (reader(who), Generation(generation))).collect();
             let (row, token, nonce) = (position(row), token(epoch), Nonce(nonce));
-            told(store.deliver(&Push { row, recipients, token, keep, nonce }).await)
+            answered(store.deliver(&Push { row, recipients, token, keep, nonce }).await)
         }
         Step::Claim { reader: who, at: expected, claimed, basis, keep } => {
             let (floor, nonce) = (position(claimed.floor), Nonce(claimed.nonce));
             let claim = Claim { rows: all(&claimed), floor, basis: Basis(basis), nonce };
-            told(store.claim(reader(who), at(who, expected), &claim, keep).await)
+            answered(store.claim(reader(who), at(who, expected), &claim, keep).await)
         }
         Step::Cover { reader: who, fence: of, newest, keep } => {
             let (floor, nonce) = (position(newest.floor), Nonce(newest.nonce));
-            told(store.cover(reader(who), fence(of), &Cover { rows: all(&newest), floor, nonce }, keep).await)
+            answered(store.cover(reader(who), fence(of), &Cover { rows: all(&newest), floor, nonce }, keep).await)
         }
         Step::Remove { reader: who, at: expected, cleared, basis } => {
             let cleared = Cleared { rows: all(&cleared), basis: Basis(basis), nonce: Nonce(cleared.nonce) };
-            told(store.remove(reader(who), at(who, expected), &cleared).await)
+            answered(store.remove(reader(who), at(who, expected), &cleared).await)
         }
         Step::Slice { reader: who, newer, bound, limit } => {
             let direction = if newer { Direction::Newer } else { Direction::Older };

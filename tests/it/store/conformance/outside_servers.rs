@@ -16,8 +16,8 @@ use tidefeed::{
 };
 
 use super::{
+    adapters::{Adapter, RawConnection, on_each_adapter},
     outside_inboxes::{KEEP, all, at, fence, is_refused_everywhere, push, reader},
-    places::{Backdoor, Place, on_each_place},
 };
 use crate::{
     binary::process::until,
@@ -27,15 +27,15 @@ use crate::{
 /// An inbox of reader 1 (the id 129), opened, and a way past the adapter.
 struct World {
     store: RedisInboxes,
-    backdoor: Backdoor,
+    raw: RawConnection,
     key: String,
     fence: Fence,
     opened: Revision,
 }
 
 impl World {
-    async fn at(place: Place) -> Result<Self> {
-        Self::with(place.options().await?.context("a server")?).await
+    async fn at(adapter: Adapter) -> Result<Self> {
+        Self::with(adapter.options().await?.context("a server")?).await
     }
 
     async fn on(server: &Server) -> Result<Self> {
@@ -45,40 +45,40 @@ impl World {
     }
 
     async fn with(options: RedisOptions) -> Result<Self> {
-        let backdoor = Backdoor::open(&options).await?;
+        let raw = RawConnection::open(&options).await?;
         let key = format!("{}inbox1:{{1}}:129", options.prefix);
         let store = RedisInboxes::new(Redis::connect(options).await?);
         let fence = fence(&store).await?;
         let opened = store.open(reader(1), fence, Nonce(1)).await?;
-        Ok(Self { store, backdoor, key, fence, opened })
+        Ok(Self { store, raw, key, fence, opened })
     }
 }
 
-async fn an_inbox_lies_there_as_documented_and_not_for_ever(place: Place) -> Result<()> {
-    let world = World::at(place).await?;
+async fn an_inbox_lies_there_as_documented_and_not_for_ever(adapter: Adapter) -> Result<()> {
+    let world = World::at(adapter).await?;
     let node = world.fence.token.node;
     for time in [9, 1_700_000_000_000] {
         world.store.deliver(&push(world.fence, at(time), 2)).await?;
     }
-    let members: Vec<String> = world.backdoor.run(cmd("ZRANGE").arg(&world.key).arg(0).arg(-1)).await?;
+    let members: Vec<String> = world.raw.run(cmd("ZRANGE").arg(&world.key).arg(0).arg(-1)).await?;
     let newest = format!("{0:020}:{0:020}", i64::MAX);
     let (token, numbers) = (format!("{node}:-3"), format!("{}:{}:", i64::MAX, world.opened));
     assert_eq!(members, [&token, &numbers, &newest, "00000000000000000009", "00000001700000000000"]);
     let floor = Position::bound(8, 7);
     let claim = Claim { rows: Vec::new(), floor, basis: Basis(-4), nonce: Nonce(-2) };
     assert!(world.store.claim(reader(1), (world.fence.token, world.opened), &claim, KEEP).await?);
-    let members: Vec<String> = world.backdoor.run(cmd("ZRANGE").arg(&world.key).arg(0).arg(2)).await?;
+    let members: Vec<String> = world.raw.run(cmd("ZRANGE").arg(&world.key).arg(0).arg(2)).await?;
     let claimed = all(&world.store).await?.unwrap().header.revision;
     assert_ne!(claimed, world.opened);
     assert_eq!(members, [token, format!("{}:{claimed}:-4", i64::MAX), format!("{:020}:{:020}", 8, 7)]);
-    let left: i64 = world.backdoor.run(cmd("PTTL").arg(&world.key)).await?;
+    let left: i64 = world.raw.run(cmd("PTTL").arg(&world.key)).await?;
     assert!((1..=30 * 24 * 60 * 60 * 1_000).contains(&left), "{left}");
     Ok(())
 }
 
-async fn a_key_of_another_kind_is_refused_until_it_is_replaced(place: Place) -> Result<()> {
-    let world = World::at(place).await?;
-    world.backdoor.run::<()>(cmd("SET").arg(&world.key).arg("no inbox")).await?;
+async fn a_key_of_another_kind_is_refused_until_it_is_replaced(adapter: Adapter) -> Result<()> {
+    let world = World::at(adapter).await?;
+    world.raw.run::<()>(cmd("SET").arg(&world.key).arg("no inbox")).await?;
     let read = all(&world.store).await.err().context("read")?;
     ensure!(read.to_string() == "Redis refused a request", "{read:#}");
     let delivered = world.store.deliver(&push(world.fence, at(3), 2)).await;
@@ -88,10 +88,10 @@ async fn a_key_of_another_kind_is_refused_until_it_is_replaced(place: Place) -> 
     Ok(())
 }
 
-async fn an_inbox_without_its_header_is_none(place: Place) -> Result<()> {
-    let world = World::at(place).await?;
+async fn an_inbox_without_its_header_is_none(adapter: Adapter) -> Result<()> {
+    let world = World::at(adapter).await?;
     world.store.deliver(&push(world.fence, at(3), 2)).await?;
-    world.backdoor.run::<()>(cmd("ZREMRANGEBYSCORE").arg(&world.key).arg(-1).arg(-1)).await?;
+    world.raw.run::<()>(cmd("ZREMRANGEBYSCORE").arg(&world.key).arg(-1).arg(-1)).await?;
     assert_eq!(all(&world.store).await?, None);
     assert_eq!(world.store.deliver(&push(world.fence, at(4), 2)).await?, [Delivered::Skipped]);
     world.store.open(reader(1), world.fence, Nonce(1)).await?;
@@ -99,18 +99,18 @@ async fn an_inbox_without_its_header_is_none(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn a_time_without_an_exact_score_is_refused(place: Place) -> Result<()> {
-    let world = World::at(place).await?;
+async fn a_time_without_an_exact_score_is_refused(adapter: Adapter) -> Result<()> {
+    let world = World::at(adapter).await?;
     let refused = world.store.deliver(&push(world.fence, Position::bound(i64::MAX, 5), 2)).await;
     assert!(matches!(refused, Err(OutsideError::Store(StoreError::Refused(_)))), "{refused:?}");
     assert_eq!(all(&world.store).await?.unwrap().rows, []);
     Ok(())
 }
 
-on_each_place!(@in redis_server Redis an_inbox_lies_there_as_documented_and_not_for_ever,
+on_each_adapter!(@in redis_server Redis an_inbox_lies_there_as_documented_and_not_for_ever,
     a_key_of_another_kind_is_refused_until_it_is_replaced, an_inbox_without_its_header_is_none,
     a_time_without_an_exact_score_is_refused);
-on_each_place!(@in redis_cluster Cluster an_inbox_lies_there_as_documented_and_not_for_ever,
+on_each_adapter!(@in redis_cluster Cluster an_inbox_lies_there_as_documented_and_not_for_ever,
     a_key_of_another_kind_is_refused_until_it_is_replaced, an_inbox_without_its_header_is_none,
     a_time_without_an_exact_score_is_refused);
 
@@ -125,7 +125,7 @@ async fn identified(store: &RedisInboxes) -> Result<NodeId> {
 async fn a_restarted_server_is_another_node_even_with_its_old_dump() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;
     let world = World::on(&server).await?;
-    world.backdoor.run::<()>(&cmd("SAVE")).await?;
+    world.raw.run::<()>(&cmd("SAVE")).await?;
     server.restart().await?;
     let node = identified(&world.store).await?;
     assert_ne!(node, world.fence.token.node);
@@ -162,13 +162,13 @@ async fn a_full_server_names_no_identity_and_still_reads() -> Result<()> {
     let world = World::on(&server).await?;
     world.store.deliver(&push(world.fence, at(3), 2)).await?;
     let set = |key: &str, value: &str| cmd("CONFIG").arg("SET").arg(key).arg(value).to_owned();
-    world.backdoor.run::<()>(&set("maxmemory-policy", "noeviction")).await?;
-    world.backdoor.run::<()>(&set("maxmemory", "1")).await?;
+    world.raw.run::<()>(&set("maxmemory-policy", "noeviction")).await?;
+    world.raw.run::<()>(&set("maxmemory", "1")).await?;
     let refused = world.store.identify(Bucket::of(reader(1))).await;
     assert!(refused.is_err(), "{refused:?}");
     assert!(world.store.deliver(&push(world.fence, at(4), 2)).await.is_err());
     assert_eq!(all(&world.store).await?.unwrap().rows, [at(3)]);
-    world.backdoor.run::<()>(&set("maxmemory", "0")).await?;
+    world.raw.run::<()>(&set("maxmemory", "0")).await?;
     assert_eq!(identified(&world.store).await?, world.fence.token.node);
     Ok(())
 }
@@ -178,7 +178,7 @@ async fn an_inbox_lives_as_long_as_is_configured() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;
     let options = RedisOptions { urls: vec![server.url()], inbox_ttl_ms: 3_600_000, ..RedisOptions::default() };
     let world = World::with(options).await?;
-    let left: i64 = world.backdoor.run(cmd("PTTL").arg(&world.key)).await?;
+    let left: i64 = world.raw.run(cmd("PTTL").arg(&world.key)).await?;
     assert!((1..=3_600_000).contains(&left), "{left}");
     Ok(())
 }
@@ -187,8 +187,8 @@ async fn an_inbox_lives_as_long_as_is_configured() -> Result<()> {
 async fn a_flushed_server_is_the_same_node_without_inboxes() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;
     let world = World::on(&server).await?;
-    world.backdoor.run::<()>(&cmd("FLUSHALL")).await?;
-    world.backdoor.run::<()>(cmd("SCRIPT").arg("FLUSH")).await?;
+    world.raw.run::<()>(&cmd("FLUSHALL")).await?;
+    world.raw.run::<()>(cmd("SCRIPT").arg("FLUSH")).await?;
     assert_eq!(identified(&world.store).await?, world.fence.token.node);
     assert_eq!(all(&world.store).await?, None);
     assert_eq!(world.store.deliver(&push(world.fence, at(3), 2)).await?, [Delivered::Skipped]);
@@ -228,7 +228,7 @@ async fn figures_of_outside_inboxes() -> Result<()> {
         let server = Server::start(Kind::Redis).await?;
         let world = World::on(&server).await?;
         let setting = ["SET", "zset-max-listpack-entries"];
-        world.backdoor.run::<()>(cmd("CONFIG").arg(&setting).arg(listpack)).await?;
+        world.raw.run::<()>(cmd("CONFIG").arg(&setting).arg(listpack)).await?;
         for number in 1..=1_000 {
             world.store.open(reader(number), world.fence, Nonce(1)).await?;
         }
@@ -240,7 +240,7 @@ async fn figures_of_outside_inboxes() -> Result<()> {
             world.store.deliver(&push).await?;
         }
         let rows_per_second = 300_000_000 / begun.elapsed().as_millis();
-        let bytes: u64 = world.backdoor.run(cmd("MEMORY").arg("USAGE").arg(&world.key)).await?;
+        let bytes: u64 = world.raw.run(cmd("MEMORY").arg("USAGE").arg(&world.key)).await?;
         eprintln!("listpack {listpack}: {bytes} bytes for 300 rows, {rows_per_second} rows/s");
     }
     Ok(())

@@ -68,7 +68,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_reader_enters_an_admitted_bucket_once_and_the_inbox_in_sql_is_off(backend: Backend) -> Result<()> {
+    async fn entering_an_admitted_bucket_turns_the_sql_inbox_off(backend: Backend) -> Result<()> {
         let world = world(backend).await?;
         let store = &world.store;
         assert!(!store.enter(user(READER), Generation(4)).await?, "the stay has a generation");
@@ -86,7 +86,7 @@ on_each_backend! {
     }
 
     /// A visit may have been noted just before the deletion.
-    async fn nobody_enters_whose_account_is_deleted(backend: Backend) -> Result<()> {
+    async fn a_deleted_account_cannot_enter_an_outside_inbox(backend: Backend) -> Result<()> {
         let world = world(backend).await?;
         let store = &world.store;
         store.leave(user(READER)).await?;
@@ -181,7 +181,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_node_that_knows_of_no_inboxes_outside_delivers_nothing_while_there_are_some(
+    async fn a_node_without_outside_inboxes_refuses_to_deliver_to_them(
         backend: Backend,
     ) -> Result<()> {
         let world = world(backend).await?;
@@ -197,7 +197,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_page_is_one_statement_and_names_the_fence_only_if_it_is_the_one(backend: Backend) -> Result<()> {
+    async fn an_outside_page_is_one_statement_and_checks_the_fence(backend: Backend) -> Result<()> {
         let world = world(backend).await?;
         let store = &world.store;
         store.read_for_build(user(READER), Generation(3), 9, Basis(5)).await?;
@@ -225,7 +225,7 @@ on_each_backend! {
     }
 
     /// Content 8 is of another author, whom the node drops; 7 is removed; 6 is below the floor of the slice.
-    async fn a_page_by_remembered_authors_has_the_slices_contents_whoever_their_authors_are(
+    async fn a_page_by_remembered_authors_has_the_whole_slice(
         backend: Backend,
     ) -> Result<()> {
         let world = world(backend).await?;

@@ -130,7 +130,7 @@ const TEXTS: [&str; 25] = [
 ];
 
 on_each_backend! {
-    async fn whom_a_name_finds_is_what_a_scan_of_all_names_finds_in_pages_of_any_size(backend: Backend) -> Result<()> {
+    async fn searching_people_equals_a_scan_of_all_names(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_names(&NAMES).await?;
         let mut users: BTreeMap<i64, (String, String)> =
             (1..).zip(NAMES).map(|(id, name)| (id, (format!("h{id}"), name.to_owned()))).collect();
@@ -153,7 +153,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn who_keeps_their_name_is_met_once_whatever_others_do_between_pages(backend: Backend) -> Result<()> {
+    async fn paging_people_meets_each_unrenamed_user_once(backend: Backend) -> Result<()> {
         let names: Vec<String> =
             (1..=24).map(|id| format!("Ada {}", char::from(b'a' + u8::try_from(id).unwrap_or(0)))).collect();
         let world = World::on(backend).await?.with_names(&names.iter().map(String::as_str).collect::<Vec<_>>()).await?;
@@ -181,7 +181,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn between_whom_a_block_stands_do_not_find_each_other(backend: Backend) -> Result<()> {
+    async fn blocked_users_do_not_find_each_other(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_names(&["Ada", "Ada", "Ada", "Ada"]).await?;
         world.store.block(user(1), user(2), 1060, NOW).await?;
         world.store.mute(user(1), user(3), 1053).await?;
@@ -275,7 +275,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn those_whom_the_followed_follow_are_suggested_first(backend: Backend) -> Result<()> {
+    async fn users_followed_by_the_followed_are_suggested_first(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
         // Of 2, 3 and 4, whom 1 follows, all follow 5, two 6 and 7; 8 has most followers.
         world.follow_all(&[(1, 2), (1, 3), (1, 4), (2, 5), (3, 5), (4, 5), (2, 6), (3, 6), (2, 7), (3, 7)]).await?;
@@ -291,7 +291,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn nobody_is_suggested_between_whom_and_the_viewer_something_stands(backend: Backend) -> Result<()> {
+    async fn users_excluded_either_way_are_not_suggested(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
         let store = &world.store;
         world.follow_all(&[(1, 2), (2, 3), (2, 4), (2, 5), (2, 6), (2, 7), (2, 8), (2, 9)]).await?;

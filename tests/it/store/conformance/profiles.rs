@@ -18,7 +18,7 @@ async fn profile(world: &World, of: i64) -> Result<Profile> {
 }
 
 on_each_backend! {
-    async fn what_an_edit_does_not_name_stays_as_it_is(backend: Backend) -> Result<()> {
+    async fn an_edit_leaves_omitted_fields_unchanged(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let before = profile(&world, 1).await?;
         assert!(world.store.edit(user(1), &ProfileEdit::default(), 2003).await?, "nothing to change is no failure");
@@ -58,7 +58,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_handle_belongs_to_one_user_and_is_free_when_they_take_another(backend: Backend) -> Result<()> {
+    async fn a_handle_is_unique_and_free_again_after_a_rename(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(3).await?;
         let handle = |text: &str| Handle::try_new(text).expect("tests name valid handles");
         assert_eq!(world.store.rename(user(1), &handle("user_2"), 2009).await?, Renamed::Taken);

@@ -27,7 +27,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::places::{Backdoor, Place, on_each_place};
+use super::adapters::{Adapter, RawConnection, on_each_adapter};
 
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_mins(10);
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 /// How often a test is begun anew that a busy machine has kept from its next step until a message came again.
 const TRIES: u32 = 20;
 
-on_each_place!(
+on_each_adapter!(
     messages_arrive_in_order_within_their_topic,
     no_more_than_asked_for_are_received,
     a_wait_for_nothing_ends_in_time,
@@ -54,9 +54,9 @@ on_each_place!(
     a_cancelled_wait_loses_nothing,
 );
 
-async fn queue(place: Place, redelivery: Duration) -> Result<Arc<dyn Queue>> {
+async fn queue(adapter: Adapter, redelivery: Duration) -> Result<Arc<dyn Queue>> {
     let redelivery_ms = u64::try_from(redelivery.as_millis())?;
-    Ok(match place.redis(|options| options.redelivery_ms = redelivery_ms).await? {
+    Ok(match adapter.redis(|options| options.redelivery_ms = redelivery_ms).await? {
         None => Arc::new(MemoryQueue::new(10_000, redelivery)),
         Some(redis) => Arc::new(RedisQueue::new(redis)),
     })
@@ -86,8 +86,8 @@ async fn now(queue: &dyn Queue, topic: Topic, consumer: &str, max: usize) -> Res
     Ok(queue.receive(topic, consumer, max, Duration::ZERO).await?)
 }
 
-async fn messages_arrive_in_order_within_their_topic(place: Place) -> Result<()> {
-    let queue = queue(place, NEVER).await?;
+async fn messages_arrive_in_order_within_their_topic(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, NEVER).await?;
     let user = UserId::try_new(7)?;
     let entry = Entry { publish_time: 5, content: ContentId::try_new(i64::MAX)?, author: user };
     let changes = [Message::ContentPublished { entry }, Message::ContentRemoved { entry }];
@@ -102,8 +102,8 @@ async fn messages_arrive_in_order_within_their_topic(place: Place) -> Result<()>
     Ok(())
 }
 
-async fn no_more_than_asked_for_are_received(place: Place) -> Result<()> {
-    let queue = queue(place, NEVER).await?;
+async fn no_more_than_asked_for_are_received(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, NEVER).await?;
     queue.send(&cares(1..=5)).await?;
     assert_eq!(messages(&now(&*queue, Topic::Visit, "a", 2).await?), cares(1..=2));
     assert!(now(&*queue, Topic::Visit, "a", 0).await?.is_empty());
@@ -111,8 +111,8 @@ async fn no_more_than_asked_for_are_received(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn a_wait_for_nothing_ends_in_time(place: Place) -> Result<()> {
-    let queue = queue(place, NEVER).await?;
+async fn a_wait_for_nothing_ends_in_time(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, NEVER).await?;
     let wait = Duration::from_millis(300);
     let before = Instant::now();
     assert!(queue.receive(Topic::Push, "a", 1, wait).await?.is_empty());
@@ -120,8 +120,8 @@ async fn a_wait_for_nothing_ends_in_time(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn a_message_ends_a_wait(place: Place) -> Result<()> {
-    let queue = queue(place, NEVER).await?;
+async fn a_message_ends_a_wait(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, NEVER).await?;
     let before = Instant::now();
     let late = Duration::from_millis(100);
     let (received, sent) = tokio::join!(timeout(PATIENCE, queue.receive(Topic::Push, "a", 1, NEVER)), async {
@@ -135,8 +135,8 @@ async fn a_message_ends_a_wait(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn two_consumers_never_share_a_message(place: Place) -> Result<()> {
-    let queue = queue(place, NEVER).await?;
+async fn two_consumers_never_share_a_message(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, NEVER).await?;
     queue.send(&cares(1..=4)).await?;
     let (one, other) = tokio::join!(now(&*queue, Topic::Visit, "a", 2), now(&*queue, Topic::Visit, "b", 2));
     let mut all: Vec<String> = ids(&one?).into_iter().chain(ids(&other?)).collect();
@@ -147,8 +147,8 @@ async fn two_consumers_never_share_a_message(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn a_thousand_messages_reach_four_consumers_once_each(place: Place) -> Result<()> {
-    let queue = queue(place, NEVER).await?;
+async fn a_thousand_messages_reach_four_consumers_once_each(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, NEVER).await?;
     let (mut consumers, all_sent) = (JoinSet::new(), Arc::new(AtomicBool::new(false)));
     for number in 0..4 {
         let (queue, all_sent) = (Arc::clone(&queue), Arc::clone(&all_sent));
@@ -186,9 +186,9 @@ async fn consume(queue: &dyn Queue, consumer: &str, all_sent: &AtomicBool) -> Re
     }
 }
 
-async fn an_unacknowledged_message_comes_again_before_new_ones(place: Place) -> Result<()> {
+async fn an_unacknowledged_message_comes_again_before_new_ones(adapter: Adapter) -> Result<()> {
     for _ in 0..TRIES {
-        let queue = queue(place, SOON).await?;
+        let queue = queue(adapter, SOON).await?;
         queue.send(&cares(1..=2)).await?;
         let first = now(&*queue, Topic::Visit, "a", 2).await?;
         let received_at = Instant::now();
@@ -208,9 +208,9 @@ async fn an_unacknowledged_message_comes_again_before_new_ones(place: Place) -> 
     bail!("the machine was too slow {TRIES} times")
 }
 
-async fn an_overdue_message_behind_many_recent_ones_is_found(place: Place) -> Result<()> {
+async fn an_overdue_message_behind_many_recent_ones_is_found(adapter: Adapter) -> Result<()> {
     for _ in 0..TRIES {
-        let queue = queue(place, SOON).await?;
+        let queue = queue(adapter, SOON).await?;
         queue.send(&cares(1..=60)).await?;
         assert_eq!(now(&*queue, Topic::Visit, "a", 60).await?.len(), 60);
         sleep(SOON + Duration::from_millis(100)).await;
@@ -225,8 +225,8 @@ async fn an_overdue_message_behind_many_recent_ones_is_found(place: Place) -> Re
     bail!("the machine was too slow {TRIES} times")
 }
 
-async fn a_waiting_consumer_gets_what_another_left(place: Place) -> Result<()> {
-    let queue = queue(place, SOON).await?;
+async fn a_waiting_consumer_gets_what_another_left(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, SOON).await?;
     queue.send(&[care(1)]).await?;
     let before = Instant::now();
     let left = now(&*queue, Topic::Visit, "a", 1).await?;
@@ -236,8 +236,8 @@ async fn a_waiting_consumer_gets_what_another_left(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn an_acknowledged_message_never_comes_again(place: Place) -> Result<()> {
-    let queue = queue(place, SOON).await?;
+async fn an_acknowledged_message_never_comes_again(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, SOON).await?;
     queue.send(&cares(1..=3)).await?;
     let received = now(&*queue, Topic::Visit, "a", 9).await?;
     queue.acknowledge(Topic::Visit, &ids(&received)).await?;
@@ -246,8 +246,8 @@ async fn an_acknowledged_message_never_comes_again(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn unknown_ids_are_passed_over(place: Place) -> Result<()> {
-    let queue = queue(place, SOON).await?;
+async fn unknown_ids_are_passed_over(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, SOON).await?;
     let unknown = ["nobody's", "", "1-1", "77"].map(str::to_owned);
     queue.acknowledge(Topic::Push, &unknown).await?;
     queue.acknowledge(Topic::Push, &[]).await?;
@@ -259,8 +259,8 @@ async fn unknown_ids_are_passed_over(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn depth_counts_what_waits_and_what_is_unacknowledged(place: Place) -> Result<()> {
-    let queue = queue(place, NEVER).await?;
+async fn depth_counts_what_waits_and_what_is_unacknowledged(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, NEVER).await?;
     assert_eq!(queue.depth(Topic::Visit).await?, 0);
     queue.send(&cares(1..=5)).await?;
     assert_eq!(queue.depth(Topic::Visit).await?, 5);
@@ -271,8 +271,8 @@ async fn depth_counts_what_waits_and_what_is_unacknowledged(place: Place) -> Res
     Ok(())
 }
 
-async fn a_cancelled_wait_loses_nothing(place: Place) -> Result<()> {
-    let queue = queue(place, SOON).await?;
+async fn a_cancelled_wait_loses_nothing(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, SOON).await?;
     for reader in 1..=10 {
         let short = Duration::from_millis(20);
         let cancelled = timeout(short, queue.receive(Topic::Visit, "a", 1, NEVER)).await;
@@ -289,39 +289,39 @@ async fn a_cancelled_wait_loses_nothing(place: Place) -> Result<()> {
 mod on_servers {
     use super::*;
 
-    async fn with_backdoor(place: Place) -> Result<(RedisQueue, Backdoor, String)> {
-        let options = place.options().await?.context("a server")?;
+    async fn with_raw_connection(adapter: Adapter) -> Result<(RedisQueue, RawConnection, String)> {
+        let options = adapter.options().await?.context("a server")?;
         let key = format!("{}timeline_visit", options.prefix);
-        let backdoor = Backdoor::open(&options).await?;
-        Ok((RedisQueue::new(Redis::connect(options).await?), backdoor, key))
+        let raw = RawConnection::open(&options).await?;
+        Ok((RedisQueue::new(Redis::connect(options).await?), raw, key))
     }
 
-    async fn what_cannot_be_read_is_received_and_can_be_acknowledged(place: Place) -> Result<()> {
-        let (queue, backdoor, key) = with_backdoor(place).await?;
+    async fn an_undecodable_message_is_received_and_can_be_acknowledged(adapter: Adapter) -> Result<()> {
+        let (queue, raw, key) = with_raw_connection(adapter).await?;
         for (field, payload) in [("payload", "{"), ("payload", r#"{"v":9,"type":"inboxCare","reader":1}"#), ("x", "y")]
         {
-            backdoor.run::<String>(cmd("XADD").arg(&key).arg("*").arg(field).arg(payload)).await?;
+            raw.run::<String>(cmd("XADD").arg(&key).arg("*").arg(field).arg(payload)).await?;
         }
         queue.send(&[care(1)]).await?;
         let received = now(&queue, Topic::Visit, "a", 9).await?;
-        let said: Vec<Option<Message>> = received.iter().map(|one| one.message.clone()).collect();
-        assert_eq!(said, [None, None, None, Some(care(1))]);
+        let messages: Vec<Option<Message>> = received.iter().map(|one| one.message.clone()).collect();
+        assert_eq!(messages, [None, None, None, Some(care(1))]);
         queue.acknowledge(Topic::Visit, &ids(&received)).await?;
-        assert_eq!(backdoor.run::<u64>(cmd("XLEN").arg(&key)).await?, 0, "acknowledged messages do not stay");
+        assert_eq!(raw.run::<u64>(cmd("XLEN").arg(&key)).await?, 0, "acknowledged messages do not stay");
         Ok(())
     }
 
-    async fn a_stream_that_is_taken_away_is_made_anew(place: Place) -> Result<()> {
-        let (queue, backdoor, key) = with_backdoor(place).await?;
+    async fn a_deleted_stream_is_created_again(adapter: Adapter) -> Result<()> {
+        let (queue, raw, key) = with_raw_connection(adapter).await?;
         queue.send(&[care(1)]).await?;
         assert_eq!(now(&queue, Topic::Visit, "a", 9).await?.len(), 1);
-        backdoor.run::<u64>(cmd("DEL").arg(&key)).await?;
+        raw.run::<u64>(cmd("DEL").arg(&key)).await?;
         queue.send(&[care(2)]).await?;
         assert_eq!(messages(&now(&queue, Topic::Visit, "a", 9).await?), [care(2)]);
         let waiting = queue.receive(Topic::Visit, "a", 9, NEVER);
         let (received, sent) = tokio::join!(timeout(PATIENCE, waiting), async {
             sleep(Duration::from_millis(100)).await;
-            backdoor.run::<u64>(cmd("DEL").arg(&key)).await?;
+            raw.run::<u64>(cmd("DEL").arg(&key)).await?;
             anyhow::Ok(queue.send(&[care(3)]).await?)
         });
         sent?;
@@ -329,19 +329,19 @@ mod on_servers {
         Ok(())
     }
 
-    async fn messages_that_another_group_wants_stay_for_it_and_are_not_counted(place: Place) -> Result<()> {
-        let (queue, backdoor, key) = with_backdoor(place).await?;
+    async fn messages_that_another_group_wants_stay_for_it_and_are_not_counted(adapter: Adapter) -> Result<()> {
+        let (queue, raw, key) = with_raw_connection(adapter).await?;
         queue.send(&cares(1..=3)).await?;
-        backdoor.run::<()>(cmd("XGROUP").arg("CREATE").arg(&key).arg("others").arg("0")).await?;
+        raw.run::<()>(cmd("XGROUP").arg("CREATE").arg(&key).arg("others").arg("0")).await?;
         let received = now(&queue, Topic::Visit, "a", 2).await?;
         queue.acknowledge(Topic::Visit, &ids(&received)).await?;
-        assert_eq!(backdoor.run::<u64>(cmd("XLEN").arg(&key)).await?, 3);
+        assert_eq!(raw.run::<u64>(cmd("XLEN").arg(&key)).await?, 3);
         assert_eq!(queue.depth(Topic::Visit).await?, 1);
         Ok(())
     }
 
-    async fn a_stream_keeps_about_its_bound(place: Place) -> Result<()> {
-        let redis = place.redis(|options| options.stream_max_len = 100).await?.context("a server")?;
+    async fn a_stream_keeps_about_its_bound(adapter: Adapter) -> Result<()> {
+        let redis = adapter.redis(|options| options.stream_max_len = 100).await?.context("a server")?;
         let queue = RedisQueue::new(redis);
         for _ in 0..10 {
             queue.send(&cares(1..=100)).await?;
@@ -352,10 +352,10 @@ mod on_servers {
         Ok(())
     }
 
-    on_each_place!(@in redis_server Redis what_cannot_be_read_is_received_and_can_be_acknowledged,
-        a_stream_that_is_taken_away_is_made_anew, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
+    on_each_adapter!(@in redis_server Redis an_undecodable_message_is_received_and_can_be_acknowledged,
+        a_deleted_stream_is_created_again, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
         a_stream_keeps_about_its_bound);
-    on_each_place!(@in redis_cluster Cluster what_cannot_be_read_is_received_and_can_be_acknowledged,
-        a_stream_that_is_taken_away_is_made_anew, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
+    on_each_adapter!(@in redis_cluster Cluster an_undecodable_message_is_received_and_can_be_acknowledged,
+        a_deleted_stream_is_created_again, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
         a_stream_keeps_about_its_bound);
 }

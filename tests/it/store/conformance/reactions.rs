@@ -70,7 +70,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_a_user_with_very_many_reactions_none_are_remembered(backend: Backend) -> Result<()> {
+    async fn too_many_reactions_are_not_remembered(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let most = i64::try_from(MAX_REMEMBERED_REACTIONS)?;
         let row = |id: i64| format!("({id}, 1, 2, {NOW})");
@@ -177,7 +177,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn likers_likes_and_bookmarks_are_paged_by_time_and_id_without_gap_or_repetition(
+    async fn likers_likes_and_bookmarks_are_paged_exactly_once(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
@@ -207,7 +207,7 @@ on_each_backend! {
             if !page.has_older {
                 break;
             }
-            request.bound = page.rows.last().map(|row| row.place(row.item));
+            request.bound = page.rows.last().map(|row| row.position(row.item));
         }
         let newest_first: Vec<i64> = (1..=9).rev().collect();
         assert_eq!([likers, kept, liked], [newest_first.clone(), newest_first.clone(), newest_first]);
@@ -216,7 +216,7 @@ on_each_backend! {
         assert_eq!(newer.rows.iter().map(|row| row.item.get()).collect::<Vec<_>>(), [6, 5, 4, 3]);
         Ok(())
     }
-    async fn who_likes_a_content_is_shown_to_nobody_between_whom_and_them_a_block_stands(
+    async fn likers_are_hidden_across_a_block(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;
@@ -232,7 +232,7 @@ on_each_backend! {
             let page = only(store.likers(viewer.map(user), &[content_id(5)], &newest).await)?;
             let likers: Vec<i64> = page.rows.iter().map(|row| row.item.get()).collect();
             assert_eq!((&likers[..], page.has_older), (&seen[..], more), "as {viewer:?} sees it");
-            let after = PageRequest { bound: page.rows.last().map(|row| row.place(row.item)), ..newest };
+            let after = PageRequest { bound: page.rows.last().map(|row| row.position(row.item)), ..newest };
             let rest = only(store.likers(viewer.map(user), &[content_id(5)], &after).await)?;
             let rest: Vec<i64> = rest.rows.iter().map(|row| row.item.get()).collect();
             assert_eq!(rest, if matches!(viewer, Some(2 | 4)) { vec![5] } else { vec![4, 5] }, "as {viewer:?} sees it");

@@ -24,7 +24,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_devices_that_move_it_at_once_the_newest_wins(backend: Backend) -> Result<()> {
+    async fn concurrent_moves_of_a_read_marker_keep_the_newest(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let positions = (1..=40).map(|number| Position::bound(100 + (number * 7) % 11, (number * 13) % 41));
         let newest = positions.clone().max();

@@ -57,7 +57,7 @@ impl World {
 }
 
 on_each_backend! {
-    async fn a_reply_and_a_repost_are_delivered_and_counted_at_what_they_refer_to(backend: Backend) -> Result<()> {
+    async fn replies_and_reposts_are_delivered_and_counted_at_their_original(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(3).await?;
         world.publish(5, 1, NOW).await?;
         world.made(reply(6, 2, 5)).await?;
@@ -68,12 +68,12 @@ on_each_backend! {
         assert_eq!(world.rows().await?, (5, 5, 5));
         let mut read = world.store.by_ids(None, &[6, 7].map(content_id)).await?;
         read.sort_by_key(|it| it.id);
-        let told: Vec<_> = read.iter().map(|it| (it.kind, it.reference, it.text.as_str())).collect();
+        let found: Vec<_> = read.iter().map(|it| (it.kind, it.reference, it.text.as_str())).collect();
         let expected = [
             (ContentKind::Reply, Reference::ReplyTo(content_id(5)), "content 6"),
             (ContentKind::Repost, Reference::RepostOf(content_id(5)), ""),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
         assert_eq!(
             world.column::<i64>("SELECT repost_author_id FROM contents WHERE repost_of = 5 ORDER BY id").await?,
             [1, 1]
@@ -85,7 +85,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_second_repost_is_the_first_and_one_that_was_taken_back_can_be_made_anew(backend: Backend) -> Result<()> {
+    async fn a_repeated_repost_is_a_duplicate_until_the_first_is_undone(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         world.publish(5, 1, NOW).await?;
         world.made(repost(6, 2, 5)).await?;
@@ -113,7 +113,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_parallel_reposts_by_one_author_one_is_created(backend: Backend) -> Result<()> {
+    async fn concurrent_reposts_by_one_author_create_one(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(3).await?;
         world.publish(5, 1, NOW).await?;
         let ended = at_once((10..22).map(|id| world.store.publish(repost(id, 2 + id % 2, 5)))).await?;
@@ -143,7 +143,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn what_is_not_there_for_the_author_is_neither_answered_nor_reposted(backend: Backend) -> Result<()> {
+    async fn contents_invisible_to_an_author_cannot_be_answered_or_reposted(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(4).await?;
         for (id, author) in [(5, 1), (6, 2), (7, 3)] {
             world.publish(id, author, NOW).await?;

@@ -88,7 +88,7 @@ fn ids(entries: &[Entry]) -> Vec<i64> {
 }
 
 on_each_backend! {
-    async fn contents_are_found_by_their_words_and_by_any_stretch_of_unspaced_text(backend: Backend) -> Result<()> {
+    async fn contents_are_found_by_words_and_by_parts_of_unspaced_text(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         for (id, author, text) in [
             (1, 1, "Low tide at six. Café on the beach!"),
@@ -194,7 +194,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn whoever_is_kept_apart_or_out_is_not_found(backend: Backend) -> Result<()> {
+    async fn contents_of_blocked_or_excluded_authors_are_not_found(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;
         for author in 1..=6 {
             world.say(saying(author, author, "tide")).await?;

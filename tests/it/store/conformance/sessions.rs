@@ -62,7 +62,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn each_refresh_token_gives_the_next_and_a_lost_answer_is_given_again(backend: Backend) -> Result<()> {
+    async fn each_refresh_token_gives_the_next_and_a_retry_the_same(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         world.store.begin(&session(1, user(7), NOW), 50).await?;
         let first = world.store.rotate(&rotation(1, "1", "2", NOW + 1)).await?;
@@ -75,7 +75,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_token_that_was_used_before_ends_the_session_and_a_stranger_ends_nothing(backend: Backend) -> Result<()> {
+    async fn a_reused_token_ends_its_session_and_an_unknown_one_none(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         for number in [1, 2] {
             world.store.begin(&session(number, user(7), NOW), 50).await?;
@@ -91,7 +91,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_many_refreshes_at_once_with_one_token_all_lead_to_one(backend: Backend) -> Result<()> {
+    async fn concurrent_refreshes_with_one_token_give_one_successor(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         world.store.begin(&session(1, user(7), NOW), 50).await?;
         let all: Vec<_> =

@@ -386,7 +386,7 @@ fn over_states(world: &World, cases: u32) -> Result<()> {
 }
 
 on_each_backend! {
-    async fn a_page_is_what_the_definition_says_in_every_state_that_the_protocol_allows(
+    async fn pages_equal_the_definition_in_every_state_the_protocol_allows(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?;

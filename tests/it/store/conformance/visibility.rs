@@ -10,7 +10,7 @@ use super::{World, rows::entry, user};
 use crate::servers::on_each_backend;
 
 on_each_backend! {
-    async fn what_is_visible_is_what_is_followed_not_kept_out_and_not_removed(backend: Backend) -> Result<()> {
+    async fn visible_contents_are_followed_not_excluded_and_not_removed(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let (reader, followed, stranger, muted) = (user(1), user(11), user(12), user(13));
         world.put_edge(reader, followed, EdgeMode::Pull).await?;
@@ -28,7 +28,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn those_who_see_a_content_follow_its_author_without_an_exclusion_until_it_is_removed(
+    async fn viewers_of_a_content_follow_its_author_without_an_exclusion(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?;

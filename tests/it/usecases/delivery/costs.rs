@@ -9,7 +9,7 @@ use tidefeed::{
 
 use super::world::{AUTHOR, followed_author, user};
 use crate::{
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::{Backend, on_each_backend},
 };
 
@@ -43,7 +43,7 @@ const fn alone(backend: Backend) -> u64 {
 
 on_each_backend! {
     async fn a_publish_costs_twelve_statements_at_most_and_its_delivery_six(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 1).await?;
         let author = user(AUTHOR);
         let (first, statements, transactions) = cost(&app, publish(&app, author, post()?)).await?;
@@ -64,7 +64,7 @@ on_each_backend! {
     }
 
     async fn a_delivery_to_hundreds_costs_what_one_to_one_follower_does(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 499).await?;
         publish(&app, user(AUTHOR), post()?).await?;
         let after = cost(&app, app.settle()).await?;
@@ -73,7 +73,7 @@ on_each_backend! {
     }
 
     async fn a_like_costs_six_statements(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 1).await?;
         let content = publish(&app, user(AUTHOR), post()?).await?;
         app.settle().await?;
@@ -88,7 +88,7 @@ on_each_backend! {
     }
 
     async fn a_follow_and_an_unfollow_cost_seven_statements_each(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 2).await?;
         let (reader, author) = (user(AUTHOR + 1), user(AUTHOR + 2));
         let follow = cost(&app, async { Ok(app.following.follow(reader, author).await?) }).await?;

@@ -16,7 +16,7 @@ use super::{
     world::{AUTHOR, ensure_delivered, followed_author, publish, served, user},
 };
 use crate::{
-    harness::{Around, TestApp, settings},
+    harness::{CacheBackend, TestApp, settings},
     servers::on_each_backend,
 };
 
@@ -42,7 +42,7 @@ fn executor(app: &TestApp, deliveries: Arc<dyn Deliveries>) -> SubtaskExecutor {
 
 on_each_backend! {
     async fn an_executor_killed_mid_subtask_resumes_after_the_last_user_served(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, Around::Memory, in_order()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, in_order()).await?;
         followed_author(&app, 999).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;
@@ -68,7 +68,7 @@ on_each_backend! {
     }
 
     async fn a_dead_executors_message_comes_again_through_the_sweeper(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
         followed_author(&app, 400).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;
@@ -84,7 +84,7 @@ on_each_backend! {
     }
 
     async fn a_delivery_that_keeps_failing_is_seen_and_never_lost(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
         followed_author(&app, 20).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;

@@ -5,7 +5,7 @@ use tidefeed::{app::Settings, domain::UserId, publish::FirstServed};
 
 use super::world::{AUTHOR, ensure_delivered, followed_author, publish, run_open_subtasks, served, user};
 use crate::{
-    harness::{Around, TestApp, settings},
+    harness::{CacheBackend, TestApp, settings},
     servers::{self, on_each_backend},
 };
 
@@ -26,8 +26,8 @@ async fn see(app: &TestApp, readers: &[i64]) -> Result<()> {
 on_each_backend! {
     /// Before any executor begins, readers who are online on any node and those who were seen last have the entry. The
     /// subtasks then serve the others in ascending ids, and serve no one twice.
-    async fn who_is_online_or_was_here_last_is_served_before_the_rest(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
+    async fn online_and_recent_readers_are_served_first(backend: Backend) -> Result<()> {
+        let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
         followed_author(&app, 20).await?;
         app.clock.advance(40 * MINUTE);
         see(&app, &[2, 9]).await?;
@@ -52,8 +52,8 @@ on_each_backend! {
     }
 
     /// At most the configured number, the last seen ones. Readers who pull, are off or were away longer are left out.
-    async fn of_many_who_are_here_the_last_seen_are_first(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
+    async fn the_most_recently_seen_readers_are_served_first(backend: Backend) -> Result<()> {
+        let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
         followed_author(&app, 20).await?;
         app.clock.advance(60 * MINUTE);
         for reader in (2..=21).rev() {
@@ -79,7 +79,7 @@ on_each_backend! {
 
     /// Targets that one transaction serves have no order, and cost nothing more.
     async fn a_delivery_that_one_transaction_serves_has_nobody_first(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
         followed_author(&app, 20).await?;
         for pulling in 5..=21 {
             app.demote(user(pulling), user(AUTHOR)).await?;
@@ -97,7 +97,7 @@ on_each_backend! {
     /// Inbox rows are the same whoever is served first; zero switches it off.
     async fn nobody_is_first_if_the_configuration_says_so(backend: Backend) -> Result<()> {
         let first = FirstServed { most: 0, within_ms: 20 * MINUTE };
-        let app = TestApp::start_with(backend, Around::Memory, Settings { first, ..cut() }).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { first, ..cut() }).await?;
         followed_author(&app, 20).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;

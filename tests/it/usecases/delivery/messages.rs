@@ -16,15 +16,15 @@ use tidefeed::{
 
 use super::world::{ensure_delivered, followed_author, publish, served};
 use crate::{
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::{Backend, on_each_backend},
 };
 
 /// A queue that is away.
-struct Away;
+struct UnavailableQueue;
 
 #[async_trait]
-impl Queue for Away {
+impl Queue for UnavailableQueue {
     async fn send(&self, _: &[Message]) -> Result<(), StoreError> {
         Err(StoreError::Unavailable("away".into()))
     }
@@ -42,8 +42,8 @@ impl Queue for Away {
     }
 }
 
-async fn comes_twice(backend: Backend, around: Around) -> Result<()> {
-    let app = TestApp::start(backend, around).await?;
+async fn comes_twice(backend: Backend, cache_backend: CacheBackend) -> Result<()> {
+    let app = TestApp::start(backend, cache_backend).await?;
     followed_author(&app, 50).await?;
     let entry = publish(&app).await?;
     let again = [
@@ -64,8 +64,8 @@ async fn comes_twice(backend: Backend, around: Around) -> Result<()> {
     Ok(())
 }
 
-async fn never_comes(backend: Backend, around: Around) -> Result<()> {
-    let app = TestApp::start(backend, around).await?;
+async fn never_comes(backend: Backend, cache_backend: CacheBackend) -> Result<()> {
+    let app = TestApp::start(backend, cache_backend).await?;
     followed_author(&app, 50).await?;
     let entry = publish(&app).await?;
     app.lose_messages().await?;
@@ -77,30 +77,30 @@ async fn never_comes(backend: Backend, around: Around) -> Result<()> {
 
 on_each_backend! {
     async fn a_message_that_comes_twice_changes_nothing(backend: Backend) -> Result<()> {
-        comes_twice(backend, Around::Memory).await
+        comes_twice(backend, CacheBackend::Memory).await
     }
 
     async fn a_message_that_comes_twice_through_redis_changes_nothing(backend: Backend) -> Result<()> {
-        comes_twice(backend, Around::Redis).await
+        comes_twice(backend, CacheBackend::Redis).await
     }
 
     async fn a_message_that_never_comes_only_delays(backend: Backend) -> Result<()> {
-        never_comes(backend, Around::Memory).await
+        never_comes(backend, CacheBackend::Memory).await
     }
 
     async fn a_message_that_redis_loses_only_delays(backend: Backend) -> Result<()> {
-        never_comes(backend, Around::Redis).await
+        never_comes(backend, CacheBackend::Redis).await
     }
 
     async fn a_sweep_does_its_work_in_sql_while_the_queue_is_away(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 3).await?;
         publish(&app).await?;
         let stores = SweptStores {
             deliveries: app.ports.deliveries.clone(),
             relations: app.ports.relations.clone(),
             inboxes: app.ports.inboxes.clone(),
-            queue: Arc::new(Away),
+            queue: Arc::new(UnavailableQueue),
         };
         let clock: SharedClock = app.clock.clone();
         app.clock.advance(40 * 24 * 60 * 60 * 1000);
@@ -112,7 +112,7 @@ on_each_backend! {
     }
 
     async fn a_content_removed_before_its_delivery_is_delivered_to_nobody(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 50).await?;
         let entry = publish(&app).await?;
         app.publisher.remove(entry.author, entry.content).await?;

@@ -10,7 +10,7 @@ use tidefeed::{
 
 use super::world::{AUTHOR, followed_author, publish, user};
 use crate::{
-    harness::{Around, TestApp, settings},
+    harness::{CacheBackend, TestApp, settings},
     servers::{self, Backend, on_each_backend},
 };
 
@@ -47,7 +47,7 @@ impl Cost {
 async fn cost(backend: Backend, rule: EdgeRule, load: &Load) -> Result<Cost> {
     let mut settings: Settings = settings();
     settings.policy.rule = rule;
-    let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+    let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
     followed_author(&app, FOLLOWERS).await?;
     let request = PageRequest::newest(PageSize::default());
     let mut pulled = 0;

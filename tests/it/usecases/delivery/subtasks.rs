@@ -8,14 +8,14 @@ use tidefeed::domain::delivery::{
 
 use super::world::{AUTHOR, ensure_delivered, followed_author, publish, run_open_subtasks, served};
 use crate::{
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::on_each_backend,
 };
 
 on_each_backend! {
     /// As docs/delivery.md#subtasks counts: the author follows themselves, so 2999 others make 3000 targets.
     async fn three_thousand_targets_make_three_subtasks(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 2999).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;
@@ -29,7 +29,7 @@ on_each_backend! {
 
     async fn a_dispatch_sends_each_subtask_once(backend: Backend) -> Result<()> {
         let settings = tidefeed::app::Settings { subtask_size: 1, ..crate::harness::settings() };
-        let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
         followed_author(&app, 249).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;
@@ -39,7 +39,7 @@ on_each_backend! {
     }
 
     async fn executors_in_parallel_serve_every_follower_once(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 1500).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;
@@ -52,10 +52,10 @@ on_each_backend! {
     }
 
     async fn a_publish_costs_the_same_whoever_follows(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 1).await?;
         let alone = statements_of_a_publish(&app).await?;
-        let crowded = TestApp::start(backend, Around::Memory).await?;
+        let crowded = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&crowded, 2000).await?;
         let crowd = statements_of_a_publish(&crowded).await?;
         ensure!(alone == crowd && alone <= 12, "{alone} statements for one follower, {crowd} for two thousand");
@@ -63,7 +63,7 @@ on_each_backend! {
     }
 
     async fn readers_who_are_off_and_edges_that_are_pulled_are_skipped(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 10).await?;
         let (off, pulling) = (super::world::user(AUTHOR + 3), super::world::user(AUTHOR + 5));
         app.turn_off(off).await?;
@@ -77,12 +77,12 @@ on_each_backend! {
     }
 
     /// A2: as many followers as the threshold, whose author follows themselves, too: all are pushed to, seen or not.
-    async fn at_the_threshold_everybody_is_pushed_to_and_authors_do_not_count_themselves(
+    async fn an_author_at_the_push_threshold_is_pushed_to_all_followers(
         backend: Backend,
     ) -> Result<()> {
         let mut settings = crate::harness::settings();
         settings.policy.rule = EdgeRule::Threshold { push_threshold: 10, active_days: 7 };
-        let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
         followed_author(&app, 10).await?;
         app.clock.advance(8 * 24 * 60 * 60 * 1000);
         let entry = publish(&app).await?;
@@ -94,7 +94,7 @@ on_each_backend! {
     async fn above_the_threshold_only_the_recently_seen_are_pushed_to(backend: Backend) -> Result<()> {
         let mut settings = crate::harness::settings();
         settings.policy.rule = EdgeRule::Threshold { push_threshold: 5, active_days: 7 };
-        let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
         followed_author(&app, 10).await?;
         let days = |days: i64| days * 24 * 60 * 60 * 1000;
         app.clock.advance(days(8));

@@ -16,13 +16,13 @@ use super::CommandLine;
 /// Time limit of every wait, enough for a busy machine.
 pub const LIMIT: Duration = Duration::from_mins(5);
 /// Time between two polls.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A running node. It is killed when this value is dropped, if not before.
 pub struct Node {
     process: Child,
     log: watch::Receiver<Vec<String>>,
-    told: usize,
+    read_lines: usize,
 }
 
 impl Node {
@@ -32,7 +32,7 @@ impl Node {
         let stderr = process.stderr.take().context("The process has no standard error.")?;
         let (sender, log) = watch::channel(Vec::new());
         tokio::spawn(keep(stderr, sender));
-        Ok(Self { process, log, told: 0 })
+        Ok(Self { process, log, read_lines: 0 })
     }
 
     /// Starts it and waits until it says `message` with its address.
@@ -45,7 +45,7 @@ impl Node {
 
     /// The next log line that says `message`.
     pub async fn said(&mut self, message: &str) -> Result<Value> {
-        let (mut found, mut next) = (None, self.told);
+        let (mut found, mut next) = (None, self.read_lines);
         let seen = self.log.wait_for(|lines| {
             while found.is_none() && next < lines.len() {
                 found = matching(&lines[next], message);
@@ -54,7 +54,7 @@ impl Node {
             found.is_some()
         });
         let ended = timeout(LIMIT, seen).await.map(|seen| seen.is_err());
-        self.told = next;
+        self.read_lines = next;
         match (found, ended) {
             (Some(line), _) => line,
             (None, Ok(_)) => bail!("The node ended without saying `{message}`:\n{}", self.log_text()),
@@ -191,7 +191,7 @@ impl Peer {
 pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> Result<bool>) -> Result<()> {
     let looking = async {
         while !is_so().await? {
-            sleep(LOOK_EVERY).await;
+            sleep(POLL_INTERVAL).await;
         }
         Ok(())
     };

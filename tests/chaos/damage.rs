@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::DatabaseConnection;
 
-use crate::place::{Between, PrimaryStore};
+use crate::deployment::{PrimaryStore, RedisSetup};
 use crate::run::Run;
 use crate::servers::{execute, numbers};
 
@@ -19,15 +19,15 @@ const TRUSTED: &str = "SELECT i.content_id FROM inboxes i \
      AND NOT EXISTS (SELECT 1 FROM exclusions x WHERE x.reader_id = i.user_id AND x.author_id = i.author_id) \
      ORDER BY i.publish_time DESC, i.content_id DESC LIMIT 1";
 
-/// Works without faults, spoils the database, and reads everything once more. Devices are not asked: they would wait
+/// Works without faults, damages the database, and reads everything once more. Devices are not asked: they would wait
 /// for entries that never come.
-async fn spoilt(spoil: impl AsyncFn(&DatabaseConnection) -> Result<()>) -> Result<Run> {
-    let mut run = Run::start((PrimaryStore::Sqlite, Between::Nothing), 1).await?;
-    while numbers(&run.place.database().await?, TRUSTED).await?.is_empty() {
+async fn damaged(damage: impl AsyncFn(&DatabaseConnection) -> Result<()>) -> Result<Run> {
+    let mut run = Run::start((PrimaryStore::Sqlite, RedisSetup::Nothing), 1).await?;
+    while numbers(&run.deployment.database().await?, TRUSTED).await?.is_empty() {
         run.work(500).await?;
         run.verdict()?;
     }
-    spoil(&run.place.database().await?).await?;
+    damage(&run.deployment.database().await?).await?;
     run.read_everything().await?;
     run.ask_invariant().await?;
     Ok(run)
@@ -42,7 +42,7 @@ fn finds(run: &Run, what: &str) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_row_that_vanishes_from_an_inbox_is_found() -> Result<()> {
-    let run = spoilt(async |database| {
+    let run = damaged(async |database| {
         let trusted = numbers(database, TRUSTED).await?;
         let content = trusted.first().context("no row is trusted")?;
         execute(database, &format!("DELETE FROM inboxes WHERE content_id = {content}")).await
@@ -54,7 +54,7 @@ async fn a_row_that_vanishes_from_an_inbox_is_found() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_inbox_that_is_trusted_for_more_than_it_holds_is_found() -> Result<()> {
-    let run = spoilt(async |database| {
+    let run = damaged(async |database| {
         execute(database, "UPDATE follows SET mode = 2").await?;
         execute(database, "DELETE FROM inboxes").await?;
         execute(database, "UPDATE inbox_states SET floor_time = 0, floor_content = 0").await
@@ -66,7 +66,7 @@ async fn an_inbox_that_is_trusted_for_more_than_it_holds_is_found() -> Result<()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acknowledged_write_that_was_lost_is_found() -> Result<()> {
-    let run = spoilt(async |database| {
+    let run = damaged(async |database| {
         let trusted = numbers(database, TRUSTED).await?;
         let content = trusted.first().context("no row is trusted")?;
         // As if its transaction had never been committed: nothing that is left says that there was one.
@@ -80,7 +80,7 @@ async fn an_acknowledged_write_that_was_lost_is_found() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_forged_content_is_found() -> Result<()> {
-    let run = spoilt(async |database| {
+    let run = damaged(async |database| {
         let columns = "author_id, kind, text, media, publish_time";
         let again = format!(
             "INSERT INTO contents (id, {columns}) SELECT id + 1, {columns} FROM contents WHERE repost_of IS NULL"

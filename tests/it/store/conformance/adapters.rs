@@ -12,9 +12,9 @@ use tidefeed::store::redis::{Redis, RedisOptions};
 
 use crate::servers::{Kind, connect_redis, redis_cluster, shared};
 
-/// A place.
+/// Where the adapter keeps its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Adapter {
     /// This process.
     Memory,
     /// A Redis on its own.
@@ -23,7 +23,7 @@ pub enum Place {
     Cluster,
 }
 
-impl Place {
+impl Adapter {
     /// Options for keys that nobody else uses; `None` in memory.
     pub async fn options(self) -> Result<Option<RedisOptions>> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -55,14 +55,14 @@ impl Place {
 
 /// Plain commands to the server, as an operator would give them.
 #[derive(Clone)]
-pub enum Backdoor {
+pub enum RawConnection {
     /// To one server.
     Single(MultiplexedConnection),
     /// To a cluster.
     Cluster(ClusterConnection),
 }
 
-impl Backdoor {
+impl RawConnection {
     /// To where `options` point.
     pub async fn open(options: &RedisOptions) -> Result<Self> {
         if options.cluster {
@@ -82,21 +82,21 @@ impl Backdoor {
     }
 }
 
-/// Makes each named `async fn(Place) -> anyhow::Result<()>` of the module one test per place. Once per module.
-macro_rules! on_each_place {
+/// Makes each named `async fn(Place) -> anyhow::Result<()>` of the module one test per adapter. Once per module.
+macro_rules! on_each_adapter {
     ($($name:ident),+ $(,)?) => {
-        $crate::store::conformance::places::on_each_place!(@in memory Memory $($name),+);
-        $crate::store::conformance::places::on_each_place!(@in redis_server Redis $($name),+);
-        $crate::store::conformance::places::on_each_place!(@in redis_cluster Cluster $($name),+);
+        $crate::store::conformance::adapters::on_each_adapter!(@in memory Memory $($name),+);
+        $crate::store::conformance::adapters::on_each_adapter!(@in redis_server Redis $($name),+);
+        $crate::store::conformance::adapters::on_each_adapter!(@in redis_cluster Cluster $($name),+);
     };
-    (@in $module:ident $place:ident $($name:ident),+) => {
+    (@in $module:ident $adapter:ident $($name:ident),+) => {
         mod $module {
-            use $crate::store::conformance::places::Place;
+            use $crate::store::conformance::adapters::Adapter;
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() -> anyhow::Result<()> {
-                super::$name(Place::$place).await
+                super::$name(Adapter::$adapter).await
             })+
         }
     };
 }
-pub(crate) use on_each_place;
+pub(crate) use on_each_adapter;

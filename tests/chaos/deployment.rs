@@ -61,7 +61,7 @@ pub enum PrimaryStore {
 
 /// What the nodes share besides SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Between {
+pub enum RedisSetup {
     Nothing,
     Redis,
     Cluster,
@@ -71,7 +71,7 @@ pub enum Between {
     ClusterInboxes,
 }
 
-impl Between {
+impl RedisSetup {
     const fn is_cluster(self) -> bool {
         matches!(self, Self::Cluster | Self::ClusterInboxes)
     }
@@ -100,7 +100,7 @@ enum Redis {
 }
 
 /// Servers, lines and nodes of one run; all end with it.
-pub struct Place {
+pub struct Deployment {
     nodes: Vec<Option<Node>>,
     command_line: CommandLine,
     pub sql: Option<(Server, Proxy)>,
@@ -113,12 +113,12 @@ pub struct Place {
     pub disk: Option<Disk>,
 }
 
-impl Place {
+impl Deployment {
     /// Everything runs; the tables are there.
-    pub async fn start(primary_store: PrimaryStore, between: Between) -> Result<(Self, Vec<String>)> {
+    pub async fn start(primary_store: PrimaryStore, setup: RedisSetup) -> Result<(Self, Vec<String>)> {
         let disk = if disk::is_left_out() { None } else { Some(Disk::of(primary_store.room()).await?) };
         let files = disk.as_ref().map_or_else(std::env::temp_dir, |disk| disk.folder().to_owned());
-        let (sql, redis) = tokio::try_join!(sql_server(primary_store, files.clone()), redis(between))?;
+        let (sql, redis) = tokio::try_join!(sql_server(primary_store, files.clone()), redis(setup))?;
         let database = match &sql {
             Some((server, _)) => FreshDatabase::on(server).await?,
             None => FreshDatabase::sqlite_in(&files)?,
@@ -135,16 +135,16 @@ impl Place {
             None => database.url.clone(),
         };
         CommandLine::on(&url)?.done(&["migrate"]).await?;
-        let command_line = command_line(&url, between, &redis_lines)?;
-        let nodes = if between == Between::Nothing { 1 } else { NODES };
+        let command_line = command_line(&url, setup, &redis_lines)?;
+        let nodes = if setup == RedisSetup::Nothing { 1 } else { NODES };
         let nodes = (0..nodes).map(|_| None).collect();
         let odd_lines = Vec::new();
-        let mut place = Self { nodes, command_line, sql, redis, redis_lines, database, odd_lines, disk };
+        let mut deployment = Self { nodes, command_line, sql, redis, redis_lines, database, odd_lines, disk };
         let mut addresses = Vec::new();
-        for node in 0..place.nodes.len() {
-            addresses.push(place.start_node(node).await?);
+        for node in 0..deployment.nodes.len() {
+            addresses.push(deployment.start_node(node).await?);
         }
-        Ok((place, addresses))
+        Ok((deployment, addresses))
     }
 
     pub fn redis_servers(&self) -> &[Server] {
@@ -241,23 +241,23 @@ async fn sql_server(primary_store: PrimaryStore, within: PathBuf) -> Result<Opti
     Ok(Some((server, line)))
 }
 
-async fn redis(between: Between) -> Result<Redis> {
-    Ok(match between {
-        Between::Nothing => Redis::None,
-        Between::Redis | Between::RedisInboxes => Redis::One(Server::start(Kind::Redis).await?),
-        Between::Cluster | Between::ClusterInboxes => Redis::Cluster(RedisCluster::start().await?),
+async fn redis(setup: RedisSetup) -> Result<Redis> {
+    Ok(match setup {
+        RedisSetup::Nothing => Redis::None,
+        RedisSetup::Redis | RedisSetup::RedisInboxes => Redis::One(Server::start(Kind::Redis).await?),
+        RedisSetup::Cluster | RedisSetup::ClusterInboxes => Redis::Cluster(RedisCluster::start().await?),
     })
 }
 
-fn command_line(database: &str, between: Between, redis_lines: &[Proxy]) -> Result<CommandLine> {
+fn command_line(database: &str, setup: RedisSetup, redis_lines: &[Proxy]) -> Result<CommandLine> {
     let mut it = CommandLine::on(database)?;
     for (key, value) in SETTINGS {
         it = it.with(&format!("TIDEFEED__{key}"), value);
     }
     let urls: Vec<String> = redis_lines.iter().map(|line| format!("\"redis://127.0.0.1:{}/\"", line.port())).collect();
     let it = it.with("TIDEFEED__REDIS__URLS", &format!("[{}]", urls.join(", ")));
-    let it = it.with("TIDEFEED__INBOX__STORE", if between.holds_inboxes() { "redis" } else { "sql" });
-    Ok(it.with("TIDEFEED__REDIS__CLUSTER", if between.is_cluster() { "true" } else { "false" }))
+    let it = it.with("TIDEFEED__INBOX__STORE", if setup.holds_inboxes() { "redis" } else { "sql" });
+    Ok(it.with("TIDEFEED__REDIS__CLUSTER", if setup.is_cluster() { "true" } else { "false" }))
 }
 
 /// Makes the masters name their lines to clients, now and after every restart.
