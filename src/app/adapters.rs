@@ -1,5 +1,5 @@
 //! Chooses the adapter behind each port by configuration: SQL for the primary store, Redis or this process for the
-//! rest.
+//! rest, Cassandra for inboxes outside SQL.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,10 +8,12 @@ use tokio_util::task::TaskTracker;
 use super::{AppError, use_cases::Ports};
 use crate::{
     config::{Config, InboxPlace, SqlEngine},
+    domain::{limits::NODE_ID_BYTES, timeline::outside::NodeId},
     lifecycle::Lifecycle,
     rng::SharedRng,
     store::{
-        Announcements, OutboxCache, Queue,
+        Announcements, InboxStore, OutboxCache, Queue,
+        cassandra::{Cassandra, CassandraInboxes, CassandraOptions},
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
         outside_states::OutsideStores,
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue},
@@ -102,19 +104,41 @@ pub async fn open(config: &Config, lifecycle: &Lifecycle, rng: &SharedRng) -> Re
     let for_deliveries = Arc::new(open_for_deliveries(config, &store).await?);
     let ports =
         Ports::with_primary_store(Arc::new(store.clone()), queue, cache, announcements).delivering_by(for_deliveries);
-    let ports = Ports { outside: outside(config, &store, redis.as_ref()), ..ports };
+    let ports = Ports { outside: outside(config, &store, redis.as_ref(), rng), ..ports };
     Ok(Adapters { store, redis, ports })
 }
 
 /// Inboxes outside SQL, if they are configured.
-pub fn outside(config: &Config, store: &SqlStore, redis: Option<&Redis>) -> Option<OutsideStores> {
-    let redis = redis.filter(|_| config.inbox.store == InboxPlace::Redis)?;
+pub fn outside(config: &Config, store: &SqlStore, redis: Option<&Redis>, rng: &SharedRng) -> Option<OutsideStores> {
+    let inboxes: Arc<dyn InboxStore> = match config.inbox.store {
+        InboxPlace::Sql => return None,
+        InboxPlace::Redis => Arc::new(RedisInboxes::new(redis?.clone())),
+        InboxPlace::Cassandra => {
+            let mut candidate = [0; NODE_ID_BYTES];
+            rng.fill(&mut candidate);
+            Arc::new(CassandraInboxes::new(Cassandra::new(cassandra_options(config)), NodeId::of(candidate)))
+        }
+    };
     Some(OutsideStores {
-        inboxes: Arc::new(RedisInboxes::new(redis.clone())),
+        inboxes,
         states: Arc::new(store.clone()),
         keep: config.inbox.keep,
         active_ms: i64::from(config.inbox.redis_hours) * 60 * 60 * 1_000,
     })
+}
+
+/// How Cassandra is reached.
+pub fn cassandra_options(config: &Config) -> CassandraOptions {
+    let cassandra = &config.cassandra;
+    CassandraOptions {
+        contact_points: cassandra.contact_points.clone(),
+        keyspace: cassandra.keyspace.clone(),
+        replication: cassandra.replication,
+        datacenter: cassandra.datacenter.clone(),
+        user: cassandra.user.clone(),
+        password: cassandra.password.expose().to_owned(),
+        timeout: cassandra.timeout_ms.duration(),
+    }
 }
 
 /// How Redis is reached, if at all.

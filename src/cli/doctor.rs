@@ -4,7 +4,7 @@ use anyhow::Context;
 
 use super::{outcome::Outcome, print};
 use crate::{
-    app::{AppError, inspect_redis, open_for_deliveries, open_store},
+    app::{AppError, inspect_cassandra, inspect_redis, open_for_deliveries, open_store},
     clock::{Clock, SystemClock},
     config::{Config, InboxPlace, SqlEngine},
     store::{
@@ -24,6 +24,7 @@ pub async fn run(config: &Config) -> anyhow::Result<Outcome> {
     let mut findings = vec![secret(config), shape(config)];
     findings.extend(store(config, &SystemClock).await);
     findings.extend(inspect_redis(config).await.unwrap_or_default());
+    findings.extend(inspect_cassandra(config).await);
     for finding in &findings {
         print::line(line(finding))?;
     }
@@ -126,15 +127,16 @@ async fn inboxes(states: &dyn OutsideStates, place: InboxPlace) -> Finding {
         Ok(occupancy) => occupancy,
         Err(error) => return unanswered("inboxes", error),
     };
-    let seen = format!("{} readers have theirs in Redis, {} buckets admitted", occupancy.readers, occupancy.admitted);
+    let seen =
+        format!("{} readers have theirs outside SQL, {} buckets admitted", occupancy.readers, occupancy.admitted);
     match place {
         InboxPlace::Sql if occupancy.admitted > 0 || occupancy.readers > 0 => Finding::broken(
             "inboxes",
             seen,
-            "set inbox.store = \"redis\" as on the other nodes, or stop them and run `tidefeed inbox move`; deliveries of this node wait, pages are right",
+            "set inbox.store as on the other nodes, or stop them and run `tidefeed inbox move`; deliveries of this node wait, pages are right",
         ),
         InboxPlace::Sql => Finding::fine("inboxes", "in SQL"),
-        InboxPlace::Redis => Finding::fine("inboxes", seen),
+        InboxPlace::Redis | InboxPlace::Cassandra => Finding::fine("inboxes", seen),
     }
 }
 

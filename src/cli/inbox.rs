@@ -1,4 +1,4 @@
-//! `tidefeed inbox`: what is to be known and done about readers' inboxes in Redis.
+//! `tidefeed inbox`: what is to be known and done about readers' inboxes outside SQL.
 
 use std::collections::BTreeMap;
 
@@ -23,11 +23,12 @@ pub struct InboxArguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Tell how many readers have their inboxes in Redis, and which servers are admitted.
+    /// Tell how many readers have their inboxes outside SQL, and which servers are admitted.
     Status,
-    /// Move all inboxes to SQL. Stop the nodes first that have inbox.store = "redis".
+    /// Move all inboxes to SQL. Stop the nodes first that have inbox.store = "redis" or "cassandra".
     Move,
-    /// Have all inboxes in Redis built anew, as their readers come. For a Redis that was restored past its identity.
+    /// Have all inboxes outside SQL built anew, as their readers come. For a Redis that was restored past its identity, or a
+    /// Cassandra that may have lost what it acknowledged.
     Renew,
 }
 
@@ -54,7 +55,7 @@ pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<
 async fn status(store: &dyn OutsideStates) -> anyhow::Result<()> {
     let occupancy = store.occupancy().await?;
     print::line(format!(
-        "Readers with an inbox in Redis: {}, {} of them built.",
+        "Readers with an inbox outside SQL: {}, {} of them built.",
         occupancy.readers, occupancy.claimed
     ))?;
     print::line(format!("Buckets admitted: {} of {INBOX_BUCKETS}.", occupancy.admitted))?;

@@ -26,6 +26,9 @@ fn inbox(config: &Config, reader: &mut Reader) {
     if config.inbox.store == InboxPlace::Redis && config.redis.urls.is_empty() {
         reader.refuse("inbox.store", "\"redis\" needs redis.urls".to_owned());
     }
+    if config.inbox.store == InboxPlace::Cassandra && config.cassandra.contact_points.is_empty() {
+        reader.refuse("inbox.store", "\"cassandra\" needs cassandra.contact_points".to_owned());
+    }
 }
 
 fn secret(config: &Config, reader: &mut Reader) {

@@ -18,7 +18,7 @@ use crate::{
         timeline::outside::{Basis, Bucket, Claim, Fence, Generation, NodeId, Nonce, Token, Window, floor_of_newest},
     },
     rng::SharedRng,
-    store::{Inboxes, OutsideStates, StoreError, outside_states::OutsideStores},
+    store::{Inboxes, OutsideStates, StoreError, outside_inboxes::OutsideError, outside_states::OutsideStores},
     telemetry::metrics::{BUCKET_CHANGES, OUTSIDE_BUILDS, TIER_CHANGES},
 };
 
@@ -104,7 +104,7 @@ impl OutsideKeeper {
             }
         }
         if admitted + given_up > 0 {
-            tracing::info!(admitted, given_up, "Buckets of inboxes in Redis were admitted or given up.");
+            tracing::info!(admitted, given_up, "Buckets of inboxes outside SQL were admitted or given up.");
         }
         Ok((admitted, given_up))
     }
@@ -148,17 +148,40 @@ impl OutsideKeeper {
             if !states.enter(reader, Generation(self.rng.number())).await? {
                 return Ok(false);
             }
-            metrics::counter!(TIER_CHANGES, "to" => "redis").increment(1);
+            metrics::counter!(TIER_CHANGES, "to" => "outside").increment(1);
         }
         let Some((fence, basis)) = states.fence(reader).await? else {
             self.move_to_sql(reader).await?;
             return Ok(true);
         };
+        if self.stores.inboxes.is_too_long(reader, self.stores.rows_kept()).await.unwrap_or(false) {
+            self.begin_anew(reader).await?;
+            return Ok(true);
+        }
         if let Err(error) = self.build_unless_it_counts(reader, fence, basis).await {
+            if matches!(error, OutsideError::Spent) {
+                self.move_to_sql(reader).await?;
+                return Ok(true);
+            }
             let error = &error as &dyn std::error::Error;
-            tracing::debug!(%reader, error, "An inbox in Redis could not be built. The next visit tries again.");
+            tracing::debug!(%reader, error, "An inbox outside SQL could not be built. The next visit tries again.");
         }
         Ok(true)
+    }
+
+    /// Draws another generation and builds its inbox. Deliveries of the former one go nowhere that is read.
+    async fn begin_anew(&self, reader: UserId) -> Result<(), StoreError> {
+        let states = &self.stores.states;
+        if !states.leave(reader).await? || !states.enter(reader, Generation(self.rng.number())).await? {
+            return Ok(());
+        }
+        if let Some((fence, _)) = states.fence(reader).await?
+            && let Err(error) = self.build(reader, fence).await
+        {
+            let error = &error as &dyn std::error::Error;
+            tracing::debug!(%reader, error, "An inbox outside SQL could not be built. The next visit tries again.");
+        }
+        Ok(())
     }
 
     async fn build_unless_it_counts(
@@ -166,14 +189,14 @@ impl OutsideKeeper {
         reader: UserId,
         fence: Fence,
         basis: Option<Basis>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), OutsideError> {
         let header = self.stores.inboxes.slice(reader, &HEADER).await?.map(|slice| slice.header);
         let counts = basis.is_some() && header.is_some_and(|header| header.fence == fence && header.basis == basis);
         if counts { Ok(()) } else { self.build(reader, fence).await }
     }
 
     /// docs/protocol.md#outside, *Build*.
-    async fn build(&self, reader: UserId, fence: Fence) -> Result<(), StoreError> {
+    async fn build(&self, reader: UserId, fence: Fence) -> Result<(), OutsideError> {
         let OutsideStores { inboxes, states, keep, .. } = &self.stores;
         let opened = inboxes.open(reader, fence, Nonce(self.rng.number())).await?;
         let basis = Basis(self.rng.number());

@@ -24,6 +24,7 @@ use tidefeed::{
     rng::SharedRng,
     store::{
         Announcements, InboxStore, OutboxCache, Queue,
+        cassandra::{Cassandra, CassandraInboxes, CassandraOptions},
         memory::{MemoryAnnouncements, MemoryInboxes, MemoryOutboxCache, MemoryQueue},
         outside_states::OutsideStores,
         queue::Topic,
@@ -111,6 +112,8 @@ pub enum Inboxes {
     Memory,
     /// On a Redis, or a cluster.
     Redis(RedisOptions),
+    /// In Cassandra.
+    Cassandra(CassandraOptions),
 }
 
 impl TestApp {
@@ -300,6 +303,9 @@ async fn outside(place: &Place, store: &SqlStore) -> Result<Option<OutsideStores
         None => return Ok(None),
         Some(Inboxes::Memory) => Arc::new(MemoryInboxes::new(10_000, NodeId::of([5; 20]))),
         Some(Inboxes::Redis(options)) => Arc::new(RedisInboxes::new(Redis::connect(options).await?)),
+        Some(Inboxes::Cassandra(options)) => {
+            Arc::new(CassandraInboxes::new(Cassandra::new(options), NodeId::of([6; 20])))
+        }
     };
     let (states, keep) = (Arc::new(store.clone()), place.settings.tiers.keep);
     Ok(Some(OutsideStores { inboxes, states, keep, active_ms: ACTIVE_MS }))

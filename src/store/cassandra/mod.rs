@@ -1,0 +1,15 @@
+//! Adapter on Apache Cassandra 5: inboxes outside SQL. SQL can rebuild everything kept here.
+//!
+//! The one place that names the client library. It knows no clock and no other adapter; randomness is handed in.
+
+mod connect;
+mod error;
+mod header;
+mod inspection;
+mod outside_inboxes;
+mod schema;
+mod statements;
+
+pub use connect::{Cassandra, CassandraOptions};
+pub use inspection::inspect;
+pub use outside_inboxes::CassandraInboxes;
