@@ -17,7 +17,7 @@ use tidefeed::{
     },
     store::{
         InboxStore,
-        cassandra::{Cassandra, CassandraInboxes},
+        cassandra::{Cassandra, CassandraInboxes, CassandraOptions},
         memory::MemoryInboxes,
         outside_inboxes::{OutsideError, Push},
         redis::RedisInboxes,
@@ -92,10 +92,11 @@ impl Place {
 
 /// The tests in Cassandra share a keyspace: each has readers of its own.
 pub async fn in_cassandra() -> Result<Numbered> {
-    static CASSANDRA: OnceCell<Cassandra> = OnceCell::const_new();
+    static OPTIONS: OnceCell<CassandraOptions> = OnceCell::const_new();
     static TESTS: AtomicI64 = AtomicI64::new(0);
-    let connect = async || Ok::<_, anyhow::Error>(Cassandra::new(servers::cassandra().await?.fresh_keyspace(1)));
-    let cassandra = CASSANDRA.get_or_try_init(connect).await?.clone();
+    let options = async || Ok::<_, anyhow::Error>(servers::cassandra().await?.fresh_keyspace(1));
+    // A session belongs to the test's own runtime.
+    let cassandra = Cassandra::new(OPTIONS.get_or_try_init(options).await?.clone());
     let store = CassandraInboxes::new(cassandra, NodeId::of([7; 20]));
     Ok(Numbered::above(Arc::new(store), TESTS.fetch_add(1, Ordering::Relaxed) * 128 * 10_000))
 }
