@@ -27,8 +27,8 @@ enum Action {
     Status,
     /// Move all inboxes to SQL. Stop the nodes first that have inbox.store = "redis" or "cassandra".
     Move,
-    /// Have all inboxes outside SQL built anew, as their readers come. For a Redis that was restored past its identity, or a
-    /// Cassandra that may have lost what it acknowledged.
+    /// Have all inboxes outside SQL built anew, as their readers come. For a Redis that was restored past its
+    /// identity, or a Cassandra that may have lost what it acknowledged.
     Renew,
 }
 

@@ -1,5 +1,6 @@
-//! Inboxes in a store beside SQL. In Redis each method is one script on each inbox, which checks at its own instant which
-//! node answers; in Cassandra, a few statements whose order makes up for it. docs/protocol.md#outside says what each operation keeps true.
+//! Inboxes in a store beside SQL. In Redis each method is one script on each inbox, which checks at its own instant
+//! which node answers; in Cassandra, a few statements whose order makes up for it. docs/protocol.md#outside says what
+//! each operation keeps true.
 
 use async_trait::async_trait;
 
@@ -56,22 +57,23 @@ pub struct Push {
 /// Rows of a fence may be written before there is an inbox and after it has gone: they prove nothing without a header.
 #[async_trait]
 pub trait InboxStore: Send + Sync {
-    /// The identity of the master that holds the bucket now, for the bucket's token. In Cassandra it is the keyspace's,
-    /// and a write has succeeded.
+    /// The identity of the master that holds the bucket now, for the bucket's token. In Cassandra it is the
+    /// keyspace's, and a write has succeeded.
     async fn identify(&self, bucket: Bucket) -> Result<NodeId, StoreError>;
 
-    /// Header and rows of a window: at one instant, or the header first. So the rows are at least what it claims. `None` without an inbox, from a replica, or if the inbox was opened
-    /// under another node's identity.
+    /// Header and rows of a window: at one instant, or the header first. So the rows are at least what it claims.
+    /// `None` without an inbox, from a replica, or if the inbox was opened under another node's identity.
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError>;
 
-    /// Replaces whatever is there by an inbox that claims nothing; its revision. A store that never trims keeps the rows
-    /// of the same fence, and removes those of the former one for good: a fence that it has removed is
-    /// [`OutsideError::Spent`]. Each run gives another
-    /// one, so that a claim on the revision of one run fails if the opening ran once more.
+    /// Replaces whatever is there by an inbox that claims nothing; its revision. A store that never trims keeps the
+    /// rows of the same fence, and removes those of the former one for good: a fence that it has removed is
+    /// [`OutsideError::Spent`]. Each run gives another one, so that a claim on the revision of one run fails if the
+    /// opening ran once more.
     async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError>;
 
     /// Adds a row to each recipient's inbox with the right token and generation, and skips the others. A store that
-    /// keeps rows by fence adds it to all. Idempotent, and atomic for each inbox. Results are in the order of the recipients.
+    /// keeps rows by fence adds it to all. Idempotent, and atomic for each inbox. Results are in the order of the
+    /// recipients.
     async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError>;
 
     /// Adds rows and claims them if token and revision still match. Returns whether they did.

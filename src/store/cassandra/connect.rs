@@ -1,5 +1,5 @@
-//! Connects at the first use, so that a node starts while Cassandra is away. After a failure it waits a moment before the
-//! next try.
+//! Connects at the first use, so that a node starts while Cassandra is away. After a failure it waits a moment before
+//! the next try.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -15,6 +15,7 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use super::{
     error::{away_recently, late, no_session},
+    options::CassandraOptions,
     schema,
     statements::Statements,
 };
@@ -26,25 +27,6 @@ const AWAY: Duration = Duration::from_secs(1);
 const KEEPALIVE: Duration = Duration::from_secs(2);
 /// Time to connect, and to create tables that are missing.
 const CONNECT: Duration = Duration::from_secs(10);
-
-/// How Cassandra is reached.
-#[derive(Clone)]
-pub struct CassandraOptions {
-    /// `host:port` of at least one node; the others are found through it.
-    pub contact_points: Vec<String>,
-    /// Where the tables are; created if missing.
-    pub keyspace: String,
-    /// Copies of each inbox, if the keyspace is created.
-    pub replication: u32,
-    /// Nodes of this datacenter are asked first; empty: all are alike.
-    pub datacenter: String,
-    /// Empty: no authentication.
-    pub user: String,
-    /// Of the user.
-    pub password: String,
-    /// How long a request may take.
-    pub timeout: Duration,
-}
 
 /// A cluster, and a session as soon as there is one. Clones share it.
 #[derive(Clone)]

@@ -1,5 +1,5 @@
-//! A reader's header as it lies in Cassandra, and what each operation makes of it. Pure: the adapter reads one, decides
-//! here, and sets the next if the revision is still the same.
+//! A reader's header as it lies in Cassandra, and what each operation makes of it. Pure: the adapter reads one,
+//! decides here, and sets the next if the revision is still the same.
 
 use crate::domain::{
     Position,

@@ -10,8 +10,9 @@ use scylla::{
 };
 
 use super::{
-    connect::{CassandraOptions, session},
+    connect::session,
     error::{store_error, unreadable},
+    options::CassandraOptions,
     schema,
 };
 use crate::store::{StoreError, inspection::Finding};

@@ -6,10 +6,12 @@ mod connect;
 mod error;
 mod header;
 mod inspection;
+mod options;
 mod outside_inboxes;
 mod schema;
 mod statements;
 
-pub use connect::{Cassandra, CassandraOptions};
+pub use connect::Cassandra;
 pub use inspection::inspect;
+pub use options::CassandraOptions;
 pub use outside_inboxes::CassandraInboxes;

@@ -1,5 +1,6 @@
-//! Outside inboxes in two tables: a header for each reader, changed by compare-and-set on its revision alone, and rows in
-//! partitions whose key is the fence, which only ever grow. docs/protocol.md#outside-in-cassandra says why this is enough.
+//! Outside inboxes in two tables: a header for each reader, changed by compare-and-set on its revision alone, and rows
+//! in partitions whose key is the fence, which only ever grow. docs/protocol.md#outside-in-cassandra says why this is
+//! enough.
 
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
-//! The tables, created if they are missing. Their ids follow from their names, so that several nodes may create them at
-//! the same time.
+//! The tables, created if they are missing. Their ids follow from their names, so that several nodes may create them
+//! at the same time.
 
 use scylla::{client::session::Session, statement::Statement};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    connect::CassandraOptions,
     error::{store_error, unreadable},
+    options::CassandraOptions,
 };
 use crate::store::StoreError;
 
@@ -70,13 +70,10 @@ fn statements(options: &CassandraOptions) -> Vec<String> {
 /// A UUID made of both names.
 fn id(keyspace: &str, table: &str) -> String {
     let digest = Sha256::digest(format!("{keyspace}.{table}"));
-    let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    let (a, rest) = digits.split_at(8);
-    let (b, rest) = rest.split_at(4);
-    let (c, rest) = rest.split_at(4);
-    let (d, e) = rest.split_at(4);
+    let digits = digest.iter().take(16).fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"));
+    let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
     // Version 4 and the common variant, as Cassandra expects of a table's id.
-    format!("{a}-{b}-4{}-a{}-{e}", c.get(1..).unwrap_or_default(), d.get(1..).unwrap_or_default())
+    format!("{}-{}-4{}-a{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
 }
 
 #[cfg(test)]

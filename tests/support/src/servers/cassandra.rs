@@ -174,7 +174,8 @@ impl CassandraCluster {
         Ok(CassandraNode { address, pid: AtomicU32::new(0), watchdog })
     }
 
-    /// Kills a node and starts an empty one in its place, with the tokens of the former and what the others stream to it.
+    /// Kills a node and starts an empty one in its place, with the tokens of the former and what the others stream to
+    /// it.
     pub async fn replace_by_empty(&mut self, node: usize) -> Result<()> {
         let former = self.nodes.get(node).context("no such node")?;
         former.kill().await?;
