@@ -85,7 +85,7 @@ fn bare_commits(file: &Path) -> Result<f64> {
     Ok(per_second(started.elapsed()))
 }
 
-/// Writes of this kind a second, by so many clients at once; numbers from `base` on are used by nobody else.
+/// Writes of this kind per second by `clients` at once. They use the ids from `base` on, and no other caller does.
 async fn rate_of(store: &SqlStore, kind: Kind, clients: i64, base: i64) -> Result<f64> {
     let contents = base + 1_000_000;
     if let Kind::Like = kind {
@@ -119,8 +119,14 @@ async fn joined(all: &mut JoinSet<Result<()>>) -> Result<()> {
 async fn write(store: &SqlStore, kind: Kind, (client, is_given): (i64, bool), subject: i64) -> Result<()> {
     let (user, other) = (UserId::try_new(client)?, UserId::try_new(client + CLIENTS)?);
     match kind {
-        Kind::Like if is_given => drop(store.react(user, ContentId::try_new(subject)?, Reaction::Like, NOW).await?),
-        Kind::Like => drop(store.take_back(user, ContentId::try_new(subject)?, Reaction::Like).await?),
+        Kind::Like => {
+            let (content, like) = (ContentId::try_new(subject)?, Reaction::Like);
+            if is_given {
+                store.react(user, content, like, subject, NOW).await?;
+            } else {
+                store.take_back(user, content, like, -subject).await?;
+            }
+        }
         Kind::Follow if is_given => drop(store.follow(user, other, EdgeMode::Fill, subject, NOW).await?),
         Kind::Follow => drop(store.unfollow(user, other, 1073, NOW).await?),
         Kind::Publish => drop(store.publish(content(subject, client)?).await?),

@@ -6,6 +6,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
+scratch_in_memory
 scripts/install-servers.sh
 arguments=()
 scripts/fetch-mysql.sh || arguments+=(--skip mysql::)

@@ -9,6 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
 export FAST=1 SEQUENCES=40
+scratch_in_memory
 step "Building the tests (cargo, dev profile; the first time takes a few minutes)"
 cargo test --workspace --no-run
 step "Running the tests on memory and SQLite"

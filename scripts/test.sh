@@ -9,6 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_tools
 need_lints
+scratch_in_memory
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-make-test.XXXXXX")
 results=$scratch/results # one line per group: passed <tab> failed <tab> not run <tab> name

@@ -10,7 +10,7 @@ mod tidy {
 use std::sync::LazyLock;
 
 use tidy::rules::{
-    Rule, docs, engine, imports, layers, mission, references, resolvers, sizes, transport, walks, words,
+    Rule, docs, engine, glossary, imports, layers, mission, references, resolvers, sizes, transport, walks, words,
 };
 use tidy::tree::Tree;
 
@@ -54,6 +54,8 @@ table! {
     tests_that_documents_name_exist: docs::PROOFS,
     each_walk_leads_through_few_files: walks::SHORT,
     anchors_that_are_cited_exist: references::ANCHORS,
+    the_glossary_explains_each_term_in_italics: glossary::ITALICS,
+    the_glossary_explains_the_names_of_the_domain: glossary::MODULES,
     every_table_and_column_is_described: references::TABLES,
     every_demand_names_the_tests_that_show_it: mission::DEMANDS_SHOWN,
 }

@@ -25,8 +25,8 @@ struct Bare {
 
 /// Serves until it is killed.
 pub async fn serve(listen: SocketAddr, answer: &Path, event: &Path) -> Result<()> {
-    let answer = std::fs::read(answer).context("the answer cannot be read")?.into();
-    let event = std::fs::read_to_string(event).context("the event cannot be read")?.into();
+    let answer = std::fs::read(answer).context("The answer cannot be read.")?.into();
+    let event = std::fs::read_to_string(event).context("The event cannot be read.")?.into();
     let (events, _) = broadcast::channel(16);
     let router = Router::new()
         .route("/graphql", post(answered))

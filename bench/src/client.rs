@@ -46,14 +46,14 @@ pub fn request(token: Option<&str>, query: &str, variables: &Value) -> Vec<u8> {
 impl Client {
     /// Connects.
     pub async fn to(address: SocketAddr) -> Result<Self> {
-        let stream = TcpStream::connect(address).await.with_context(|| format!("{address} refuses connections"))?;
+        let stream = TcpStream::connect(address).await.with_context(|| format!("{address} refuses connections."))?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, received: Vec::with_capacity(READ_BYTES), body: (0, 0) })
     }
 
     /// Sends a request and waits for the whole answer, whose body is [`Client::body`] until the next one.
     pub async fn ask(&mut self, request: &[u8]) -> Result<Head> {
-        timeout(PATIENCE, self.exchange(request)).await.context("no answer in two minutes")?
+        timeout(PATIENCE, self.exchange(request)).await.context("No answer came within two minutes.")?
     }
 
     /// The body of the last answer.
@@ -97,7 +97,7 @@ impl Client {
 
     async fn read_more(&mut self) -> Result<()> {
         self.received.reserve(READ_BYTES);
-        ensure!(self.stream.read_buf(&mut self.received).await? > 0, "the connection ended");
+        ensure!(self.stream.read_buf(&mut self.received).await? > 0, "The connection ended.");
         Ok(())
     }
 }
@@ -105,7 +105,7 @@ impl Client {
 fn parse(head: &[u8]) -> Result<(Head, usize)> {
     let text = std::str::from_utf8(head)?;
     let mut lines = text.split("\r\n");
-    let status = lines.next().and_then(|line| line.split(' ').nth(1)).context("an answer without a status")?.parse()?;
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)).context("The answer has no status.")?.parse()?;
     let (mut length, mut has_retry_after) = (None, false);
     for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
         if name.eq_ignore_ascii_case("content-length") {
@@ -113,7 +113,7 @@ fn parse(head: &[u8]) -> Result<(Head, usize)> {
         } else if name.eq_ignore_ascii_case("retry-after") {
             has_retry_after = true;
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
-            bail!("an answer without a length");
+            bail!("The answer has no length.");
         }
     }
     Ok((Head { status, has_retry_after }, length.unwrap_or(0)))

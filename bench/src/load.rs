@@ -124,7 +124,7 @@ async fn watch(watched: &[u32], work: impl Future<Output = Result<Vec<Seen>>>) -
     }
     burst.times.values_mut().for_each(|times| times.sort_unstable_by(f64::total_cmp));
     burst.refusals.sort_unstable_by(f64::total_cmp);
-    ensure!(burst.accepted > 0, "no request was answered");
+    ensure!(burst.accepted > 0, "No request was answered.");
     Ok(burst)
 }
 
@@ -177,7 +177,7 @@ impl Seen {
         let head = asking.client.ask(&request).await?;
         let took = asked.elapsed().as_secs_f64() * 1e6;
         if may_refuse && head.status == 503 {
-            ensure!(head.has_retry_after, "a refusal without Retry-After");
+            ensure!(head.has_retry_after, "A refusal has no Retry-After.");
             self.refusals.push(took);
             return Ok(true);
         }

@@ -58,7 +58,7 @@ impl Node {
         let mut server = Server::start(program, port, log)?;
         while !is_ready(address).await {
             server.check().with_context(|| std::fs::read_to_string(log).unwrap_or_default())?;
-            ensure!(started.elapsed() < PATIENCE, "the node does not become ready; its log is {}", log.display());
+            ensure!(started.elapsed() < PATIENCE, "The node does not become ready; its log is {}", log.display());
             sleep(LOOK_EVERY).await;
         }
         Ok(Self { server, address, ready_after: started.elapsed() })
@@ -76,7 +76,7 @@ pub fn run(binary: &Path, arguments: &[&str], settings: &Settings, log: &Path) -
     let file = std::fs::File::options().create(true).append(true).open(log)?;
     let mut program = command(binary, settings);
     program.args(arguments).stdout(file.try_clone()?).stderr(file);
-    let done = program.status().with_context(|| format!("{} does not start", binary.display()))?;
+    let done = program.status().with_context(|| format!("{} does not start.", binary.display()))?;
     ensure!(done.success(), "tidefeed {arguments:?} failed: {}", std::fs::read_to_string(log)?);
     Ok(())
 }

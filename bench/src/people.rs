@@ -44,7 +44,7 @@ async fn sign_in_one(site: &Site, handle: &str) -> Result<Person> {
     let query = "mutation($input: SignInInput!) { signIn(input: $input) { token user { id } userErrors { code } } }";
     let variables = json!({ "input": { "handle": handle, "password": PASSWORD } });
     let answer = client.data(None, query, variables).await?;
-    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned).context("the sign-in returned no token");
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned).context("The sign-in returned no token.");
     let (token, id) = (text(&answer["signIn"]["token"])?, text(&answer["signIn"]["user"]["id"])?);
     let number = site.database().await?.number(&format!("SELECT id FROM users WHERE handle = '{handle}'")).await?;
     Ok(Person { number, id, token })
@@ -58,7 +58,7 @@ pub async fn handles(database: &mut Database, following: (i64, i64), count: usiz
          WHERE c.following BETWEEN {least} AND {most} AND u.handle <> 'demo' ORDER BY u.id LIMIT {count}"
     );
     let found = database.texts(&sql).await?;
-    ensure!(found.len() == count, "{} people follow {least} to {most} authors, not {count}", found.len());
+    ensure!(found.len() == count, "{} people follow {least} to {most} authors, not {count}.", found.len());
     Ok(found)
 }
 
@@ -70,7 +70,7 @@ pub async fn author(database: &mut Database, followers: i64) -> Result<(String, 
     );
     let handle = database.texts(&format!("SELECT u.handle {from}")).await?;
     let count = database.number(&format!("SELECT c.followers {from}")).await?;
-    Ok((handle.into_iter().next().context("the world has no authors")?, count))
+    Ok((handle.into_iter().next().context("The world has no authors.")?, count))
 }
 
 /// Reads a first page as each of them, and waits until workers have filled their inboxes.
@@ -85,7 +85,7 @@ pub async fn make_active(site: &Site, people: &[Person]) -> Result<()> {
     );
     let deadline = Instant::now() + PATIENCE;
     while database.number(&filled).await? < i64::try_from(people.len())? {
-        ensure!(Instant::now() < deadline, "the inboxes of {} people are not filled in time", people.len());
+        ensure!(Instant::now() < deadline, "The inboxes of {} people are not filled in time.", people.len());
         for person in people {
             client.data(Some(&person.token), PAGE, json!({ "first": 20 })).await?;
         }
@@ -128,7 +128,7 @@ pub async fn wait_for_none(database: &mut Database, sql: &str, what: &str) -> Re
         if left == 0 {
             return Ok(());
         }
-        ensure!(Instant::now() < deadline, "{left} {what} are left");
+        ensure!(Instant::now() < deadline, "{left} {what} are left.");
         sleep(Duration::from_millis(50)).await;
     }
 }
@@ -146,7 +146,7 @@ pub async fn global_ids(site: &Site, numbers: &[i64]) -> Result<Vec<String>> {
     for some in handles.chunks(IN_ONE) {
         let fields = some.iter().enumerate().map(|(at, handle)| format!("f{at}: user(handle: \"{handle}\") {{ id }}"));
         let answer = client.data(None, &format!("{{ {} }}", fields.collect::<Vec<_>>().join(" ")), json!({})).await?;
-        let found = answer.as_object().context("no users")?.values();
+        let found = answer.as_object().context("The answer has no users.")?.values();
         ids.extend(found.filter_map(|user| user["id"].as_str().map(str::to_owned)));
     }
     Ok(ids)

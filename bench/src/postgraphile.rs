@@ -117,7 +117,7 @@ impl Peer {
             self.postgraphile
                 .check()
                 .with_context(|| format!("PostGraphile: {}; {REMEDY}", self.folder.0.display()))?;
-            ensure!(Instant::now() < deadline, "PostGraphile does not answer");
+            ensure!(Instant::now() < deadline, "PostGraphile does not answer.");
             sleep(Duration::from_millis(100)).await;
         }
     }
@@ -125,7 +125,7 @@ impl Peer {
 
 /// Writes a table as PostgreSQL's COPY reads it.
 async fn copy(world: &mut Database, table: &str, columns: &str, folder: &Path) -> Result<()> {
-    let (columns, from) = columns.split_once(" FROM ").context("columns FROM tables")?;
+    let (columns, from) = columns.split_once(" FROM ").context("The selection has to read `columns FROM tables`.")?;
     let rows = world.texts(&format!("SELECT CONCAT_WS('{SEPARATOR}', {columns}) FROM {from}")).await?;
     let mut file = std::io::BufWriter::new(fs::File::create(folder.join(format!("{table}.tsv")))?);
     for row in rows {
@@ -186,7 +186,7 @@ async fn postgres(folder: &Path) -> Result<Server> {
     let deadline = Instant::now() + PATIENCE;
     while !psql(folder, port, &["-c", "CREATE DATABASE bench"], "postgres")?.status.success() {
         server.check().with_context(|| format!("PostgreSQL: {}", folder.join("postgres.log").display()))?;
-        ensure!(Instant::now() < deadline, "PostgreSQL does not answer");
+        ensure!(Instant::now() < deadline, "PostgreSQL does not answer.");
         sleep(Duration::from_millis(200)).await;
     }
     Ok(server)

@@ -9,25 +9,25 @@ const TICKS: f64 = 100.0;
 
 /// Microseconds of processor time that a process has used, in user space and in the kernel, all of its threads.
 pub fn cpu_us(pid: u32) -> Result<f64> {
-    let stat = read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("process {pid} has ended"))?;
-    let (_, after_name) = stat.rsplit_once(')').context("/proc/PID/stat has no name")?;
+    let stat = read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("Process {pid} has ended."))?;
+    let (_, after_name) = stat.rsplit_once(')').context("/proc/PID/stat has no name.")?;
     let mut fields = after_name.split_whitespace().skip(11).map(str::parse::<f64>);
-    let user = fields.next().context("no user time")??;
-    let kernel = fields.next().context("no kernel time")??;
+    let user = fields.next().context("/proc/PID/stat has no user time.")??;
+    let kernel = fields.next().context("/proc/PID/stat has no kernel time.")??;
     Ok((user + kernel) / TICKS * 1e6)
 }
 
 /// Processor time of this process's main thread, which generates all load, in microseconds.
 pub fn own_cpu_us() -> Result<f64> {
     let schedstat = read_to_string("/proc/self/schedstat")?;
-    let nanoseconds: f64 = schedstat.split_whitespace().next().context("an empty schedstat")?.parse()?;
+    let nanoseconds: f64 = schedstat.split_whitespace().next().context("/proc/PID/schedstat is empty.")?.parse()?;
     Ok(nanoseconds / 1e3)
 }
 
 /// Resident memory of a process, in bytes.
 pub fn resident_bytes(pid: u32) -> Result<f64> {
-    let status = read_to_string(format!("/proc/{pid}/status")).with_context(|| format!("process {pid} has ended"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    let status = read_to_string(format!("/proc/{pid}/status")).with_context(|| format!("Process {pid} has ended."))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("/proc/PID/status has no VmRSS.")?;
     let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
     Ok(kib * 1024.0)
 }

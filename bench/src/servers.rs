@@ -17,7 +17,7 @@ use crate::database;
 const PATIENCE: Duration = Duration::from_mins(3);
 const REMEDY: &str = "run scripts/install-servers.sh";
 
-/// A port of loopback that nobody uses at the moment.
+/// A free port of loopback.
 pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
@@ -34,13 +34,14 @@ impl Server {
     pub fn start(program: &mut Command, port: u16, log: &Path) -> Result<Self> {
         let file = File::create(log)?;
         program.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-        let process = program.spawn().with_context(|| format!("{} does not start", program.get_program().display()))?;
+        let process =
+            program.spawn().with_context(|| format!("{} does not start.", program.get_program().display()))?;
         Ok(Self { pid: process.id(), process, port })
     }
 
     /// Fails if it has ended.
     pub fn check(&mut self) -> Result<()> {
-        ensure!(self.process.try_wait()?.is_none(), "the process has ended");
+        ensure!(self.process.try_wait()?.is_none(), "The process has ended.");
         Ok(())
     }
 
@@ -49,7 +50,7 @@ impl Server {
         Command::new("kill").arg(self.pid.to_string()).status()?;
         let deadline = Instant::now() + PATIENCE;
         while self.process.try_wait()?.is_none() {
-            ensure!(Instant::now() < deadline, "the process does not end");
+            ensure!(Instant::now() < deadline, "The process does not end.");
             sleep(Duration::from_millis(10)).await;
         }
         Ok(())
@@ -100,7 +101,7 @@ pub async fn mariadb(folder: &Path, buffer_mib: usize) -> Result<Server> {
     let deadline = Instant::now() + PATIENCE;
     while database::connect(port, None).await.is_err() {
         server.check().with_context(|| format!("MariaDB: {}", folder.join("mariadb.log").display()))?;
-        ensure!(Instant::now() < deadline, "MariaDB does not answer");
+        ensure!(Instant::now() < deadline, "MariaDB does not answer.");
         sleep(Duration::from_millis(100)).await;
     }
     Ok(server)
@@ -108,7 +109,11 @@ pub async fn mariadb(folder: &Path, buffer_mib: usize) -> Result<Server> {
 
 /// A Redis without persistence.
 pub async fn redis(folder: &Path) -> Result<Server> {
-    let port = free_port()?;
+    redis_at(folder, free_port()?).await
+}
+
+/// The same on this port.
+pub async fn redis_at(folder: &Path, port: u16) -> Result<Server> {
     let mut command = Command::new("redis-server");
     command.env("PATH", path()).args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
     command.args(["--appendonly", "no", "--zset-max-listpack-entries", "512", "--dir"]).arg(folder);

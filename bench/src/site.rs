@@ -90,7 +90,7 @@ impl Site {
     pub async fn author(&self, followers: i64) -> Result<(Person, i64)> {
         let (handle, count) = people::author(&mut self.database().await?, followers).await?;
         let author =
-            people::sign_in(self, &[handle]).await?.into_iter().next().context("the sign-in returned no user")?;
+            people::sign_in(self, &[handle]).await?.into_iter().next().context("The sign-in returned no user.")?;
         Ok((author, count))
     }
 

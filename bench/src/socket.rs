@@ -42,11 +42,15 @@ impl Socket {
                        sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
                        sec-websocket-protocol: graphql-transport-ws\r\n\r\n";
         socket.stream.write_all(upgrade.as_bytes()).await?;
-        timeout(PATIENCE, socket.upgraded()).await.context("no upgrade in two minutes")??;
+        timeout(PATIENCE, socket.upgraded()).await.context("The socket was not upgraded within two minutes.")??;
         let init = json!({ "type": "connection_init", "payload": { "authorization": format!("Bearer {token}") } });
         socket.send(TEXT, init.to_string().as_bytes()).await?;
         let said = socket.text().await?;
-        ensure!(contains(&said, b"connection_ack"), "no ack: {}", String::from_utf8_lossy(&said));
+        ensure!(
+            contains(&said, b"connection_ack"),
+            "The server did not acknowledge the connection: {}",
+            String::from_utf8_lossy(&said)
+        );
         Ok(socket)
     }
 
@@ -58,7 +62,7 @@ impl Socket {
 
     /// The next text message, of any type.
     pub async fn text(&mut self) -> Result<Vec<u8>> {
-        timeout(PATIENCE, self.next_text()).await.context("no message in two minutes")?
+        timeout(PATIENCE, self.next_text()).await.context("No message came within two minutes.")?
     }
 
     async fn upgraded(&mut self) -> Result<()> {
@@ -67,7 +71,7 @@ impl Socket {
             self.received.push(byte);
         }
         let head = String::from_utf8_lossy(&self.received);
-        ensure!(head.starts_with("HTTP/1.1 101"), "no upgrade: {head}");
+        ensure!(head.starts_with("HTTP/1.1 101"), "The socket was not upgraded: {head}");
         self.received.clear();
         Ok(())
     }
@@ -78,13 +82,13 @@ impl Socket {
                 match code {
                     TEXT => return Ok(payload),
                     PING => self.send(PONG, &payload).await?,
-                    CLOSE => bail!("the server has closed: {}", String::from_utf8_lossy(&payload)),
+                    CLOSE => bail!("The server has closed: {}", String::from_utf8_lossy(&payload)),
                     _ => {}
                 }
             }
             let mut piece = [0; 4096];
             let read = self.stream.read(&mut piece).await?;
-            ensure!(read > 0, "the socket ended");
+            ensure!(read > 0, "The socket ended.");
             self.received.extend_from_slice(&piece[..read]);
         }
     }

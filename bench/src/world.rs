@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::{
     database::{self, Database, NAME},
@@ -105,6 +105,15 @@ impl Store {
         self.redis.as_ref().map(|server| server.port)
     }
 
+    /// Restarts Redis, which has nothing then.
+    pub async fn empty_redis(&mut self) -> Result<()> {
+        let redis = self.redis.take().context("there is no Redis")?;
+        let port = redis.port;
+        redis.stop().await?;
+        self.redis = Some(servers::redis_at(&self.folder, port).await?);
+        Ok(())
+    }
+
     /// The processes of the servers: MariaDB, Redis.
     pub fn pids(&self) -> Vec<u32> {
         self.mariadb.iter().chain(&self.redis).map(|server| server.pid).collect()
@@ -141,7 +150,7 @@ pub async fn copy(engine: Engine, options: &Options, into: &Path) -> Result<Stor
         fs::write(&version, "")?;
     }
     let copied = Command::new("cp").arg("-r").arg(&kept).arg(into).status()?;
-    ensure!(copied.success(), "{} cannot be copied", kept.display());
+    ensure!(copied.success(), "{} cannot be copied.", kept.display());
     Store::open(engine, into, options).await
 }
 
@@ -175,7 +184,7 @@ async fn seed(engine: Engine, options: &Options, folder: &Path) -> Result<()> {
 async fn arrive(database: &mut Database) -> Result<()> {
     let now_ms = now_ms()?;
     let later = database.number(&format!("SELECT COUNT(*) FROM contents WHERE publish_time >= {now_ms}")).await?;
-    ensure!(later == 0, "{later} contents lie in the future");
+    ensure!(later == 0, "{later} contents lie in the future.");
     let claim = format!(
         "UPDATE inbox_states SET floor_time = {now_ms}, floor_content = 1, rev = rev + 1, last_seen = {now_ms}"
     );

@@ -16,6 +16,7 @@ mod m20261124_000011_versions;
 mod m20261124_000012_counters;
 mod m20261124_000013_targets;
 mod m20261124_000014_outside;
+mod m20261124_000015_reactions;
 mod table;
 
 pub use sea_orm_migration::prelude::{DbErr, MigrationName, MigrationTrait, MigratorTrait, SchemaManager, async_trait};
@@ -41,6 +42,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261124_000012_counters::Migration),
             Box::new(m20261124_000013_targets::Migration),
             Box::new(m20261124_000014_outside::Migration),
+            Box::new(m20261124_000015_reactions::Migration),
         ]
     }
 }

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_derived_depends_on_key_and_message() {
+    fn a_derived_value_depends_on_key_and_message() {
         let (one, two) = ([1; DIGEST_BYTES], [2; DIGEST_BYTES]);
         assert_ne!(derived(&one, b"n"), derived(&two, b"n"));
         assert_ne!(derived(&one, b"n"), derived(&one, b"m"));

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_finds_the_queue_full_is_refused_at_once() {
+    async fn a_full_queue_refuses_at_once() {
         let passwords = passwords(1, 1);
         let hash = || passwords.hash("a".to_owned());
         let only_slot = Arc::clone(&passwords.slots).acquire_owned().await.unwrap();

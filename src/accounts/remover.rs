@@ -7,7 +7,7 @@ use crate::{
     clock::SharedClock,
     domain::{Entry, UserId, limits::MAX_CLEARED},
     rng::SharedRng,
-    store::{AccountDeletions, Contents, Follows, StoreError, account_deletions::Remains},
+    store::{AccountDeletions, Contents, Follows, InboxStore, StoreError, account_deletions::Remains},
 };
 
 /// How long a node has an account for itself, in ms. If the node dies, another one continues afterwards.
@@ -23,6 +23,8 @@ pub struct RemoverStores {
     pub contents: Arc<dyn Contents>,
     /// Their edges.
     pub follows: Arc<dyn Follows>,
+    /// Their inboxes outside SQL, if there are any.
+    pub outside: Option<Arc<dyn InboxStore>>,
 }
 
 /// Clears deleted accounts away.
@@ -51,8 +53,19 @@ impl AccountRemover {
         cleared += deletions.clear(user, self.rng.version(), MAX_CLEARED).await?;
         let settled_at = deleted_at.saturating_add(SETTLED_MS);
         let next_look = if cleared > 0 { Some(now) } else { Some(settled_at).filter(|settled| *settled > now) };
+        if cleared == 0 {
+            // Last, so that a store that does not answer delays nothing else. It is asked again after the lease.
+            self.forget_inbox(user).await?;
+        }
         deletions.look_at(user, next_look).await?;
         Ok(cleared > 0)
+    }
+
+    async fn forget_inbox(&self, user: UserId) -> Result<(), StoreError> {
+        match &self.stores.outside {
+            Some(outside) => outside.forget(user).await,
+            None => Ok(()),
+        }
     }
 
     /// Removes the contents as their author would, so that counters, search terms and outboxes follow. Then deletes

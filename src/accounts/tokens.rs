@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_holds_the_secret_may_sign_without_a_session_and_under_any_key_name() {
+    fn a_token_signed_elsewhere_needs_no_session_or_key_name() {
         let (tokens, _) = tokens(key(1));
         let text = signed(&serde_json::json!({"iss": "tidefeed", "sub": "7", "iat": 1, "exp": NOW / 1000 + 60}));
         let viewer = tokens.verify(&text).unwrap();

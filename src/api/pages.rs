@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_client_has_is_not_sent_again() {
+    async fn an_unchanged_page_is_answered_with_304() {
         let (status, headers, body) =
             fetch(serve(&FIXTURE, true), "/assets/index-DiwrgTda.js", "\"/assets/index-DiwrgTda.js\"").await;
         assert_eq!((status, body.as_str()), (StatusCode::NOT_MODIFIED, ""));

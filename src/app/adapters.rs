@@ -23,6 +23,8 @@ use crate::{
 
 /// Most messages of one topic that wait in this process.
 const QUEUE_CAPACITY: usize = 100_000;
+/// Milliseconds.
+const HOUR_MS: u64 = 60 * 60 * 1_000;
 /// How many announcements a slow listener of this process may be behind.
 const ANNOUNCEMENT_BUFFER: usize = 4_096;
 /// How long connecting to Redis may take; longer if commands may take longer.
@@ -102,14 +104,20 @@ pub async fn open(config: &Config, lifecycle: &Lifecycle, rng: &SharedRng) -> Re
     let (queue, cache, announcements) = surroundings(config, redis.as_ref(), lifecycle, rng).await?;
     let cache = config.outbox_cache.enabled.then_some(cache);
     let for_deliveries = Arc::new(open_for_deliveries(config, &store).await?);
+    let outside = outside(config, (&store, &for_deliveries), redis.as_ref(), rng);
     let ports =
         Ports::with_primary_store(Arc::new(store.clone()), queue, cache, announcements).delivering_by(for_deliveries);
-    let ports = Ports { outside: outside(config, &store, redis.as_ref(), rng), ..ports };
+    let ports = Ports { outside, ..ports };
     Ok(Adapters { store, redis, ports })
 }
 
-/// Inboxes outside SQL, if they are configured.
-pub fn outside(config: &Config, store: &SqlStore, redis: Option<&Redis>, rng: &SharedRng) -> Option<OutsideStores> {
+/// Inboxes outside SQL, if they are configured. Pages and deliveries each have their own connections to SQL.
+fn outside(
+    config: &Config,
+    (for_pages, for_deliveries): (&SqlStore, &Arc<SqlStore>),
+    redis: Option<&Redis>,
+    rng: &SharedRng,
+) -> Option<OutsideStores> {
     let inboxes: Arc<dyn InboxStore> = match config.inbox.store {
         InboxPlace::Sql => return None,
         InboxPlace::Redis => Arc::new(RedisInboxes::new(redis?.clone())),
@@ -121,9 +129,11 @@ pub fn outside(config: &Config, store: &SqlStore, redis: Option<&Redis>, rng: &S
     };
     Some(OutsideStores {
         inboxes,
-        states: Arc::new(store.clone()),
+        states: for_deliveries.clone(),
+        pages: Arc::new(for_pages.clone()),
         keep: config.inbox.keep,
-        active_ms: i64::from(config.inbox.redis_hours) * 60 * 60 * 1_000,
+        active_ms: i64::from(config.inbox.redis_hours) * HOUR_MS.cast_signed(),
+        builds_at_once: config.inbox.builds_at_once,
     })
 }
 
@@ -155,6 +165,7 @@ pub fn redis_options(config: &Config) -> Option<RedisOptions> {
         stream_max_len: usize::try_from(config.redis.stream_max_len).unwrap_or(usize::MAX),
         outbox_capacity: config.outbox_cache.capacity,
         outbox_ttl_ms: u64::from(config.outbox_cache.ttl_s) * 1_000,
+        inbox_ttl_ms: u64::from(config.inbox.redis_ttl_hours) * HOUR_MS,
         announcement_buffer: ANNOUNCEMENT_BUFFER,
     })
 }

@@ -9,17 +9,17 @@ use super::{
     adapters::{self, Adapters},
 };
 use crate::{
-    clock::SystemClock,
+    clock::{SharedClock, SystemClock},
     config::Config,
     domain::{Page, PageRequest, PageSize, UserId},
     lifecycle::Lifecycle,
     read::{TimelineReader, Visits},
     rng::SharedRng,
     store::{Audits, StoreError, sql::SqlStore},
-    upkeep::{AuditOptions, AuditedStores, Auditor, PageSource},
+    upkeep::{AuditOptions, AuditedStores, Auditor, OutsideKeeper, PageSource},
 };
 
-use super::use_cases::Ports;
+use super::use_cases::{Ports, keeper};
 
 /// The pages that readers get.
 struct Served(Arc<TimelineReader>);
@@ -35,8 +35,13 @@ impl PageSource for Served {
     }
 }
 
-/// An auditor over these ports; `pages` come from `reader`.
-pub fn auditor(ports: &Ports, audits: Arc<dyn Audits>, reader: Arc<TimelineReader>, options: AuditOptions) -> Auditor {
+/// An auditor over these ports. The pages come from the reader; the keeper gives up inboxes outside SQL.
+pub fn auditor(
+    ports: &Ports,
+    audits: Arc<dyn Audits>,
+    (reader, outside): (Arc<TimelineReader>, Option<Arc<OutsideKeeper>>),
+    options: AuditOptions,
+) -> Auditor {
     let stores = AuditedStores {
         audits,
         timelines: ports.timelines.clone(),
@@ -44,6 +49,7 @@ pub fn auditor(ports: &Ports, audits: Arc<dyn Audits>, reader: Arc<TimelineReade
         contents: ports.contents.clone(),
         follows: ports.follows.clone(),
         outbox_cache: ports.outbox_cache.clone(),
+        outside,
     };
     Auditor::new(stores, Arc::new(Served(reader)), options)
 }
@@ -61,8 +67,11 @@ pub async fn open_auditor(
     let Adapters { store, ports, .. } = adapters;
     let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
     let visits = Visits::new(ports.queue.clone(), Arc::new(SystemClock), config.upkeep.seen_every_ms.as_i64());
-    let reader = TimelineReader::new(timelines, contents, ports.outbox_cache.clone(), Arc::new(visits));
-    Ok((auditor(&ports, Arc::new(store.clone()), Arc::new(reader), options), store))
+    let reader = TimelineReader::new(timelines, contents, ports.outbox_cache.clone(), Arc::new(visits))
+        .with_outside(ports.outside.clone());
+    let ambient: (SharedClock, SharedRng) = (Arc::new(SystemClock), rng.clone());
+    let keeper = keeper(&ports, config.inbox.extend_step, (&ambient.0, &ambient.1));
+    Ok((auditor(&ports, Arc::new(store.clone()), (Arc::new(reader), keeper), options), store))
 }
 
 /// What a node's own audits do.

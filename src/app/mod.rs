@@ -85,7 +85,8 @@ impl App {
         let every = self.config.audit.every_ms;
         if every.as_i64() > 0 {
             let (ports, store) = (&self.adapters.ports, Arc::new(self.adapters.store.clone()));
-            let auditor = auditor(ports, store, self.use_cases.reader.clone(), audit_options(&self.config));
+            let pages = (self.use_cases.reader.clone(), self.use_cases.keeper.clone());
+            let auditor = auditor(ports, store, pages, audit_options(&self.config));
             workers::audit(lifecycle, auditor, every, self.rng.clone());
         }
     }

@@ -241,7 +241,7 @@ impl UseCases {
             visits.clone(),
         );
         let reader = Arc::new(reader.with_outside(ports.outside.clone()));
-        let keeper = ports.outside.clone().map(|stores| Arc::new(keeper(ports, settings, stores, (clock, rng))));
+        let keeper = keeper(ports, settings.tiers.step, (clock, rng));
         Self {
             visits,
             searcher: Arc::new(Searcher::new(ports.search_terms.clone())),
@@ -252,7 +252,12 @@ impl UseCases {
             )),
             lists: Arc::new(ListReader::new(list_stores(ports))),
             publisher: Arc::new(publisher(ports, clock, rng)),
-            reacting: Arc::new(Reacting::new(ports.contents.clone(), ports.reactions.clone(), clock.clone())),
+            reacting: Arc::new(Reacting::new(
+                ports.contents.clone(),
+                ports.reactions.clone(),
+                clock.clone(),
+                rng.clone(),
+            )),
             profiles: Arc::new(ProfilesService::new(ports.profiles.clone(), rng.clone())),
             following: Arc::new(Following::new(
                 ports.follows.clone(),
@@ -338,13 +343,10 @@ fn reactivator(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &Sha
     Reactivator::new(ports.inboxes.clone(), ports.follows.clone(), ports.queue.clone(), options, times)
 }
 
-fn keeper(
-    ports: &Ports,
-    settings: Settings,
-    stores: OutsideStores,
-    (clock, rng): (&SharedClock, &SharedRng),
-) -> OutsideKeeper {
-    OutsideKeeper::new(stores, ports.inboxes.clone(), settings.tiers.step, (clock.clone(), rng.clone()))
+/// What keeps the inboxes outside SQL, if there are any; `step`: rows that an inbox in SQL grows by.
+pub(super) fn keeper(ports: &Ports, step: u32, (clock, rng): (&SharedClock, &SharedRng)) -> Option<Arc<OutsideKeeper>> {
+    let stores = ports.outside.clone()?;
+    Some(Arc::new(OutsideKeeper::new(stores, ports.inboxes.clone(), step, (clock.clone(), rng.clone()))))
 }
 
 fn remover(ports: &Ports, clock: &SharedClock, rng: &SharedRng) -> AccountRemover {
@@ -352,6 +354,7 @@ fn remover(ports: &Ports, clock: &SharedClock, rng: &SharedRng) -> AccountRemove
         deletions: ports.account_deletions.clone(),
         contents: ports.contents.clone(),
         follows: ports.follows.clone(),
+        outside: ports.outside.as_ref().map(|outside| outside.inboxes.clone()),
     };
     AccountRemover::new(stores, clock.clone(), rng.clone())
 }

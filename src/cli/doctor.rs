@@ -190,7 +190,7 @@ mod tests {
     use crate::domain::{ContentId, Entry, UserId};
 
     #[test]
-    fn a_failing_delivery_is_told_with_content_attempts_error_and_what_to_do() {
+    fn a_failing_delivery_is_listed_with_attempts_error_and_remedy() {
         let entry =
             Entry { publish_time: 1, content: ContentId::try_new(7).unwrap(), author: UserId::try_new(3).unwrap() };
         let delivery = Delivery { entry, removed: false, attempts: 9, last_error: "disk full".to_owned() };

@@ -55,8 +55,8 @@ pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<
 async fn status(store: &dyn OutsideStates) -> anyhow::Result<()> {
     let occupancy = store.occupancy().await?;
     print::line(format!(
-        "Readers with an inbox outside SQL: {}, {} of them built.",
-        occupancy.readers, occupancy.claimed
+        "Readers with an inbox outside SQL: {}, {} of them built. In SQL: {}. Without one: {}.",
+        occupancy.readers, occupancy.claimed, occupancy.in_sql, occupancy.without
     ))?;
     print::line(format!("Buckets admitted: {} of {INBOX_BUCKETS}.", occupancy.admitted))?;
     let mut nodes: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! Checks between settings that are valid one by one.
 
-use super::{Config, InboxPlace, SqlEngine, reader::Reader, signing_secret::MIN_SECRET_BYTES};
+use super::{Config, InboxPlace, InboxSettings, SqlEngine, reader::Reader, signing_secret::MIN_SECRET_BYTES};
 
 /// Each former secret is tried on tokens that name none of our keys.
 const MAX_FORMER_SECRETS: usize = 4;
@@ -28,6 +28,15 @@ fn inbox(config: &Config, reader: &mut Reader) {
     }
     if config.inbox.store == InboxPlace::Cassandra && config.cassandra.contact_points.is_empty() {
         reader.refuse("inbox.store", "\"cassandra\" needs cassandra.contact_points".to_owned());
+    }
+    let InboxSettings { redis_hours, redis_ttl_hours, .. } = config.inbox;
+    if redis_ttl_hours < redis_hours {
+        reader.refuse("inbox.redis_ttl_hours", format!("expected at least inbox.redis_hours, {redis_hours}"));
+    }
+    let dormant = config.delivery.dormant_days;
+    if config.inbox.store != InboxPlace::Sql && u64::from(redis_hours) > u64::from(dormant) * 24 {
+        let days = format!("expected at most delivery.dormant_days, {dormant} days");
+        reader.refuse("inbox.redis_hours", days);
     }
 }
 

@@ -190,6 +190,8 @@ fn inbox(reader: &mut Reader) -> InboxSettings {
         deep_minutes: reader.whole("inbox.deep_minutes", 0..=525_600),
         store: reader.parsed("inbox.store", place),
         redis_hours: reader.whole("inbox.redis_hours", 1..=8_760),
+        redis_ttl_hours: reader.whole("inbox.redis_ttl_hours", 1..=87_600),
+        builds_at_once: reader.whole("inbox.builds_at_once", 1..=256),
     }
 }
 

@@ -187,6 +187,8 @@ pub struct InboxSettings {
     pub deep_minutes: u32,
     pub store: InboxPlace,
     pub redis_hours: u32,
+    pub redis_ttl_hours: u32,
+    pub builds_at_once: usize,
 }
 
 /// Where readers who come have their inboxes.

@@ -59,7 +59,7 @@ fn the_environment_goes_over_the_file_and_the_file_over_the_defaults() {
 }
 
 #[test]
-fn all_problems_are_told_at_once_with_key_value_and_what_is_expected() {
+fn all_problems_are_reported_at_once_with_key_value_and_remedy() {
     let (_folder, path) = file("[delivery]\nbach_size = 5\nexecutors = \"many\"\n[log]\nformat = \"xml\"\n");
     let sources = Sources::new(
         Some(path),
@@ -99,7 +99,7 @@ fn mysql_asks_for_a_secret_and_says_how_to_make_one() {
 }
 
 #[test]
-fn a_section_that_is_a_value_and_a_file_that_is_no_toml_are_told() {
+fn a_malformed_section_or_file_is_reported() {
     let told = problems(&[("TIDEFEED__DELIVERY", "fast")]);
     assert!(told[0].contains("is a section: write [delivery]"), "{told:?}");
     let (_folder, path) = file("[delivery\n");
@@ -126,7 +126,7 @@ fn a_text_of_digits_stays_a_text_and_lists_have_two_forms() {
 }
 
 #[test]
-fn what_is_shown_holds_no_secret() {
+fn the_printed_configuration_hides_secrets() {
     let sources = Sources::new(
         None,
         environment(&[

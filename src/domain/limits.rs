@@ -70,6 +70,9 @@ pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 64;
 pub const MAX_FOLLOWS: u64 = 10_000;
 /// Excluded authors of one timeline that a node remembers. For readers with more, it remembers no authors at all.
 pub const MAX_REMEMBERED_EXCLUSIONS: usize = 10_000;
+/// Reactions of one reader that a node remembers: what one statement reads without a noticeable delay. Of readers with
+/// more it remembers none, and reads those of each page.
+pub const MAX_REMEMBERED_REACTIONS: usize = 512;
 /// Bytes of timelines' authors that a node remembers: some 100 000 readers who follow fifty each.
 pub const MAX_REMEMBERED_AUTHORS_BYTES: u64 = 64 * 1_024 * 1_024;
 /// Bytes of the contents that a node remembers: some 100 000 posts of a few lines.

@@ -27,3 +27,13 @@ pub struct ViewerReactions {
     /// They have bookmarked it.
     pub bookmarked: bool,
 }
+
+impl ViewerReactions {
+    /// Adds one.
+    pub const fn add(&mut self, reaction: Reaction) {
+        match reaction {
+            Reaction::Like => self.liked = true,
+            Reaction::Bookmark => self.bookmarked = true,
+        }
+    }
+}

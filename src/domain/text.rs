@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_seen_is_no_name() {
+    fn invisible_characters_are_no_name() {
         for name in [
             "", " ", "\u{200b}", "\u{2060}", "\u{3164}", "\u{115f}", "\u{2800}", "\u{fe0f}", "\u{301}", "\u{ad}",
             "\u{a0}",

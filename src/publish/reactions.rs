@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::{
     clock::SharedClock,
     domain::{Content, ContentId, Reaction, UserId},
+    rng::SharedRng,
     store::{Contents, Reactions, StoreError, reactions::Reacted},
 };
 
@@ -23,13 +24,14 @@ pub struct Reacting {
     contents: Arc<dyn Contents>,
     reactions: Arc<dyn Reactions>,
     clock: SharedClock,
+    rng: SharedRng,
 }
 
 impl Reacting {
     /// `contents` says what a user sees; `reactions` keeps the reactions.
     #[must_use]
-    pub fn new(contents: Arc<dyn Contents>, reactions: Arc<dyn Reactions>, clock: SharedClock) -> Self {
-        Self { contents, reactions, clock }
+    pub fn new(contents: Arc<dyn Contents>, reactions: Arc<dyn Reactions>, clock: SharedClock, rng: SharedRng) -> Self {
+        Self { contents, reactions, clock, rng }
     }
 
     /// Reacts to a content that the user sees. A content behind a block is unknown, like a removed one.
@@ -40,7 +42,7 @@ impl Reacting {
         reaction: Reaction,
     ) -> Result<ReactionOutcome, StoreError> {
         let Some(seen) = self.seen(user, content).await? else { return Ok(ReactionOutcome::UnknownContent) };
-        match self.reactions.react(user, content, reaction, self.clock.now_ms()).await? {
+        match self.reactions.react(user, content, reaction, self.rng.version(), self.clock.now_ms()).await? {
             Reacted::Done | Reacted::Already => Ok(ReactionOutcome::Done(Some(seen))),
             Reacted::UnknownContent => Ok(ReactionOutcome::UnknownContent),
         }
@@ -54,7 +56,7 @@ impl Reacting {
         reaction: Reaction,
     ) -> Result<ReactionOutcome, StoreError> {
         let seen = self.seen(user, content).await?;
-        match self.reactions.take_back(user, content, reaction).await? {
+        match self.reactions.take_back(user, content, reaction, self.rng.version()).await? {
             Reacted::Done => Ok(ReactionOutcome::Done(seen)),
             Reacted::Already if seen.is_some() => Ok(ReactionOutcome::Done(seen)),
             Reacted::Already | Reacted::UnknownContent => Ok(ReactionOutcome::UnknownContent),

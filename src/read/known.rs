@@ -1,9 +1,9 @@
 //! Reads a page in one statement for readers whose authors this node remembers. The statement reads neither edges nor
-//! exclusions.
+//! exclusions, and no reactions if the node remembers them.
 //!
-//! The remembered authors count only if their version equals the one in the page's snapshot.
+//! What is remembered counts only if its version equals the one in the page's snapshot.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use super::{
     TimelineReader, count,
@@ -15,8 +15,10 @@ use crate::{
         ContentId, PageRequest, UserId,
         limits::MAX_RAW_COUNT,
         timeline::{
-            authors::{CandidateLimits, Candidates, CardFacts, TimelineAuthors, lies_below},
+            authors::lies_below,
+            candidates::{Candidate, CandidateLimits, Candidates, CardFacts, Wanted},
             plan::{Next, decide},
+            reactions::RememberedReactions,
         },
     },
     store::StoreError,
@@ -33,47 +35,52 @@ impl TimelineReader {
         request: &PageRequest,
         with_facts: bool,
     ) -> Result<Outcome, StoreError> {
-        let known = match self.known.get(reader) {
-            Some(known) => Some(known),
-            None => self.learn(reader).await?,
-        };
+        let known = self.known_or_learned(reader).await?;
         let Some(mut known) = known.filter(|known| known.authors.is_covered()) else { return Ok(Outcome::Unknown) };
         if lies_below(request, known.floor) {
             return Ok(Outcome::BelowFloor);
         }
-        let mut found = self.candidates(reader, request, &known.authors, with_facts).await?;
-        if found.1.version != Some(known.authors.version()) {
+        let mut read = self.first_candidates(reader, request, &known, with_facts).await?;
+        if is_outdated(&known, &read.found, read.wanted) {
             let Some(renewed) = self.learn(reader).await? else { return Ok(Outcome::Unknown) };
             known = renewed;
-            found = self.candidates(reader, request, &known.authors, with_facts).await?;
+            read = self.first_candidates(reader, request, &known, with_facts).await?;
         }
-        self.serve(reader, request, &known.authors, (found.0, found.1, with_facts)).await
+        self.serve(reader, request, &known, read).await
     }
 
-    /// Reads the reader's authors from the store and remembers them.
-    async fn learn(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
-        let Some((authors, floor)) = self.timelines.authors(reader).await? else {
+    /// What this node remembers of the reader, or reads now.
+    pub(super) async fn known_or_learned(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
+        match self.known.get(reader) {
+            Some(known) => Ok(Some(known)),
+            None => self.learn(reader).await,
+        }
+    }
+
+    /// Reads the reader's authors and reactions from the store and remembers them.
+    pub(super) async fn learn(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
+        let Some(read) = self.timelines.reader(reader).await? else {
             self.known.forget(reader);
             return Ok(None);
         };
-        let authors = Arc::new(authors);
         let hints = self.known.get(reader).map(|known| known.hints).unwrap_or_default();
-        let known = Known { authors, floor, hints };
+        let known = Known::of(read, hints);
         self.known.remember(reader, known.clone());
         Ok(Some(known))
     }
 
     /// Reads the candidates of a page. Readers with exclusions get larger limits, because some of their rows are not
     /// shown.
-    async fn candidates(
+    async fn first_candidates(
         &self,
         reader: UserId,
         request: &PageRequest,
-        authors: &TimelineAuthors,
+        known: &Known,
         with_facts: bool,
-    ) -> Result<(CandidateLimits, Candidates), StoreError> {
-        let limits = CandidateLimits::of(request, authors);
-        Ok((limits, self.timelines.page_candidates(reader, request, limits, with_facts).await?))
+    ) -> Result<Read, StoreError> {
+        let (limits, wanted) = (CandidateLimits::of(request, &known.authors), known.wanted(with_facts));
+        let found = self.timelines.page_candidates(reader, request, limits, wanted).await?;
+        Ok(Read { limits, wanted, found })
     }
 
     /// Doubles the number of inbox rows while too few of them are shown.
@@ -81,15 +88,16 @@ impl TimelineReader {
         &self,
         reader: UserId,
         request: &PageRequest,
-        authors: &Arc<TimelineAuthors>,
-        (mut limits, mut found, with_facts): (CandidateLimits, Candidates, bool),
+        known: &Known,
+        Read { mut limits, wanted, mut found }: Read,
     ) -> Result<Outcome, StoreError> {
+        let authors = &known.authors;
         loop {
             let Some(snapshot) = authors.snapshot(request, &found, limits) else { return Ok(Outcome::Unknown) };
             if let Next::Serve(page) = decide(request, &snapshot, None) {
                 count("inbox");
                 self.known.note_page(reader, request, (&page, found.floor));
-                return Ok(Outcome::Page(Raw::of(page, found.floor, facts(&found))));
+                return Ok(Outcome::Page(Raw::of(page, found.floor, facts(known, &found, wanted))));
             }
             if !authors.wants_more_rows(request, &found, limits) {
                 self.known.note_floor(reader, found.floor);
@@ -97,12 +105,39 @@ impl TimelineReader {
             }
             let Some(wider) = limits.doubled(MOST_ROWS) else { return Ok(Outcome::Unknown) };
             limits = wider;
-            found = self.timelines.page_candidates(reader, request, limits, with_facts).await?;
+            found = self.timelines.page_candidates(reader, request, limits, wanted).await?;
         }
     }
 }
 
-fn facts(found: &Candidates) -> HashMap<ContentId, CardFacts> {
-    let all = found.ahead.iter().chain(found.in_flight.iter().flatten());
-    all.filter_map(|it| Some((it.entry.content, it.facts?))).collect()
+/// What one statement has read for a page.
+struct Read {
+    limits: CandidateLimits,
+    wanted: Wanted,
+    found: Candidates,
+}
+
+/// Whether the page's snapshot is of another version than what is remembered.
+pub(super) fn is_outdated(known: &Known, found: &Candidates, wanted: Wanted) -> bool {
+    found.version != Some(known.authors.version()) || !has_reactions(known, found, wanted)
+}
+
+/// Whether the reader's reactions are known at the page's snapshot, or no facts were asked for.
+fn has_reactions(known: &Known, found: &Candidates, wanted: Wanted) -> bool {
+    let is_current = |reactions: &RememberedReactions| reactions.version() == found.reactions_version;
+    !wanted.facts || wanted.reactions || known.reactions.as_deref().is_some_and(is_current)
+}
+
+/// The facts of the page's snapshot; none if the reactions among them are not known.
+pub(super) fn facts(known: &Known, found: &Candidates, wanted: Wanted) -> HashMap<ContentId, CardFacts> {
+    if !has_reactions(known, found, wanted) {
+        return HashMap::new();
+    }
+    let remembered = known.reactions.as_deref().filter(|_| !wanted.reactions);
+    let facts = |it: &Candidate| {
+        let facts = it.facts?;
+        let reactions = remembered.map_or(facts.reactions, |all| all.to(it.entry.content));
+        Some((it.entry.content, CardFacts { reactions, ..facts }))
+    };
+    found.ahead.iter().chain(found.in_flight.iter().flatten()).filter_map(facts).collect()
 }

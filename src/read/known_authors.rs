@@ -1,4 +1,5 @@
-//! A bounded memory of timelines' authors and their version. A reader who drops out of it costs one statement.
+//! A bounded memory of timelines' authors and of readers' reactions, with their versions. A reader who drops out of it
+//! costs one statement.
 
 use std::sync::{
     Arc,
@@ -12,6 +13,8 @@ use crate::domain::{
     limits::MAX_REMEMBERED_AUTHORS_BYTES,
     timeline::{
         authors::TimelineAuthors,
+        candidates::{ReaderSnapshot, Wanted},
+        reactions::RememberedReactions,
         stretch::{Hints, Pace, Stretch},
     },
 };
@@ -32,6 +35,8 @@ pub struct KnownAuthors {
 pub(super) struct Known {
     /// The authors of the timeline and their version.
     pub(super) authors: Arc<TimelineAuthors>,
+    /// The reader's reactions and their version; `None` if there are too many.
+    pub(super) reactions: Option<Arc<RememberedReactions>>,
     /// The floor in the latest snapshot. It only decides which statement is tried first.
     pub(super) floor: Floor,
     /// Of the pages that were read last.
@@ -43,7 +48,20 @@ struct Bytes;
 
 impl Weighter<UserId, Known> for Bytes {
     fn weight(&self, _: &UserId, known: &Known) -> u64 {
-        (size_of::<(UserId, Known)>() + known.authors.bytes()) as u64
+        let reactions = known.reactions.as_ref().map_or(0, |reactions| reactions.bytes());
+        (size_of::<(UserId, Known)>() + known.authors.bytes() + reactions) as u64
+    }
+}
+
+impl Known {
+    pub(super) fn of(read: ReaderSnapshot, hints: Hints) -> Self {
+        let ReaderSnapshot { authors, reactions, floor } = read;
+        Self { authors: Arc::new(authors), reactions: reactions.map(Arc::new), floor, hints }
+    }
+
+    /// What the page's statement has to tell.
+    pub(super) fn wanted(&self, facts: bool) -> Wanted {
+        Wanted::of(facts, &self.authors, self.reactions.as_deref())
     }
 }
 
@@ -110,12 +128,18 @@ impl KnownAuthors {
 
     /// The stretch that probably holds a page of all kinds; `None` if nothing is known of the reader's authors, or of
     /// any author's pace.
-    pub(super) fn stretch(&self, reader: UserId, request: &PageRequest, now_ms: i64) -> Option<Stretch> {
+    pub(super) fn stretch(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        now_ms: i64,
+    ) -> Option<(Stretch, Arc<TimelineAuthors>)> {
         let mut known = self.get(reader).filter(|_| request.kinds.is_all())?;
         let of_author = Pace::from_us(self.author_pace_us.load(Ordering::Relaxed));
         let typical = of_author.map(|pace| pace.of_all(known.authors.followed_count()));
         let stretch = known.hints.stretch(request, typical, now_ms);
+        let authors = Arc::clone(&known.authors);
         self.remember(reader, known);
-        stretch
+        stretch.map(|stretch| (stretch, authors))
     }
 }

@@ -34,7 +34,7 @@ use crate::{
     domain::{
         Content, ContentId, Entry, Page, PageRequest, UserId,
         timeline::{
-            authors::CardFacts,
+            candidates::CardFacts,
             folding::Folded,
             plan::{Next, Snapshot, decide},
         },
@@ -166,7 +166,7 @@ impl TimelineReader {
 
     /// The raw page. It has facts only where they cost no extra statement.
     async fn read(&self, reader: UserId, request: &PageRequest, with_facts: bool) -> Result<Raw, StoreError> {
-        if let Some(page) = self.read_outside(reader, request).await? {
+        if let Some(page) = self.read_outside(reader, request, with_facts).await? {
             return Ok(page);
         }
         match self.read_known(reader, request, with_facts).await? {

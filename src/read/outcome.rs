@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{ContentId, Entry, Floor, Page, Position, timeline::authors::CardFacts};
+use crate::domain::{ContentId, Entry, Floor, Page, Position, timeline::candidates::CardFacts};
 
 /// An exact page that is not folded yet.
 pub(super) struct Raw {

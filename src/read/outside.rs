@@ -1,44 +1,169 @@
 //! Pages of readers whose inboxes lie outside SQL. A page that cannot be believed is read as for everybody else, so
 //! this module decides costs and never a page.
 
-use super::{TimelineReader, count, outcome::Raw, outside_inbox::Tried};
+use std::collections::HashMap;
+
+use super::{
+    TimelineReader, count,
+    known::{facts, is_outdated},
+    known_authors::Known,
+    outcome::Raw,
+    outside_inbox::{OutsideReader, Refusal, Sides},
+};
 use crate::{
-    domain::{PageRequest, UserId},
+    domain::{
+        ContentId, Floor, PageRequest, UserId,
+        timeline::{
+            candidates::CardFacts,
+            outside::Expected,
+            plan::{Next, Snapshot, decide},
+        },
+    },
     store::StoreError,
     telemetry::metrics::OUTSIDE_READS,
 };
 
 /// Rows that are asked for beyond the page's need: some are of authors who are no longer followed, or removed.
-const SPARE_ROWS: usize = 8;
+const SPARE_ROWS: usize = 4;
 /// By how much a slice grows in which too few rows are shown.
 const WIDENING: usize = 8;
-/// Tries for one page: the inbox changed in between, or the slice was too short.
-const TRIES: usize = 2;
+/// Tries for one page: the inbox changed in between, the slice was too short, or the authors are others.
+const TRIES: usize = 3;
+
+/// What to ask for.
+struct Attempt<'a> {
+    reader: UserId,
+    request: &'a PageRequest,
+    /// Rows ahead of the bound.
+    rows: usize,
+    /// Whether the statement may use remembered authors.
+    by_authors: bool,
+    with_facts: bool,
+}
+
+/// How one attempt ends.
+enum Tried {
+    /// The page is exact.
+    Page(Raw),
+    /// Another attempt may help, after what this name says.
+    Again(&'static str),
+    /// Only SQL can tell.
+    No(&'static str),
+}
+
+/// What the statement between both slices says.
+struct Found {
+    expected: Option<Expected>,
+    /// `None`: too much is in flight for the remembered authors to be used.
+    snapshot: Option<Snapshot>,
+    facts: HashMap<ContentId, CardFacts>,
+    /// Whether what is remembered of the reader is of the snapshot's versions.
+    is_current: bool,
+}
 
 impl TimelineReader {
     /// The page, if the reader has an inbox outside SQL that suffices for it and is believed.
-    pub(super) async fn read_outside(&self, reader: UserId, request: &PageRequest) -> Result<Option<Raw>, StoreError> {
+    pub(super) async fn read_outside(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        with_facts: bool,
+    ) -> Result<Option<Raw>, StoreError> {
         let Some(outside) = self.outside.as_ref().filter(|outside| !outside.is_away()) else { return Ok(None) };
-        let mut rows = request.need() + SPARE_ROWS;
+        let rows = request.need() + SPARE_ROWS;
+        let mut attempt = Attempt { reader, request, rows, by_authors: true, with_facts };
         for _ in 0..TRIES {
-            let outcome = match outside.attempt(reader, request, rows).await? {
-                Tried::Page(raw) => {
-                    metrics::counter!(OUTSIDE_READS, "outcome" => "believed").increment(1);
-                    count("outside");
-                    return Ok(Some(raw));
-                }
-                Tried::Changed => "changed",
-                Tried::Short => {
-                    rows *= WIDENING;
-                    "short"
-                }
-                Tried::No(why) => {
+            let (page, outcome) = match self.try_outside(outside, &mut attempt).await? {
+                Tried::Page(page) => (Some(page), "believed"),
+                Tried::Again(why) => {
                     metrics::counter!(OUTSIDE_READS, "outcome" => why).increment(1);
-                    return Ok(None);
+                    continue;
                 }
+                Tried::No(why) => (None, why),
             };
             metrics::counter!(OUTSIDE_READS, "outcome" => outcome).increment(1);
+            if page.is_some() {
+                count("outside");
+            }
+            return Ok(page);
         }
         Ok(None)
+    }
+
+    async fn try_outside(&self, outside: &OutsideReader, attempt: &mut Attempt<'_>) -> Result<Tried, StoreError> {
+        let Attempt { reader, request, rows, .. } = *attempt;
+        let sides = match outside.before(reader, request, rows).await {
+            Ok(sides) => sides,
+            Err(refusal) => return Ok(refusal.into()),
+        };
+        let known = if attempt.by_authors { self.known_or_learned(reader).await? } else { None };
+        let found = match known.filter(|known| known.authors.is_covered()) {
+            Some(known) => by_authors(outside, attempt, &sides, &known).await?,
+            None => self.by_edges(outside, attempt, &sides).await?,
+        };
+        if let Err(refusal) = outside.judge(reader, &sides, found.expected).await {
+            return Ok(refusal.into());
+        }
+        if !found.is_current {
+            self.learn(reader).await?;
+            return Ok(Tried::Again("outdated"));
+        }
+        let Some(snapshot) = found.snapshot else {
+            attempt.by_authors = false;
+            return Ok(Tried::Again("crowded"));
+        };
+        Ok(match decide(request, &snapshot, None) {
+            Next::Serve(page) => Tried::Page(Raw::of(page, snapshot.floor, found.facts)),
+            _ if sides.is_full => {
+                attempt.rows *= WIDENING;
+                Tried::Again("short")
+            }
+            _ => Tried::No("short"),
+        })
+    }
+
+    /// One statement that reads the reader's edges.
+    async fn by_edges(
+        &self,
+        outside: &OutsideReader,
+        attempt: &Attempt<'_>,
+        sides: &Sides,
+    ) -> Result<Found, StoreError> {
+        let (ahead, behind) = (&sides.ahead, sides.behind.as_ref());
+        let found = outside.pages().page_with(attempt.reader, attempt.request, ahead, behind).await?;
+        if !found.is_uncovered {
+            self.known.forget_uncovered(attempt.reader);
+        }
+        let floor = Floor::At(ahead.slice.header.floor);
+        let (ahead, behind) = (found.ahead, found.behind);
+        let snapshot = Snapshot { floor, excludes: false, uncovered: Vec::new(), ahead, behind };
+        Ok(Found { expected: found.expected, snapshot: Some(snapshot), facts: HashMap::new(), is_current: true })
+    }
+}
+
+/// One statement without edges, for a reader whose authors are remembered and all covered.
+async fn by_authors(
+    outside: &OutsideReader,
+    attempt: &Attempt<'_>,
+    sides: &Sides,
+    known: &Known,
+) -> Result<Found, StoreError> {
+    let wanted = known.wanted(attempt.with_facts);
+    let Attempt { reader, request, .. } = *attempt;
+    let (ahead, behind) = (&sides.ahead, sides.behind.as_ref());
+    let candidates = outside.pages().candidates_with(reader, request, (ahead, behind), wanted).await?;
+    let (expected, found) = (candidates.expected, candidates.found);
+    let behind = behind.map(|side| (&side.window, &side.slice));
+    let snapshot = known.authors.outside_snapshot(&found, (&ahead.window, &ahead.slice), behind);
+    let is_current = !is_outdated(known, &found, wanted);
+    Ok(Found { expected, snapshot, facts: facts(known, &found, wanted), is_current })
+}
+
+impl From<Refusal> for Tried {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Changed => Self::Again("changed"),
+            Refusal::No(why) => Self::No(why),
+        }
     }
 }

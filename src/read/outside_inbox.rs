@@ -1,24 +1,19 @@
-//! One try for a page of an inbox outside SQL: the slice that the page needs, the one statement, and the slice again.
+//! The slices of an inbox outside SQL that a page needs: before its one statement, and again after it.
 
 use std::{
-    collections::HashMap,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use tokio::time::Instant;
 
-use super::outcome::Raw;
 use crate::{
     domain::{
-        Floor, PageRequest, UserId,
-        timeline::{
-            outside::{Belief, Slice, Window, believe},
-            plan::{Next, Snapshot, decide},
-        },
+        PageRequest, UserId,
+        timeline::outside::{Belief, Expected, Slice, Window, believe},
     },
     store::{
-        StoreError,
+        OutsidePages, StoreError,
         outside_states::{OutsideStores, SideRead},
     },
 };
@@ -65,67 +60,68 @@ impl OutsideReader {
     }
 }
 
-/// How one try ends.
-pub(super) enum Tried {
-    /// The page is exact.
-    Page(Raw),
+/// What was read before the statement.
+pub(super) struct Sides {
+    /// Ahead of the bound.
+    pub(super) ahead: SideRead,
+    /// At the bound and behind it, if there is one.
+    pub(super) behind: Option<SideRead>,
+    /// Whether the inbox may hold more ahead than was asked for.
+    pub(super) is_full: bool,
+}
+
+/// Why the slices do not count.
+pub(super) enum Refusal {
     /// The inbox changed meanwhile.
     Changed,
-    /// The slice was too short for the page, and the inbox may hold more.
-    Short,
-    /// Only SQL can tell.
+    /// Only SQL can tell, for the reason of this name.
     No(&'static str),
 }
 
 impl OutsideReader {
-    /// Asks for so many rows ahead of the bound.
-    pub(super) async fn attempt(
-        &self,
-        reader: UserId,
-        request: &PageRequest,
-        rows: usize,
-    ) -> Result<Tried, StoreError> {
+    /// Where the statement is asked.
+    pub(super) fn pages(&self) -> &dyn OutsidePages {
+        &*self.stores.pages
+    }
+
+    /// The slices before the statement: so many rows ahead of the bound, and a few behind it.
+    pub(super) async fn before(&self, reader: UserId, request: &PageRequest, rows: usize) -> Result<Sides, Refusal> {
         let ahead = Window { direction: request.direction, bound: request.bound, limit: rows };
         let behind = request.bound.map(|bound| Window::from(bound, request.direction.reversed(), ROWS_BEHIND));
-        let before = match self.slices(reader, &ahead, behind.as_ref()).await {
-            Ok(before) => before,
-            Err(error) => {
-                self.leave_alone(&error);
-                return Ok(Tried::No("away"));
-            }
-        };
-        let Some(slice) = before.0 else { return Ok(Tried::No("absent")) };
+        let (first, second) = self.slices_or_away(reader, &ahead, behind.as_ref()).await?;
+        let slice = first.ok_or(Refusal::No("absent"))?;
         let is_full = slice.rows.len() >= rows;
         let ahead = SideRead { window: ahead, slice };
-        let behind = match (behind, before.1) {
+        let behind = match (behind, second) {
             (None, _) => None,
             (Some(window), Some(slice)) => Some(SideRead { window, slice }),
-            (Some(_), None) => return Ok(Tried::Changed),
+            (Some(_), None) => return Err(Refusal::Changed),
         };
-        let found = self.stores.states.page_with(reader, request, &ahead, behind.as_ref()).await?;
-        let window = behind.as_ref().map(|side| side.window);
-        let after = match self.slices(reader, &ahead.window, window.as_ref()).await {
-            Ok(after) => after,
-            Err(error) => {
-                self.leave_alone(&error);
-                return Ok(Tried::No("away"));
-            }
-        };
-        let mut sides = vec![believe(Some(&ahead.slice), after.0.as_ref(), found.expected)];
-        sides.extend(behind.as_ref().map(|side| believe(Some(&side.slice), after.1.as_ref(), found.expected)));
+        Ok(Sides { ahead, behind, is_full })
+    }
+
+    /// Reads the slices again: whether they are what the inbox held at the statement's instant.
+    pub(super) async fn judge(
+        &self,
+        reader: UserId,
+        before: &Sides,
+        expected: Option<Expected>,
+    ) -> Result<(), Refusal> {
+        let window = before.behind.as_ref().map(|side| side.window);
+        let after = self.slices_or_away(reader, &before.ahead.window, window.as_ref()).await?;
+        let mut sides = vec![believe(Some(&before.ahead.slice), after.0.as_ref(), expected)];
+        sides.extend(before.behind.as_ref().map(|side| believe(Some(&side.slice), after.1.as_ref(), expected)));
         if sides.contains(&Belief::Foreign) {
-            return Ok(Tried::No("foreign"));
+            return Err(Refusal::No("foreign"));
         }
-        if sides.contains(&Belief::Changed) {
-            return Ok(Tried::Changed);
-        }
-        let floor = Floor::At(ahead.slice.header.floor);
-        let (ahead, behind) = (found.ahead, found.behind);
-        let snapshot = Snapshot { floor, excludes: false, uncovered: Vec::new(), ahead, behind };
-        Ok(match decide(request, &snapshot, None) {
-            Next::Serve(page) => Tried::Page(Raw::of(page, floor, HashMap::new())),
-            _ if is_full => Tried::Short,
-            _ => Tried::No("short"),
+        if sides.contains(&Belief::Changed) { Err(Refusal::Changed) } else { Ok(()) }
+    }
+
+    async fn slices_or_away(&self, reader: UserId, ahead: &Window, behind: Option<&Window>) -> Result<Slices, Refusal> {
+        let read = self.slices(reader, ahead, behind).await;
+        read.map_err(|error| {
+            self.leave_alone(&error);
+            Refusal::No("away")
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     domain::{
         Content, ContentId, Entry, Profile, UserId,
         limits::{MAX_REMEMBERED_CONTENTS_BYTES, MAX_REMEMBERED_PROFILES_BYTES},
-        timeline::authors::CardFacts,
+        timeline::candidates::CardFacts,
     },
     store::cards::{ContentCard, UserCard},
     telemetry::metrics::REMEMBERED_CARDS,

@@ -15,8 +15,17 @@ impl TimelineReader {
     /// The page, from a stretch whose length earlier pages suggest. `None` without earlier pages, or if the stretch is
     /// too short for the page.
     pub(super) async fn read_stretch(&self, reader: UserId, request: &PageRequest) -> Result<Option<Raw>, StoreError> {
-        let Some(stretch) = self.known.stretch(reader, request, self.visits.now_ms()) else { return Ok(None) };
-        let Some(snapshot) = self.timelines.stretch(reader, request, stretch).await? else { return Ok(None) };
+        let Some((stretch, authors)) = self.known.stretch(reader, request, self.visits.now_ms()) else {
+            return Ok(None);
+        };
+        let mut found = self.timelines.stretch(reader, request, stretch, &authors).await?;
+        if found.is_none() {
+            let Some(renewed) = self.learn(reader).await?.filter(|it| it.authors.version() != authors.version()) else {
+                return Ok(None);
+            };
+            found = self.timelines.stretch(reader, request, stretch, &renewed.authors).await?;
+        }
+        let Some(snapshot) = found else { return Ok(None) };
         let next = decide(request, &snapshot, None);
         self.known.note_stretch(reader, matches!(next, Next::Serve(_)));
         let Next::Serve(page) = next else { return Ok(None) };

@@ -17,7 +17,7 @@ pub struct Flaw {
 /// Audits of rows.
 #[async_trait]
 pub trait Audits: Send + Sync {
-    /// Readers whose inbox is on: at most `limit` ids above `after`, ascending.
+    /// Readers whose inbox is on, or lies outside SQL: at most `limit` ids above `after`, ascending.
     async fn readers(&self, after: i64, limit: u64) -> Result<Vec<UserId>, StoreError>;
 
     /// The highest id that [`Audits::readers`] could return; 0 without readers. Reads the end of an index.

@@ -38,6 +38,8 @@ pub struct Seen {
     pub reader: ReaderFacts,
     /// The floor after this visit.
     pub floor: Floor,
+    /// Whether this visit has opened it: the reader had no inbox.
+    pub was_off: bool,
 }
 
 /// The result of a trim.

@@ -54,7 +54,7 @@ pub use inboxes::Inboxes;
 pub use inspection::Inspect;
 pub use outbox_cache::OutboxCache;
 pub use outside_inboxes::InboxStore;
-pub use outside_states::OutsideStates;
+pub use outside_states::{OutsidePages, OutsideStates};
 pub use people::People;
 pub use profiles::Profiles;
 pub use queue::Queue;

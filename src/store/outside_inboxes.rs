@@ -97,4 +97,8 @@ pub trait InboxStore: Send + Sync {
     async fn is_too_long(&self, _reader: UserId, _keep: usize) -> Result<bool, StoreError> {
         Ok(false)
     }
+
+    /// Deletes the reader's inbox, whatever it is. Repeated or late, it costs at most a build: what is lost is not
+    /// claimed.
+    async fn forget(&self, reader: UserId) -> Result<(), StoreError>;
 }

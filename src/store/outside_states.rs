@@ -13,7 +13,10 @@ use super::{
 use crate::domain::{
     ContentId, Entry, PageRequest, Position, Run, UserId,
     delivery::DeliveryPolicy,
-    timeline::outside::{Basis, Bucket, Expected, Fence, Generation, Slice, Token, Window},
+    timeline::{
+        candidates::{Candidates, Wanted},
+        outside::{Basis, Bucket, Expected, Fence, Generation, Slice, Token, Window},
+    },
 };
 
 /// One side of a page's bound: what was asked of the inbox, and what it gave.
@@ -30,10 +33,21 @@ pub struct SideRead {
 pub struct OutsideSnapshot {
     /// `None`: the reader has no outside inbox of the fence that was asked for.
     pub expected: Option<Expected>,
+    /// Whether some edge of the reader's is not covered.
+    pub is_uncovered: bool,
     /// Ahead of the bound: what is in flight, the uncovered authors' contents, and those of the slice that are shown.
     pub ahead: Vec<Run>,
     /// As [`Self::ahead`], behind the bound; empty if there is none.
     pub behind: Vec<Run>,
+}
+
+/// What a page's statement says if the reader's inbox lies outside and the node knows the authors.
+#[derive(Debug, Clone)]
+pub struct OutsideCandidates {
+    /// As in [`OutsideSnapshot`].
+    pub expected: Option<Expected>,
+    /// The floor is the slice's.
+    pub found: Candidates,
 }
 
 /// A recipient outside, as the recipients' transaction has them.
@@ -58,9 +72,13 @@ pub struct Batch {
     pub attempt: i64,
 }
 
-/// Who is in the outside tier, and how their buckets are.
+/// Who is in which tier, and how the buckets are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Occupancy {
+    /// Readers whose inbox is in SQL.
+    pub in_sql: u64,
+    /// Readers who have none.
+    pub without: u64,
     /// Readers in the outside tier.
     pub readers: u64,
     /// Of those, who have built a claim.
@@ -74,12 +92,16 @@ pub struct Occupancy {
 pub struct OutsideStores {
     /// The inboxes.
     pub inboxes: Arc<dyn InboxStore>,
-    /// What SQL says of them.
+    /// What SQL says of them, to those who write them: through the connections of deliveries.
     pub states: Arc<dyn OutsideStates>,
+    /// What SQL says of them, to pages.
+    pub pages: Arc<dyn OutsidePages>,
     /// Rows that an inbox keeps.
     pub keep: u32,
     /// Readers who were not seen for so long, in ms, have their inboxes in SQL again.
     pub active_ms: i64,
+    /// Inboxes that a node builds at once.
+    pub builds_at_once: usize,
 }
 
 impl OutsideStores {
@@ -102,9 +124,9 @@ impl From<NotConfigured> for StoreError {
     }
 }
 
-/// States of outside inboxes. No method does anything in the outside store.
+/// Pages of outside inboxes. They have connections of their own, so that no delivery waits for them.
 #[async_trait]
-pub trait OutsideStates: Send + Sync {
+pub trait OutsidePages: Send + Sync {
     /// docs/protocol.md#outside, the statement of a read: **one statement**, one snapshot. The slices stand for the
     /// inbox; `behind` is there if the request has a bound. Contents of authors who are not `Push` are read as well.
     async fn page_with(
@@ -115,6 +137,20 @@ pub trait OutsideStates: Send + Sync {
         behind: Option<&SideRead>,
     ) -> Result<OutsideSnapshot, StoreError>;
 
+    /// As [`super::Timelines::page_candidates`], with those of the slices' contents that exist, whoever their authors
+    /// are, in place of the inbox: **one statement**, one snapshot, for a node that knows the reader's authors.
+    async fn candidates_with(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        sides: (&SideRead, Option<&SideRead>),
+        wanted: Wanted,
+    ) -> Result<OutsideCandidates, StoreError>;
+}
+
+/// States of outside inboxes. No method does anything in the outside store.
+#[async_trait]
+pub trait OutsideStates: Send + Sync {
     /// The token of each bucket that has one.
     async fn tokens(&self) -> Result<Vec<(Bucket, Token)>, StoreError>;
 
@@ -126,7 +162,7 @@ pub trait OutsideStates: Send + Sync {
     async fn fence(&self, reader: UserId) -> Result<Option<(Fence, Option<Basis>)>, StoreError>;
 
     /// Lets a reader who is not in the outside tier, and whose bucket has a token, enter it under this generation, and
-    /// turns the inbox in SQL off: one transaction. Whether the reader entered.
+    /// turns the inbox in SQL off: one transaction. Whether the reader entered: no deleted account does.
     async fn enter(&self, reader: UserId, generation: Generation) -> Result<bool, StoreError>;
 
     /// Lets a reader leave the outside tier, and opens the inbox in SQL: one transaction. Whether the reader left.

@@ -19,17 +19,26 @@ pub enum Reacted {
 /// Reactions.
 #[async_trait]
 pub trait Reactions: Send + Sync {
-    /// One transaction: inserts the reaction and raises the content's counter. Idempotent.
+    /// One transaction: inserts the reaction, raises the content's counter, and gives the user's reactions this
+    /// version, which they never had before. Idempotent.
     async fn react(
         &self,
         user: UserId,
         content: ContentId,
         reaction: Reaction,
+        version: i64,
         now_ms: i64,
     ) -> Result<Reacted, StoreError>;
 
-    /// One transaction: deletes the reaction and lowers the counter, never below zero. Idempotent.
-    async fn take_back(&self, user: UserId, content: ContentId, reaction: Reaction) -> Result<Reacted, StoreError>;
+    /// One transaction: deletes the reaction, lowers the counter, never below zero, and gives the user's reactions
+    /// this version. Idempotent.
+    async fn take_back(
+        &self,
+        user: UserId,
+        content: ContentId,
+        reaction: Reaction,
+        version: i64,
+    ) -> Result<Reacted, StoreError>;
 
     /// The user's reactions to `contents`, without contents they have not reacted to, in any order. One statement.
     async fn of_user(

@@ -4,9 +4,10 @@ use async_trait::async_trait;
 
 use super::StoreError;
 use crate::domain::{
-    ContentId, Entry, Floor, PageRequest, UserId,
+    ContentId, Entry, PageRequest, UserId,
     timeline::{
-        authors::{CandidateLimits, Candidates, TimelineAuthors},
+        authors::TimelineAuthors,
+        candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
         plan::Snapshot,
         stretch::Stretch,
     },
@@ -26,7 +27,7 @@ pub enum Depth {
 /// The authors of a reader's timeline have a **version** (docs/protocol.md#authors): a random number, drawn anew in the
 /// same transaction by whatever ends or begins an edge of the reader's, sets one to `Pull`, or adds or lifts an
 /// exclusion. So the authors of two snapshots with the same version are the same, and an edge that was covered in the
-/// first is in the second.
+/// first is in the second. The reader's reactions have a version of the same kind.
 #[async_trait]
 pub trait Timelines: Send + Sync {
     /// docs/protocol.md#read: **one statement**, hence one snapshot, on the primary. With [`Depth::Everything`] the
@@ -35,27 +36,28 @@ pub trait Timelines: Send + Sync {
 
     /// A page by its definition, as far as it lies in this stretch (docs/protocol.md#stretch): **one statement** on the
     /// primary, whatever covers the followed authors. The snapshot makes no page if the stretch holds fewer entries
-    /// than the page needs or more than are read, or if no entry stands at the bound. `None`, and no statement, on
-    /// engines that would read each author's whole outbox for it.
+    /// than the page needs or more than are read, or if no entry stands at the bound. `None` if the snapshot has another
+    /// version of the reader's authors, and, without a statement, if they are too many for one.
     async fn stretch(
         &self,
         reader: UserId,
         request: &PageRequest,
         stretch: Stretch,
+        authors: &TimelineAuthors,
     ) -> Result<Option<Snapshot>, StoreError>;
 
-    /// The authors of the reader's timeline, and the floor, of one snapshot: **one statement**. `None` if the reader
-    /// has no account, or more exclusions than [`crate::domain::limits::MAX_REMEMBERED_EXCLUSIONS`].
-    async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError>;
+    /// What a node remembers of a reader: **one statement**, one snapshot. `None` if the reader has no account, or more
+    /// exclusions than [`crate::domain::limits::MAX_REMEMBERED_EXCLUSIONS`].
+    async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError>;
 
     /// What a page needs if the reader's authors are known: **one statement**, one snapshot, whoever the authors are.
-    /// `with_facts`: also what cards need besides what never changes or has a version.
+    /// Facts are what cards need besides what never changes or has a version.
     async fn page_candidates(
         &self,
         reader: UserId,
         request: &PageRequest,
         limits: CandidateLimits,
-        with_facts: bool,
+        wanted: Wanted,
     ) -> Result<Candidates, StoreError>;
 
     /// Those of `contents` that are in the reader's timeline now: author followed, content not removed. One statement.

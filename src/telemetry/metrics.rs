@@ -47,9 +47,11 @@ pub const OUTSIDE_READS: &str = "tidefeed_outside_inbox_reads_total";
 pub const OUTSIDE_ROWS: &str = "tidefeed_outside_inbox_rows_total";
 /// Inboxes outside SQL that were built, by outcome: built, or overtaken.
 pub const OUTSIDE_BUILDS: &str = "tidefeed_outside_inbox_builds_total";
-/// Readers who changed their tier, by where to: outside or sql.
+/// Inboxes outside SQL that this node builds now.
+pub const OUTSIDE_BUILDING: &str = "tidefeed_outside_inbox_builds_running";
+/// Readers whose inbox changed its tier, from and to: outside, sql or none.
 pub const TIER_CHANGES: &str = "tidefeed_inbox_tier_changes_total";
-/// Buckets of inboxes outside SQL that were admitted or given up.
+/// Buckets of inboxes outside SQL that were admitted, given up, or changed by a node that sees another server.
 pub const BUCKET_CHANGES: &str = "tidefeed_outside_inbox_buckets_total";
 /// Outboxes asked of the cache, by outcome: hit or miss.
 pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";
@@ -180,8 +182,19 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     ),
     (OUTSIDE_ROWS, Kind::Counter, Unit::Count, "Rows that deliveries wrote to inboxes outside SQL"),
     (OUTSIDE_BUILDS, Kind::Counter, Unit::Count, "Inboxes built outside SQL, by outcome: built or overtaken"),
-    (TIER_CHANGES, Kind::Counter, Unit::Count, "Readers whose inbox has moved, by where to: outside or sql"),
-    (BUCKET_CHANGES, Kind::Counter, Unit::Count, "Buckets of inboxes outside SQL that were admitted or given up"),
+    (OUTSIDE_BUILDING, Kind::Gauge, Unit::Count, "Inboxes that this node builds outside SQL now"),
+    (
+        TIER_CHANGES,
+        Kind::Counter,
+        Unit::Count,
+        "Readers whose inbox changed its tier, from and to: outside, sql or none",
+    ),
+    (
+        BUCKET_CHANGES,
+        Kind::Counter,
+        Unit::Count,
+        "Buckets of inboxes outside SQL, by change: admitted, given_up, or contested by a node that sees another server",
+    ),
     (OUTBOX_CACHE, Kind::Counter, Unit::Count, "Outboxes asked of the cache, by outcome: hit or miss"),
     (
         REMEMBERED_CARDS,
@@ -306,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_is_told_with_its_meaning() {
+    fn each_metric_is_printed_with_its_help_text() {
         let recorder = builder().unwrap().build_recorder();
         let handle = recorder.handle();
         metrics::with_local_recorder(&recorder, || {

@@ -4,3 +4,4 @@ pub mod causes;
 pub mod logs;
 pub mod metrics;
 pub mod notifications;
+pub mod tiers;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use super::OutsideKeeper;
 use crate::{
     domain::{
         Page, PageRequest, PageSize, UserId,
@@ -52,6 +53,8 @@ pub struct AuditedStores {
     pub follows: Arc<dyn Follows>,
     /// The outbox cache, which may differ from SQL.
     pub outbox_cache: Option<Arc<dyn OutboxCache>>,
+    /// What gives up an inbox outside SQL.
+    pub outside: Option<Arc<OutsideKeeper>>,
 }
 
 /// How much an audit does.
@@ -132,7 +135,11 @@ impl Auditor {
             Some((request, _)) => matches!(self.compare(reader, request, false).await?, Compared::Equal(_)),
             None => true,
         };
-        let cause = DifferenceCause::of(flaws.first().map(|flaw| flaw.cause), right_without_cache);
+        let is_outside = match &self.stores.outside {
+            Some(outside) => outside.is_claimed(reader).await?,
+            None => false,
+        };
+        let cause = DifferenceCause::of(flaws.first().map(|flaw| flaw.cause), right_without_cache, is_outside);
         metrics::counter!(AUDIT_DIFFERENCES, "cause" => cause.name()).increment(1);
         tracing::error!(%reader, cause = cause.name(), ?flaws, ?wrong, repair = self.options.repair, "A served timeline differs from its definition.");
         if self.options.repair {
@@ -190,7 +197,11 @@ impl Auditor {
             self.stores.inboxes.reset(reader).await?;
             self.stores.inboxes.extend(reader, self.options.step).await?;
         }
-        if matches!(cause, DifferenceCause::Cache | DifferenceCause::Unexplained) {
+        // The inbox in SQL is filled from SQL alone; the next visit builds another one outside.
+        if let Some(outside) = self.stores.outside.as_ref().filter(|_| cause == DifferenceCause::Outside) {
+            outside.move_to_sql(reader).await?;
+        }
+        if matches!(cause, DifferenceCause::Cache | DifferenceCause::Outside | DifferenceCause::Unexplained) {
             self.fill_outboxes(reader).await?;
         }
         Ok(())

@@ -1,34 +1,30 @@
-//! Keeps inboxes outside SQL: admits buckets and gives them up, builds the inboxes of readers who come, and moves
+//! Keeps inboxes outside SQL: admits buckets and gives them up, has the inboxes of readers who come built, and moves
 //! those who stay away back to SQL.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicI64, Ordering::Relaxed},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering::Relaxed},
 };
 
-use futures_util::future::join_all;
-
+use super::{outside_admission::Admission, outside_builder::OutsideBuilder};
 use crate::{
     clock::SharedClock,
     domain::{
-        Direction, UserId,
-        timeline::outside::{Basis, Bucket, Claim, Fence, Generation, NodeId, Nonce, Token, Window, floor_of_newest},
+        UserId,
+        timeline::outside::{Bucket, Generation, Token},
     },
     rng::SharedRng,
     store::{Inboxes, OutsideStates, StoreError, outside_inboxes::OutsideError, outside_states::OutsideStores},
-    telemetry::metrics::{BUCKET_CHANGES, OUTSIDE_BUILDS, TIER_CHANGES},
+    telemetry::tiers::{InboxTier, note_tier_change},
 };
 
-/// Buckets whose node is asked for at once.
-const ASKED_AT_ONCE: usize = 16;
-/// Rounds in a row in which nobody answered for a bucket before it is given up: deliveries to it wait that long.
-const GIVEN_UP_AFTER: u32 = 3;
 /// Readers outside SQL who are looked at in one round.
 const LOOKED_AT: u64 = 1_000;
-const HEADER: Window = Window { direction: Direction::Older, bound: None, limit: 0 };
+/// Readers of whom a command moves all in turn.
+const MOVED_IN_TURN: u64 = 1_000;
+/// Readers moved to SQL in one round; the next one goes on with the others. It bounds how long the next look at the
+/// buckets waits.
+pub const MOVED_AT_ONCE: usize = 50;
 
 /// What a round did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,8 +42,8 @@ pub struct OutsideKeeper {
     stores: OutsideStores,
     inboxes: Arc<dyn Inboxes>,
     step: u32,
-    /// Rounds in a row in which nobody answered.
-    silent: Mutex<HashMap<Bucket, u32>>,
+    admission: Admission,
+    builder: OutsideBuilder,
     /// The reader up to whom the tier was looked through.
     looked_through: AtomicI64,
     clock: SharedClock,
@@ -62,85 +58,58 @@ impl OutsideKeeper {
         step: u32,
         (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { stores, inboxes, step, silent: Mutex::default(), looked_through: AtomicI64::new(0), clock, rng }
+        let builder = OutsideBuilder::new(stores.clone(), rng.clone());
+        let (admission, looked_through) = (Admission::default(), AtomicI64::new(0));
+        Self { stores, inboxes, step, admission, builder, looked_through, clock, rng }
     }
 
-    /// One round: compares every bucket's token with the node that answers for it, and moves back who stays away.
+    /// Inboxes that this node builds at once.
+    pub const fn builds_at_once(&self) -> usize {
+        self.stores.builds_at_once
+    }
+
+    /// One round: compares every bucket's token with the node that answers for it, and moves back some of those who
+    /// stay away.
     pub async fn run_once(&self) -> Result<Round, StoreError> {
-        let (admitted, given_up) = self.admit().await?;
-        Ok(Round { admitted, given_up, moved: self.move_back().await? })
-    }
-
-    async fn admit(&self) -> Result<(usize, usize), StoreError> {
-        let tokens: HashMap<Bucket, Token> = self.stores.states.tokens().await?.into_iter().collect();
-        let buckets: Vec<Bucket> = Bucket::all().collect();
-        let mut answers: Vec<(Bucket, Result<NodeId, StoreError>)> = Vec::with_capacity(buckets.len());
-        for some in buckets.chunks(ASKED_AT_ONCE) {
-            let mut asked = Vec::with_capacity(some.len());
-            for bucket in some {
-                asked.push(self.stores.inboxes.identify(*bucket));
-            }
-            answers.extend(some.iter().copied().zip(join_all(asked).await));
-        }
-        let (mut admitted, mut given_up) = (0, 0);
-        for (bucket, answer) in answers {
-            let former = tokens.get(&bucket).copied();
-            let next = match answer {
-                Ok(node) => {
-                    self.rounds_of_silence(bucket, false);
-                    Some(Token { node, epoch: self.rng.number() })
-                }
-                Err(_) if self.rounds_of_silence(bucket, true) < GIVEN_UP_AFTER => continue,
-                Err(_) => None,
-            };
-            if former.map(|token| token.node) == next.map(|token| token.node) {
-                continue;
-            }
-            if self.stores.states.set_token(bucket, former, next).await? {
-                let (change, counted) =
-                    if next.is_some() { ("admitted", &mut admitted) } else { ("given_up", &mut given_up) };
-                *counted += 1;
-                metrics::counter!(BUCKET_CHANGES, "change" => change).increment(1);
-            }
-        }
-        if admitted + given_up > 0 {
-            tracing::info!(admitted, given_up, "Buckets of inboxes outside SQL were admitted or given up.");
-        }
-        Ok((admitted, given_up))
-    }
-
-    fn rounds_of_silence(&self, bucket: Bucket, is_silent: bool) -> u32 {
-        let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
-        let rounds = silent.entry(bucket).or_default();
-        *rounds = if is_silent { rounds.saturating_add(1) } else { 0 };
-        *rounds
+        let changes = self.admission.run_once(&self.stores, &self.rng).await?;
+        Ok(Round { admitted: changes.admitted, given_up: changes.given_up, moved: self.move_back().await? })
     }
 
     async fn move_back(&self) -> Result<usize, StoreError> {
         let before = self.clock.now_ms().saturating_sub(self.stores.active_ms);
         let (unseen, last) = self.stores.states.unseen(self.looked_through.load(Relaxed), before, LOOKED_AT).await?;
-        self.looked_through.store(last.unwrap_or_default(), Relaxed);
-        for reader in &unseen {
+        let now = &unseen[..unseen.len().min(MOVED_AT_ONCE)];
+        for reader in now {
             self.move_to_sql(*reader).await?;
         }
-        Ok(unseen.len())
+        let through = match now.last() {
+            Some(reader) if now.len() < unseen.len() => Some(reader.get()),
+            _ => last,
+        };
+        self.looked_through.store(through.unwrap_or_default(), Relaxed);
+        Ok(now.len())
     }
 
-    /// Moves a reader to SQL, where the inbox is filled anew; whether the reader was in Redis.
+    /// Moves a reader to SQL, where the inbox is filled anew; whether the reader was in the outside tier.
     pub async fn move_to_sql(&self, reader: UserId) -> Result<bool, StoreError> {
         if !self.stores.states.leave(reader).await? {
             return Ok(false);
         }
-        metrics::counter!(TIER_CHANGES, "to" => "sql").increment(1);
+        note_tier_change(InboxTier::Outside, InboxTier::Sql, 1);
+        if let Err(error) = self.stores.inboxes.forget(reader).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::debug!(%reader, error, "An inbox that nobody reads is left to its time to live.");
+        }
         self.inboxes.extend(reader, self.step).await?;
         Ok(true)
     }
 
     /// Lets a reader who is there have the inbox outside: enters the tier, and builds the inbox if it does not count.
-    /// While the reader's bucket has no token the inbox is in SQL. Whether the inbox is outside, or was dealt with.
-    pub async fn settle(&self, reader: UserId, is_outside: bool) -> Result<bool, StoreError> {
+    /// While the reader's bucket has no token the inbox is in SQL. `came_from` is the reader's tier until this visit.
+    /// Whether the inbox is outside, or was dealt with.
+    pub async fn settle(&self, reader: UserId, came_from: InboxTier) -> Result<bool, StoreError> {
         let states = &self.stores.states;
-        if !is_outside {
+        if came_from != InboxTier::Outside {
             // An inbox in SQL is not given up for one that cannot be built.
             if self.stores.inboxes.identify(Bucket::of(reader)).await.is_err() {
                 return Ok(false);
@@ -148,7 +117,7 @@ impl OutsideKeeper {
             if !states.enter(reader, Generation(self.rng.number())).await? {
                 return Ok(false);
             }
-            metrics::counter!(TIER_CHANGES, "to" => "outside").increment(1);
+            note_tier_change(came_from, InboxTier::Outside, 1);
         }
         let Some((fence, basis)) = states.fence(reader).await? else {
             self.move_to_sql(reader).await?;
@@ -158,7 +127,7 @@ impl OutsideKeeper {
             self.begin_anew(reader).await?;
             return Ok(true);
         }
-        if let Err(error) = self.build_unless_it_counts(reader, fence, basis).await {
+        if let Err(error) = self.builder.build_unless_it_counts(reader, fence, basis).await {
             if matches!(error, OutsideError::Spent) {
                 self.move_to_sql(reader).await?;
                 return Ok(true);
@@ -176,7 +145,7 @@ impl OutsideKeeper {
             return Ok(());
         }
         if let Some((fence, _)) = states.fence(reader).await?
-            && let Err(error) = self.build(reader, fence).await
+            && let Err(error) = self.builder.build_unless_it_counts(reader, fence, None).await
         {
             let error = &error as &dyn std::error::Error;
             tracing::debug!(%reader, error, "An inbox outside SQL could not be built. The next visit tries again.");
@@ -184,28 +153,9 @@ impl OutsideKeeper {
         Ok(())
     }
 
-    async fn build_unless_it_counts(
-        &self,
-        reader: UserId,
-        fence: Fence,
-        basis: Option<Basis>,
-    ) -> Result<(), OutsideError> {
-        let header = self.stores.inboxes.slice(reader, &HEADER).await?.map(|slice| slice.header);
-        let counts = basis.is_some() && header.is_some_and(|header| header.fence == fence && header.basis == basis);
-        if counts { Ok(()) } else { self.build(reader, fence).await }
-    }
-
-    /// docs/protocol.md#outside, *Build*.
-    async fn build(&self, reader: UserId, fence: Fence) -> Result<(), OutsideError> {
-        let OutsideStores { inboxes, states, keep, .. } = &self.stores;
-        let opened = inboxes.open(reader, fence, Nonce(self.rng.number())).await?;
-        let basis = Basis(self.rng.number());
-        let Some(rows) = states.read_for_build(reader, fence.generation, *keep, basis).await? else { return Ok(()) };
-        let floor = floor_of_newest(&rows, self.stores.rows_kept());
-        let claim = Claim { rows, floor, basis, nonce: Nonce(self.rng.number()) };
-        let built = inboxes.claim(reader, (fence.token, opened), &claim, self.stores.rows_kept()).await?;
-        metrics::counter!(OUTSIDE_BUILDS, "outcome" => if built { "built" } else { "overtaken" }).increment(1);
-        Ok(())
+    /// Whether SQL knows of a claim of the reader's inbox outside.
+    pub async fn is_claimed(&self, reader: UserId) -> Result<bool, StoreError> {
+        Ok(self.stores.states.fence(reader).await?.is_some_and(|(_, basis)| basis.is_some()))
     }
 }
 
@@ -228,7 +178,7 @@ pub async fn move_all(states: &dyn OutsideStates, inboxes: &dyn Inboxes, step: u
     }
     let (mut moved, mut next) = (0, Some(0));
     while let Some(after) = next {
-        let (readers, last) = states.unseen(after, i64::MAX, LOOKED_AT).await?;
+        let (readers, last) = states.unseen(after, i64::MAX, MOVED_IN_TURN).await?;
         for reader in readers {
             moved += u64::from(states.leave(reader).await?);
             inboxes.extend(reader, step).await?;

@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use futures_util::{StreamExt as _, stream};
+
 use super::OutsideKeeper;
 use crate::{
     clock::SharedClock,
@@ -18,7 +20,10 @@ use crate::{
         queue::{Message, Received, Topic},
         relations::Pair,
     },
-    telemetry::metrics::READERS_WOKEN,
+    telemetry::{
+        metrics::READERS_WOKEN,
+        tiers::{InboxTier, note_tier_change},
+    },
 };
 
 /// Messages taken at a time.
@@ -95,27 +100,37 @@ impl Reactivator {
         let readers: Vec<UserId> = visits.keys().copied().collect();
         let now = self.clock.now_ms();
         metrics::counter!(READERS_WOKEN).increment(readers.len() as u64);
-        for seen in self.inboxes.mark_seen(&readers, now).await? {
+        let seen = self.inboxes.mark_seen(&readers, now).await?;
+        let at_once = self.outside.as_ref().map_or(1, |outside| outside.builds_at_once());
+        let bring_back = async |seen: Seen| {
             let reader = seen.reader.reader;
             let reached = visits.get(&reader).copied().flatten();
             if let Err(error) = self.bring_back(&seen, reached, now).await {
                 tracing::warn!(%reader, error = &error as &dyn std::error::Error, "A reader could not be reactivated.");
             }
-        }
+        };
+        stream::iter(seen).for_each_concurrent(at_once, bring_back).await;
         Ok(())
     }
 
     /// Reactivates one reader; `reached` is as in [`Message::ReaderSeen`].
     async fn bring_back(&self, seen: &Seen, reached: Option<i64>, now: i64) -> Result<(), StoreError> {
         self.promote(&seen.reader, now).await?;
-        // Of those who were just seen, only they are off.
-        let is_outside = seen.floor == Floor::Off;
+        let came_from = match seen.floor {
+            // Of those who were just seen, only they are off.
+            Floor::Off => InboxTier::Outside,
+            Floor::At(_) if seen.was_off => InboxTier::Nowhere,
+            Floor::At(_) => InboxTier::Sql,
+        };
         let is_settled = match &self.outside {
-            Some(outside) => outside.settle(seen.reader.reader, is_outside).await?,
-            None => is_outside,
+            Some(outside) => outside.settle(seen.reader.reader, came_from).await?,
+            None => came_from == InboxTier::Outside,
         };
         if is_settled {
             return Ok(());
+        }
+        if came_from == InboxTier::Nowhere {
+            note_tier_change(InboxTier::Nowhere, InboxTier::Sql, 1);
         }
         self.fill(seen.reader.reader, seen.floor, reached).await
     }

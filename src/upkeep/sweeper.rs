@@ -14,7 +14,10 @@ use crate::{
         Deliveries, Inboxes, Queue, Relations, StoreError,
         queue::{Message, Topic},
     },
-    telemetry::metrics::{DELIVERIES_FAILING, DELIVERIES_UNFINISHED, OLDEST_DELIVERY_SECONDS, QUEUE_DEPTH, SWEPT},
+    telemetry::{
+        metrics::{DELIVERIES_FAILING, DELIVERIES_UNFINISHED, OLDEST_DELIVERY_SECONDS, QUEUE_DEPTH, SWEPT},
+        tiers::{InboxTier, note_tier_change},
+    },
 };
 
 /// Most records announced again, and readers turned off, in one sweep.
@@ -117,6 +120,7 @@ impl Sweeper {
             return Ok(0);
         }
         let off = self.inboxes.turn_off_unseen(self.policy.dormant_before(now), AT_ONCE).await?;
+        note_tier_change(InboxTier::Sql, InboxTier::Nowhere, off);
         if off < AT_ONCE {
             self.next_dormant_look.store(now + DORMANT_EVERY_MS, Ordering::Relaxed);
         }

@@ -83,7 +83,7 @@ impl Api {
         *self.addresses[node].lock().unwrap_or_else(PoisonError::into_inner) = address;
     }
 
-    /// Makes one account more; under another name each time that there is no answer.
+    /// Registers another account, under a new name after each attempt without an answer.
     pub async fn register(&mut self) -> Result<()> {
         let mut answered = None;
         for attempt in 0..TRIES {
@@ -215,7 +215,7 @@ pub fn content_number(id: &str) -> Result<i64> {
     Ok(i64::from_be_bytes(bytes.try_into().ok().with_context(|| id.to_owned())?))
 }
 
-/// What a store that is away may be told as.
+/// Error codes that an unreachable store may cause.
 const EXCUSED: &[&str] = &["INTERNAL_SERVER_ERROR"];
 
 fn code(error: &Value) -> Option<&str> {

@@ -1,5 +1,4 @@
-//! The clients: few users, many collisions, every act and every page written down with when it began and ended. Judges
-//! nothing.
+//! The clients: a few users whose acts collide often. Records each act and each page with its beginning and its end.
 
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
@@ -24,17 +23,17 @@ pub const USERS: usize = 12;
 const KINDS: usize = 3;
 /// An author with more contents deletes rather than publishes: timelines stay a few pages long.
 const CONTENTS_OF_AN_AUTHOR: usize = 25;
-/// A request without an answer is over on every machine after so long: longer than a line is held, and than a node or
-/// a server works on.
+/// A request without an answer has ended after this time: longer than a line is held and than a node or a server works
+/// on it.
 const OVER_AFTER: Duration = Duration::from_secs(10);
-/// Trying again must end.
+/// How long a client repeats an act that fails.
 const PATIENCE: Duration = Duration::from_mins(5);
 /// Between two tries.
 const REST: Duration = Duration::from_millis(40);
 /// Pages of a walk at most.
 const PAGES: usize = 200;
 
-/// What there is to count.
+/// Counters of all clients.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Calls of the API that were answered or given up.
@@ -46,7 +45,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Calls that were answered: while nothing can be written, tries alone show nothing.
+    /// Calls that were answered. While nothing can be written, attempts alone prove nothing.
     pub fn answered(&self) -> u64 {
         let unanswered = self.unknown.load(Relaxed) + self.failed_reads.load(Relaxed);
         self.operations.load(Relaxed).saturating_sub(unanswered)
@@ -244,8 +243,7 @@ impl Crowd {
         Ok(Some(Read { reader, span, direction, bound, size, seen, has_older, has_newer }))
     }
 
-    /// Makes certain what is not: no act is under way any more, and what nobody can tell is done again until it is
-    /// acknowledged.
+    /// Waits until no act is under way, and repeats each act of unknown outcome until it is acknowledged.
     pub async fn decide(&self, rng: &SharedRng) -> Result<()> {
         let over = self.history().under_way_until();
         sleep(Duration::from_nanos(over.saturating_sub(self.now()))).await;

@@ -1,5 +1,5 @@
-//! Devices that watch live over sockets, through every fault: each reads a page, subscribes with its token, keeps what
-//! it is told, and comes back with its last token, to any node. docs/live.md says what it is promised.
+//! Devices that subscribe over sockets through every fault. Each reads a page, subscribes with its token, applies the
+//! events, and reconnects to any node with its last token (docs/live.md).
 
 use std::collections::BTreeMap;
 use std::sync::{
@@ -44,21 +44,21 @@ const NEW_FEED: &str = "subscription($after: String) { newFeed(after: $after) { 
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Somebody's device.
+/// A device of one reader.
 pub struct Device {
     pub reader: User,
-    /// Events told to all devices.
+    /// Events that all devices received.
     events: Arc<AtomicU64>,
     held: Mutex<Held>,
 }
 
 #[derive(Debug, Default)]
 struct Held {
-    /// With its author's id, if the content was still there when it was told.
+    /// Entries with the author's id, if the content still existed when the event arrived.
     entries: BTreeMap<Position, Option<String>>,
     /// `None`: it must read a page.
     token: Option<String>,
-    /// What was wrong with something that it was told.
+    /// Faults of the events that it received.
     wrong: Vec<String>,
 }
 
@@ -67,11 +67,11 @@ impl Device {
         Self { reader, events, held: Mutex::default() }
     }
 
-    /// Watches for as long as it is let. An error is one that no fault explains.
+    /// Watches until it is dropped. Fails with errors that no fault explains.
     pub async fn live(&self, crew: &Crowd, rng: &SharedRng) -> Result<()> {
         loop {
             let node = below(rng, crew.api.nodes());
-            // A broken line is what devices are here to live with.
+            // Broken connections are expected here.
             if let Some(socket) = self.connect(&crew.api, node, rng).await? {
                 let most = 1 + below(rng, LONGEST);
                 self.listen(socket, most).await;
@@ -88,7 +88,7 @@ impl Device {
         Ok(Some((floor, held.entries.keys().rev().copied().filter(|it| *it > floor).collect())))
     }
 
-    /// What was wrong since it was last asked.
+    /// Faults since the last call.
     pub fn wrong(&self) -> Vec<String> {
         std::mem::take(&mut self.held().wrong)
     }

@@ -1,5 +1,5 @@
-//! A small file system that a test can fill, so that whoever keeps files on it finds no room. Needs the right to
-//! mount, which root has.
+//! A small file system that a test can fill, so that the database on it runs out of space. Needs the right to mount,
+//! which root has.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::servers::{Recipe, watchdog::Watchdog};
 
 const REMEDY: &str = "a file system to fill can be mounted by root alone: run as root, or within `unshare --map-root-user --mount`, or leave the fault out with WITHOUT_FULL_DISK=1";
 
-/// Whether somebody who may not mount wants the rest to run, and knows that this does not.
+/// Whether the caller has left this fault out, because the user may not mount.
 pub fn is_left_out() -> bool {
     std::env::var_os("WITHOUT_FULL_DISK").is_some()
 }

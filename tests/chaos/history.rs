@@ -94,7 +94,7 @@ impl Switch {
         if is_on { Self { on: is_so, off: is_not } } else { Self { on: is_not, off: is_so } }
     }
 
-    /// Whether it is so all through `span`, or at no instant of it; `None` if nobody can tell, or both.
+    /// `Some(true)` if it is on during the whole span, `Some(false)` if at no instant of it; `None` if unknown or both.
     fn is_on(&self, span: Span) -> Option<bool> {
         if all_through(&self.on, &self.off, span) {
             return Some(true);
@@ -138,13 +138,13 @@ pub struct History {
     /// By original. While a request to repost it may be under way, neither it nor its reposts are deleted: so it is
     /// known where each repost stands.
     reposting: HashMap<Position, Reposting>,
-    /// Contents that somebody has begun to delete: nobody begins to repost them.
+    /// Contents for which a delete has begun: no client begins to repost them.
     leaving: HashSet<Position>,
     pub reads: Vec<Read>,
 }
 
 impl History {
-    /// Everybody follows themselves, and nobody else; nobody is kept out.
+    /// Users follow only themselves, and exclude no one.
     pub fn new(users: usize) -> Self {
         let pair = |reader: User, author: User| {
             Relation::ALL.map(|relation| Switch::since_ever(relation == Relation::Follow && reader == author))
@@ -168,15 +168,15 @@ impl History {
         &mut self.switches[reader][author][relation as usize]
     }
 
-    /// Whether `reader` is shown what `author` publishes all through `span`, or at no instant of it; `None` if nobody
-    /// can tell, or both.
+    /// Whether `reader` sees the contents of `author` during the whole span (`true`) or never (`false`); `None` if
+    /// unknown or both.
     pub fn shows(&self, reader: User, author: User, span: Span) -> Option<bool> {
         let [follow, ..] = &self.switches[reader][author];
         all([follow.is_on(span), self.lets_through(reader, author, span)])
     }
 
-    /// Whether `author` is neither muted by `reader` nor hides from them all through `span`, or at no instant of it;
-    /// `None` if nobody can tell, or both.
+    /// Whether `reader` does not exclude `author`, and is not excluded, during the whole span (`true`) or never
+    /// (`false`); `None` if unknown or both.
     pub fn lets_through(&self, reader: User, author: User, span: Span) -> Option<bool> {
         let [_, mute, hide] = &self.switches[reader][author];
         all([mute, hide].map(|switch| switch.is_on(span).map(|it| !it)))
@@ -208,12 +208,12 @@ impl History {
             .collect()
     }
 
-    /// From now on nobody begins to repost it.
+    /// From now on no client begins to repost it.
     pub fn begin_delete(&mut self, position: Position) {
         self.leaving.insert(position);
     }
 
-    /// What `author` has published and no repost is, if nobody has begun to delete it.
+    /// The contents of `author` that are no reposts and for which no delete has begun.
     pub fn originals(&self, author: User) -> Vec<Original> {
         let staying = self.outboxes[author].iter().filter(|(position, content)| {
             content.original.is_none() && content.deletes.is_empty() && !self.leaving.contains(position)
@@ -247,7 +247,7 @@ impl History {
         }
     }
 
-    /// What of whom nobody can tell at `now`.
+    /// The relations whose state at `now` is unknown.
     pub fn doubtful_relations(&self, now: Moment) -> Vec<((User, User), Relation)> {
         let now = Span { begin: now, end: now };
         let pairs = (0..self.users()).flat_map(|reader| (0..self.users()).map(move |author| (reader, author)));
@@ -264,7 +264,7 @@ impl History {
         acts.chain(self.reposting.values().map(|it| it.until)).max().unwrap_or(0)
     }
 
-    /// Contents that somebody tried to delete, with no certain end.
+    /// Contents with a delete whose outcome is unknown.
     pub fn doubtful_deletes(&self) -> Vec<(User, Position)> {
         let doubtful =
             |content: &Content| !content.deletes.is_empty() && !content.deletes.iter().any(|act| act.certain);
@@ -276,7 +276,7 @@ impl History {
             .collect()
     }
 
-    /// Forgets how it came to be so, once all is certain: what is left holds since before everything. Gives the reads.
+    /// Replaces the history by its outcome, once every outcome is known. Returns the reads.
     pub fn settle(&mut self, now: Moment) -> Vec<Read> {
         for switch in self.switches.iter_mut().flatten().flatten() {
             *switch = Switch::since_ever(switch.is_on(Span { begin: now, end: now }) == Some(true));
@@ -292,7 +292,7 @@ impl History {
     }
 }
 
-/// Whether all are so; `None` if nobody can tell.
+/// The conjunction of both; `None` if it is unknown.
 fn all(parts: [Option<bool>; 2]) -> Option<bool> {
     match parts {
         [Some(false), _] | [_, Some(false)] => Some(false),

@@ -1,4 +1,4 @@
-//! What a run stands on: real servers, a bad line before each of them, and nodes that find them there alone.
+//! The servers of a run: real ones, each behind a proxy that breaks connections, and the nodes that use them.
 
 use std::path::PathBuf;
 use std::slice;
@@ -51,7 +51,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("LOG__FILTER", "warn,tidefeed::cli=info"),
 ];
 
-/// The truth that nodes stand on.
+/// The engine of the primary store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrimaryStore {
     Sqlite,
@@ -59,7 +59,7 @@ pub enum PrimaryStore {
     Mysql,
 }
 
-/// What lies between nodes.
+/// What the nodes share besides SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Between {
     Nothing,
@@ -164,8 +164,8 @@ impl Place {
         connect_sql(&self.database.url).await
     }
 
-    /// Starts the node; its address, once it listens. As short as its patience with servers is, a busy machine may
-    /// make it give up: whoever runs nodes starts them again.
+    /// Starts the node and returns its address once it listens. Its time-outs are so short that it may give up on a
+    /// busy machine; then this starts it again, as a supervisor would.
     pub async fn start_node(&mut self, number: usize) -> Result<String> {
         let deadline = Instant::now() + LIMIT;
         loop {
@@ -176,7 +176,7 @@ impl Place {
                     return said["address"].as_str().map(str::to_owned).with_context(|| format!("no address: {said}"));
                 }
                 Err(error) if Instant::now() > deadline => return Err(error),
-                // It has said why in plain words, and ended in order; a panic ends otherwise.
+                // It logged the reason and exited with 1; a panic exits with another code.
                 Err(_) if node.code().await? == Some(1) => {}
                 Err(_) => self.keep_odd_lines(&node),
             }
@@ -190,7 +190,7 @@ impl Place {
         node.crash().await
     }
 
-    /// Whether every line has been used: one that nobody takes spoils nothing.
+    /// Fails if a proxy had no connection: then its faults had no effect.
     pub fn lines_are_used(&self) -> Result<()> {
         for line in self.redis_lines.iter().chain(self.sql.as_ref().map(|(_, line)| line)) {
             ensure!(line.connections() > 0, "the nodes have found a way around a bad line");
@@ -198,13 +198,13 @@ impl Place {
         Ok(())
     }
 
-    /// What a node said last, for a failure.
+    /// The last log lines of a node, for a failure's message.
     pub fn last_words(&self, number: usize) -> String {
         let log = self.nodes[number].as_ref().map(Node::log).unwrap_or_default();
         log[log.len().saturating_sub(8)..].join("\n")
     }
 
-    /// Looks for what no node should have written.
+    /// Collects lines that are no log records.
     pub fn read_logs(&mut self) {
         for number in 0..self.nodes.len() {
             if let Some(node) = self.nodes[number].take() {

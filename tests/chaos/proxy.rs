@@ -1,5 +1,4 @@
-//! A bad line: a TCP proxy before a server, which delays what passes, holds it, or cuts every connection. Knows bytes,
-//! no protocol.
+//! A TCP proxy before a server that delays bytes, holds them, or cuts every connection. It knows no protocol.
 
 use std::sync::{
     Arc,
@@ -27,7 +26,7 @@ const CHUNK: usize = 16 * 1024;
 struct Line {
     /// Every chunk takes so long.
     delay: Duration,
-    /// Nothing passes; nobody is told.
+    /// Bytes are held while connections stay open.
     held: bool,
     /// Connections of an earlier number are cut.
     cuts: u64,

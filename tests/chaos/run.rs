@@ -1,5 +1,5 @@
-//! A run: rounds of work and trouble at once; after each all must come to rest, and what every reader sees through
-//! every node must be exactly what the clients know.
+//! A run: rounds in which clients work while faults happen. After each round all deliveries must finish, and every
+//! reader's timeline must be exact through every node.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -31,9 +31,9 @@ const CLIENTS: u64 = 16;
 /// Longer than any wait between two tries of a delivery that has failed a few times.
 const PATIENCE: Duration = Duration::from_mins(5);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Mismatches that are told in full.
+/// Mismatches that are printed in full.
 const TOLD: usize = 5;
-/// What must have gone when nothing is left to do.
+/// Tables that must be empty when all work is done.
 const LEFT_OVER: &[&str] = &["deliveries", "subtasks", "relations"];
 
 /// Readers whose inboxes lie in Redis and have been built there.
@@ -87,7 +87,7 @@ impl Run {
         self.crew.counts.operations.load(Relaxed)
     }
 
-    /// Clients work while every fault of the place happens once; then all comes to rest.
+    /// Clients work while each fault happens once; then waits for quiescence and checks everything.
     pub async fn round(&mut self, least_operations: u64) -> Result<()> {
         let (trouble, until) = (Arc::new(AtomicBool::new(true)), self.crew.counts.answered() + least_operations);
         let mut clients = self.clients(&trouble, until);
@@ -97,6 +97,16 @@ impl Run {
             ended??;
         }
         trouble_ended?;
+        self.rest().await
+    }
+
+    /// Clients work without a fault; then waits for quiescence and checks everything.
+    pub async fn work(&mut self, least_operations: u64) -> Result<()> {
+        let until = self.crew.counts.answered() + least_operations;
+        let mut clients = self.clients(&Arc::default(), until);
+        while let Some(ended) = clients.join_next().await {
+            ended??;
+        }
         self.rest().await
     }
 
@@ -130,15 +140,29 @@ impl Run {
         Ok(())
     }
 
-    /// Waits until nothing is left to do, then judges everything that was read, and reads everything once more, from
-    /// every node.
+    /// Waits until all work is done, checks everything that was read, and reads everything once more from every node.
     pub async fn rest(&mut self) -> Result<()> {
         self.crew.decide(&self.rng).await?;
         let began = Instant::now();
         self.nothing_is_left().await?;
         self.found.slowest_rest_ms = self.found.slowest_rest_ms.max(began.elapsed().as_millis());
         self.judge();
-        let mut timelines = vec![Vec::new(); USERS]; // folded
+        let timelines = self.read_everything().await?;
+        self.ask_devices(&timelines).await?;
+        self.ask_invariant().await?;
+        let in_redis = numbers(&self.place.database().await?, CLAIMED).await?;
+        self.found.readers_in_redis = self.found.readers_in_redis.max(in_redis.first().copied().unwrap_or(0));
+        self.nodes_are_ready().await?;
+        self.place.lines_are_used()?;
+        self.place.read_logs();
+        let odd = std::mem::take(&mut self.place.odd_lines);
+        self.found.mismatches.extend(odd.into_iter().map(|line| format!("a node wrote: {line}")));
+        Ok(())
+    }
+
+    /// Reads every reader's whole timeline through every node, and checks it. Returns the timelines, folded.
+    pub async fn read_everything(&mut self) -> Result<Vec<Vec<Position>>> {
+        let mut timelines = vec![Vec::new(); USERS];
         for node in 0..self.place.nodes() {
             for (reader, timeline) in timelines.iter_mut().enumerate() {
                 let (size, began) = (30 + below(&self.rng, 71), Instant::now());
@@ -155,19 +179,10 @@ impl Run {
             }
         }
         self.judge();
-        self.ask_devices(&timelines).await?;
-        self.ask_invariant().await?;
-        let in_redis = numbers(&self.place.database().await?, CLAIMED).await?;
-        self.found.readers_in_redis = self.found.readers_in_redis.max(in_redis.first().copied().unwrap_or(0));
-        self.nodes_are_ready().await?;
-        self.place.lines_are_used()?;
-        self.place.read_logs();
-        let odd = std::mem::take(&mut self.place.odd_lines);
-        self.found.mismatches.extend(odd.into_iter().map(|line| format!("a node wrote: {line}")));
-        Ok(())
+        Ok(timelines)
     }
 
-    /// Every device comes to hold its timeline, folded, down to its floor, and was told nothing wrong on the way.
+    /// Waits until every device holds its folded timeline down to its floor, and reports wrong events.
     async fn ask_devices(&mut self, timelines: &[Vec<Position>]) -> Result<()> {
         if let Some(ended) = self.watching.try_join_next() {
             ended??;
@@ -194,7 +209,7 @@ impl Run {
         Ok(())
     }
 
-    /// Whatever a node could not do for a while, it does now, and says so; nobody has started it anew for that.
+    /// Waits until every node reports that it is ready, without a restart.
     async fn nodes_are_ready(&self) -> Result<()> {
         for node in 0..self.place.nodes() {
             let began = Instant::now();
@@ -218,7 +233,7 @@ impl Run {
         }
     }
 
-    /// Holds what was read so far against what is known, and forgets both.
+    /// Checks all reads so far against the history, and clears both.
     fn judge(&mut self) {
         let mut history = self.crew.history();
         let reads: Vec<Read> = std::mem::take(&mut history.reads);
@@ -232,7 +247,7 @@ impl Run {
         history.settle(self.crew.now());
     }
 
-    async fn ask_invariant(&mut self) -> Result<()> {
+    pub async fn ask_invariant(&mut self) -> Result<()> {
         let broken = numbers(&self.place.database().await?, BROKEN).await?;
         if broken != [0] {
             self.found.mismatches.push(format!("{broken:?} contents are in no inbox that is trusted to hold them"));

@@ -181,8 +181,8 @@ impl Client {
     async fn judged(&self, watch: &Watch<'_>, reader: UserId, request: PageRequest) -> Option<Folded> {
         Counts::count(&self.shared.counts.pages, 1);
         self.shared.injector.note(|| format!("{reader} reads {request:?}"));
-        let page = match self.app.reader.page(reader, &request).await {
-            Ok(page) => page,
+        let page = match self.app.reader.page_with_cards(reader, &request).await {
+            Ok(page) => page.folded,
             Err(error) => {
                 self.shared.excuse("a read failed", &error);
                 return None;

@@ -42,9 +42,9 @@ pub struct Rates {
     pub statement_lost: u32,
     /// The store undoes a transaction by itself, of each of its statements and its commit.
     pub rolled_back: u32,
-    /// A commit is made, and its caller is told that the store cannot be reached.
+    /// A commit succeeds, but its caller gets `Unavailable`.
     pub answer_lost: u32,
-    /// A statement is told that it is contended.
+    /// A statement fails with contention.
     pub contended: u32,
     /// Messages: lost, sent twice, late.
     pub message: [u32; 3],
@@ -58,7 +58,7 @@ pub struct Rates {
     pub cache_away: u32,
     /// The cache is emptied, or comes back as it once was, of each step.
     pub cache_wiped: u32,
-    /// Announcements: lost (listeners are told of a gap), heard twice, late.
+    /// Announcements: lost (listeners get a gap), duplicated, late.
     pub announcement: [u32; 3],
     /// A node's clock jumps, of each step.
     pub clock_jumps: u32,

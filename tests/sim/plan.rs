@@ -31,7 +31,7 @@ pub struct Plan {
     pub shares: [u64; 8],
     /// Of the publishes, how many in a million are reposts, and how many replies.
     pub references: [u32; 2],
-    /// Somebody, and how many in a million publishes, follows and unfollows are of theirs rather than of anybody's.
+    /// A star, and how many in a million publishes, follows and unfollows concern it.
     pub star: (usize, u32),
     /// Largest page.
     pub page: i64,

@@ -98,8 +98,10 @@ rules! {
     ExclusionKeepsVersion "Authors" "a mute, a hide or a block leaves the version as it is";
     InclusionKeepsVersion "Authors" "lifting a mute, a hide or a block leaves the version as it is";
     UncoveredIsRemembered "Authors" "remembered authors count as covered, whatever their edges";
+    RemovalLeavesCounters "Authors" "a removed content keeps its counters, which say that it exists";
     FallenRowsAreNotSeen "Authors" "the inbox is known up to the last row that passed, not the last that was read";
     FewInFlightAreAll "Authors" "what is in flight counts as read, although it was cut";
+    StretchOfAnyVersion "Stretch" "remembered authors are believed in a stretch whatever their version";
     StretchIsAll "Stretch" "a timeline ends where the stretch of a page ends";
     CutStretchIsWhole "Stretch" "a stretch with more rows than are read counts as read";
     NothingAtBoundIsNothingBehind "Stretch" "nothing lies behind a page if no entry stands at its bound";

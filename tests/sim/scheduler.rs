@@ -95,7 +95,7 @@ impl Scheduler {
         self.tasks.iter().filter(|task| !task.resident).count()
     }
 
-    /// Whether nobody has anything to do.
+    /// Whether only resident tasks are left and none of them is woken.
     pub fn is_quiet(&self) -> bool {
         self.tasks.iter().all(|task| task.resident && !task.woken.0.load(Relaxed))
     }
@@ -119,7 +119,7 @@ impl Scheduler {
         if count == 0 { None } else { able().nth(self.injector.index(count)).map(|(index, _)| index) }
     }
 
-    /// Nobody can go on but those who stand still: time jumps to the first of them.
+    /// Only stalled tasks can go on: advances time to the first of them.
     fn wait_for_the_stalled(&mut self) -> bool {
         let stalled = self.tasks.iter().filter(|task| task.woken.0.load(Relaxed)).map(|task| task.still_until).min();
         self.step = stalled.unwrap_or(self.step).max(self.step);

@@ -27,7 +27,7 @@ const ROUNDS: usize = 3;
 /// Longer than all readers take to move.
 const PATIENCE: Duration = Duration::from_mins(5);
 const IN_SQL: &str = "tier = 0 AND floor_time IS NOT NULL";
-const IN_REDIS: &str = "tier = 1 AND basis IS NOT NULL";
+pub const IN_REDIS: &str = "tier = 1 AND basis IS NOT NULL";
 /// 1 until all 128 buckets are admitted.
 const NOT_ADMITTED: &str = "SELECT COUNT(*) < 128 FROM inbox_buckets WHERE node IS NOT NULL";
 /// Counts the inboxes and their bytes.
@@ -83,12 +83,12 @@ async fn used(site: &Site, readers: &[Person], author: &Person) -> Result<(f64, 
 }
 
 /// Waits until all buckets are admitted: who comes before that is moved at a later visit.
-async fn admitted(site: &Site) -> Result<()> {
+pub async fn admitted(site: &Site) -> Result<()> {
     people::wait_for_none(&mut site.database().await?, NOT_ADMITTED, "buckets not yet admitted").await
 }
 
 /// Reads pages as everybody until all their inboxes are where this condition says.
-async fn settle(site: &Site, readers: &[Person], condition: &str) -> Result<()> {
+pub async fn settle(site: &Site, readers: &[Person], condition: &str) -> Result<()> {
     let numbers: Vec<String> = readers.iter().map(|reader| reader.number.to_string()).collect();
     let settled =
         format!("SELECT COUNT(*) FROM inbox_states WHERE user_id IN ({}) AND {condition}", numbers.join(", "));

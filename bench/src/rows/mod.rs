@@ -9,6 +9,7 @@ mod mix;
 mod pages;
 mod peer;
 mod small;
+mod stampede;
 mod start;
 mod writes;
 
@@ -45,6 +46,7 @@ enum Kind {
     Peer,
     Overload,
     Inboxes,
+    Stampede,
 }
 
 /// Name, what it measures, where. Rows on one engine are consecutive and share a node, so later rows see what earlier
@@ -83,6 +85,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("peer-mariadb", Kind::Peer, MariaDb),
     ("overload-mariadb", Kind::Overload, MariaDb),
     ("inboxes-mariadb", Kind::Inboxes, MariaDb),
+    ("stampede-mariadb", Kind::Stampede, MariaDb),
 ];
 
 /// Measures and prints the rows that were asked for.
@@ -196,5 +199,6 @@ async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
         Kind::Mix => mix::measure(site).await,
         Kind::Peer => peer::measure(site).await,
         Kind::Inboxes => inboxes::measure(site).await,
+        Kind::Stampede => stampede::measure(site).await,
     }
 }

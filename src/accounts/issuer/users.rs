@@ -138,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn the_suggested_handle_comes_first_and_one_that_nobody_has_last() {
+    fn the_suggested_handle_comes_first_and_a_unique_one_last() {
         let own = [pair("ann", "Ann"), pair("ann_0123456789ab", "Ann"), pair("user_0123456789ab", "Ann")];
         assert_eq!(handles(Some("Ann"), Some("Ann")), own);
         assert_eq!(handles(None, None).last(), Some(&pair("user_0123456789ab", "user_0123456789ab")));
     }
 
     #[test]
-    fn what_is_no_handle_or_no_name_keeps_nobody_out() {
+    fn an_unusable_handle_or_name_is_replaced_or_shortened() {
         assert_eq!(handles(Some("ann@example.org"), Some("  ")), [pair("user_0123456789ab", "user_0123456789ab")]);
         let long = "x".repeat(500);
         let found = handles(Some(&long), Some(&long));

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_without_room_is_told_as_such_and_without_its_inside() {
+    fn a_full_store_is_reported_without_internal_details() {
         let full = || StoreError::TakesNoWrites("/var/secret.db is full".into());
         for failure in [
             Failure::Store(full()),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_the_client_are_told_in_words() {
+    fn errors_of_the_client_have_readable_messages() {
         let page = Failure::Page(InvalidPage::Mixed).into_api_error();
         assert_eq!(page.code, ErrorCode::BadUserInput);
         assert!(page.message.contains("first"), "{}", page.message);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn who_registers_too_often_is_told_when_to_try_again() {
+    fn too_many_registrations_are_answered_with_a_retry_time() {
         let error = Error::from(Failure::Account(AccountError::TooManyRegistrations(7)).into_api_error());
         let extension = |name| error.extensions.as_ref().and_then(|extensions| extensions.get(name)).cloned();
         assert_eq!(extension("code"), Some("RATE_LIMITED".into()));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_logged_is_passed_on_as_it_was_told() {
+    fn an_error_that_was_logged_keeps_its_message() {
         let api_error = Failure::Store(store("secret")).into_api_error();
         assert_eq!(Failure::Logged(api_error.clone()).into_api_error(), api_error);
     }

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused_with_the_form_that_one_has() {
+    fn an_invalid_time_is_refused_with_the_expected_format() {
         // The mask recognises a client's fault by this beginning.
         let words = format!("Failed to parse \"DateTime\": {NO_MOMENT}");
         let list = Value::List(vec![Value::from("2026-11-21T09:30:00Z")]);

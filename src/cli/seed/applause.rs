@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_follows_anybody_nobody_reacts() {
+    fn without_follows_there_are_no_reactions() {
         let world = World::new(Plan { follows_per_user: 0, ..plan(1, 30) });
         let people = world.neighbourhood(0..30).unwrap();
         assert!(people.iter().flat_map(|author| &author.contents).all(|content| content.reactions.is_empty()));

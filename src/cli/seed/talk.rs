@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_answers_answers_what_was_said_before_by_somebody_else() {
+    fn replies_answer_earlier_contents_of_other_authors() {
         let all = contents(&world(1, 300));
         let of: HashMap<ContentId, (usize, &SeedContent)> = all.iter().map(|(by, it)| (it.id, (*by, it))).collect();
         let mut reposts = HashSet::new();

@@ -332,7 +332,7 @@ pub mod tests {
     }
 
     #[test]
-    fn nobody_follows_themselves_or_anybody_twice() {
+    fn made_up_users_follow_others_once_and_never_themselves() {
         let world = world(3, 100);
         for rank in 0..100 {
             let follows = world.follows(rank);
@@ -388,7 +388,7 @@ pub mod tests {
     }
 
     #[test]
-    fn worlds_that_go_on_from_each_other_share_nobody() {
+    fn consecutive_worlds_share_no_users() {
         let first = world(5, 100);
         let second = World::new(Plan { first_place: 100, ..first.plan.clone() });
         let handles = |world: &World| -> HashSet<String> {
@@ -400,7 +400,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_world_of_one_has_nobody_to_follow() {
+    fn a_single_user_follows_no_one() {
         let world = world(6, 1);
         assert!(world.follows(0).is_empty());
         assert_eq!(world.popular(UserId::try_new(5).unwrap(), 50).len(), 1);

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_strangers_fail_makes_others_wait_a_minute_at_most_and_a_known_network_not_at_all() {
+    fn failures_of_strangers_delay_other_networks_a_minute_and_known_ones_never() {
         assert_eq!(wait(&NONE, &failed(49), &NONE), 0);
         assert_eq!(wait(&NONE, &failed(1_000_000), &NONE), WIDE_CAP_MS);
         let known = Attempts { good_at: NOW - FORGET_MS, ..NONE };
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_day_forgets_and_a_clock_set_back_locks_nobody_out() {
+    fn a_quiet_day_clears_the_count_and_a_clock_change_locks_no_one_out() {
         let old = Attempts { failures: 99, last_at: NOW - FORGET_MS, good_at: 0 };
         assert_eq!(wait(&old, &NONE, &NONE), 0);
         let future = Attempts { failures: 99, last_at: NOW + 1_000 * FORGET_MS, good_at: 0 };

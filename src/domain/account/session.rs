@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_hold_the_family_can_end_nothing() {
+    fn a_token_of_another_family_ends_no_session() {
         assert_eq!(session().presented("g", "c", 1_000, 30_000), Presented::Unknown);
         assert_eq!(session().presented("f", "c", 100_000, 30_000), Presented::Unknown);
     }

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_more_often_than_the_author_publishes_is_pushed_to() {
+    fn a_follower_who_reads_more_often_than_the_author_publishes_gets_push() {
         let mode = |publish, read| {
             let reader = reader(Some(NOW), Some(read));
             rates(1, 1).edge_mode(&author(5, Some(publish)), &reader, NOW)
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stays_away_longer_than_usual_reads_less_often() {
+    fn a_long_absence_lowers_the_read_rate() {
         let late = reader(Some(NOW - 60 * MINUTE), Some(MINUTE));
         assert_eq!(late.read_interval(NOW), Some(60 * MINUTE));
         assert_eq!(rates(1, 1).edge_mode(&author(5, Some(30 * MINUTE)), &late, NOW), EdgeMode::Pull);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_nobody_knows_is_none() {
+    fn an_unknown_rate_is_none() {
         assert_eq!(rates(9, 1).edge_mode(&author(5, None), &reader(None, None), NOW), EdgeMode::Push, "0 <= 0");
         assert_eq!(rates(1, 9).edge_mode(&author(5, Some(i64::MAX)), &reader(None, None), NOW), EdgeMode::Pull);
         assert!(!rates(1, 1).is_selective(&author(5, None)));

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_seen_once_has_no_interval() {
+    fn one_event_has_no_interval() {
         assert_eq!(smoothed(None, None, 5_000, 0), None);
         assert_eq!(smoothed(None, Some(5_000), 65_000, 0), Some(60_000));
     }
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_soon_again_is_one_event() {
+    fn a_quick_repetition_is_the_same_event() {
         assert_eq!(smoothed(Some(60_000), Some(0), 9_999, 10_000), Some(60_000));
         assert_eq!(smoothed(None, Some(0), 9_999, 10_000), None);
         assert_eq!(smoothed(None, Some(0), 10_000, 10_000), Some(10_000));

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_folded_away_is_not_held_and_the_floor_lies_below_it() {
+    fn folded_entries_are_not_held_and_lie_above_the_floor() {
         let mut page =
             Folded::from(Page { entries: vec![entry(9), entry(8), entry(7)], has_older: true, has_newer: false });
         page.entries.pop();

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_looked_for_without_words_or_an_author() {
+    fn a_search_needs_words_or_an_author() {
         let refused = |text, from, to| Search::try_new(text, None, from, to).unwrap_err();
         assert_eq!(refused(None, Some(1), None), InvalidSearch::Nothing);
         assert_eq!(refused(Some("  "), None, None), InvalidSearch::Nothing);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rarest_leads_and_what_nobody_has_ends_it() {
+    fn the_rarest_term_leads_and_an_unknown_term_ends_the_search() {
         let search = Search::try_new(Some("the tide"), Some(author(1)), None, None).unwrap();
         let [the, tide] = ["the", "tide"].map(|word| terms_of(word)[0]);
         let sources = search.sources();

@@ -45,6 +45,8 @@ pub enum DifferenceCause {
     Misplaced,
     /// A cached outbox was trusted but differs from SQL.
     Cache,
+    /// A page was read from an inbox outside SQL, or with cached outboxes, and differs from what SQL alone gives.
+    Outside,
     /// Rows and cache are right, so the reading itself is wrong.
     Unexplained,
 }
@@ -56,15 +58,18 @@ impl DifferenceCause {
             Self::Hole => "hole",
             Self::Misplaced => "misplaced",
             Self::Cache => "cache",
+            Self::Outside => "outside",
             Self::Unexplained => "unexplained",
         }
     }
 
     /// The cause of a persistent difference. `flawed`: the cause of a flaw in the reader's rows, if there is one.
-    /// `right_without_cache`: whether the page is right when everything is read from SQL.
-    pub const fn of(flawed: Option<Self>, right_without_cache: bool) -> Self {
+    /// `right_without_cache`: whether the page is right when everything is read from SQL. `is_outside`: whether the
+    /// reader's inbox lies outside SQL.
+    pub const fn of(flawed: Option<Self>, right_without_cache: bool, is_outside: bool) -> Self {
         match flawed {
             Some(cause) => cause,
+            None if right_without_cache && is_outside => Self::Outside,
             None if right_without_cache => Self::Cache,
             None => Self::Unexplained,
         }
@@ -107,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_and_what_is_too_much_are_told_apart() {
+    fn missing_and_surplus_entries_are_reported_separately() {
         let difference = Difference::between(&served(&[9, 7], false), &entries(&[9, 8, 7]), &two()).unwrap();
         assert_eq!((difference.missing, difference.surplus), (entries(&[8]), entries(&[7])));
         assert!(difference.wrong_end && !difference.disorder);
@@ -129,9 +134,10 @@ mod tests {
 
     #[test]
     fn flawed_rows_are_blamed_before_the_cache_and_the_cache_before_the_reading() {
-        assert_eq!(DifferenceCause::of(Some(DifferenceCause::Hole), true), DifferenceCause::Hole);
-        assert_eq!(DifferenceCause::of(None, true), DifferenceCause::Cache);
-        assert_eq!(DifferenceCause::of(None, false), DifferenceCause::Unexplained);
+        assert_eq!(DifferenceCause::of(Some(DifferenceCause::Hole), true, true), DifferenceCause::Hole);
+        assert_eq!(DifferenceCause::of(None, true, false), DifferenceCause::Cache);
+        assert_eq!(DifferenceCause::of(None, true, true), DifferenceCause::Outside);
+        assert_eq!(DifferenceCause::of(None, false, true), DifferenceCause::Unexplained);
     }
 
     #[test]

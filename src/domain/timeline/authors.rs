@@ -2,13 +2,15 @@
 //! may use them if its own snapshot has the same version.
 
 use super::{
+    candidates::{Candidate, CandidateLimits, Candidates},
     coverage::{Run, TrustedArea},
     floor::Floor,
+    outside::{Slice, Window},
     page::{Direction, PageRequest},
     plan::Snapshot,
     position::{Entry, Position},
 };
-use crate::domain::{Counters, ViewerReactions, ids::UserId};
+use crate::domain::ids::UserId;
 
 /// The authors whose contents a reader's timeline shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,56 +19,6 @@ pub struct TimelineAuthors {
     followed: Box<[UserId]>,
     excluded: Box<[UserId]>,
     is_covered: bool,
-}
-
-/// An existing content of the requested kinds that a page may show. Whether the timeline shows its author is not known
-/// yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate {
-    /// Its position and its author.
-    pub entry: Entry,
-    /// The author of the reposted content; `None` if it is not a repost.
-    pub original_author: Option<UserId>,
-    /// `None` if the request did not ask for facts.
-    pub facts: Option<CardFacts>,
-}
-
-/// The changing facts about a content in a page's snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CardFacts {
-    /// The content's counters.
-    pub counters: Counters,
-    /// The reader's reactions to it.
-    pub reactions: ViewerReactions,
-    /// The version of its author's profile.
-    pub profile_version: i64,
-}
-
-/// The candidates of one snapshot for a page of a reader whose authors are known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidates {
-    /// The version of the reader's authors; `None` if there is no such account.
-    pub version: Option<i64>,
-    /// The reader's floor.
-    pub floor: Floor,
-    /// Contents in flight on both sides of the bound, in any order; `None` if there were too many of them, or of
-    /// `leaving`, to read.
-    pub in_flight: Option<Vec<Candidate>>,
-    /// Authors whose accounts are being deleted. No timeline shows their remaining contents.
-    pub leaving: Vec<UserId>,
-    /// Inbox rows beyond the bound in reading order, down to the floor.
-    pub ahead: Vec<Candidate>,
-    /// As `ahead`, at the bound and on its near side; empty without a bound.
-    pub behind: Vec<Candidate>,
-}
-
-/// Most inbox rows in [`Candidates`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CandidateLimits {
-    /// Rows beyond the bound.
-    pub ahead: usize,
-    /// Rows at the bound and on its near side.
-    pub behind: usize,
 }
 
 impl TimelineAuthors {
@@ -98,7 +50,12 @@ impl TimelineAuthors {
         !self.excluded.is_empty()
     }
 
-    /// Followed authors who are not left out.
+    /// Followed authors who are not left out, ascending.
+    pub const fn followed(&self) -> &[UserId] {
+        &self.followed
+    }
+
+    /// How many of them there are.
     pub const fn followed_count(&self) -> usize {
         self.followed.len()
     }
@@ -145,6 +102,35 @@ impl TimelineAuthors {
         })
     }
 
+    /// As [`Self::snapshot`], of a reader whose inbox lies outside SQL: the slices are what was read of it, each in its
+    /// window, and `found` has those of their contents that exist.
+    pub fn outside_snapshot(
+        &self,
+        found: &Candidates,
+        ahead: (&Window, &Slice),
+        behind: Option<(&Window, &Slice)>,
+    ) -> Option<Snapshot> {
+        let in_flight = found.in_flight.as_ref()?;
+        if found.version != Some(self.version) || !self.is_covered {
+            return None;
+        }
+        let flying = self.entries(in_flight, found);
+        let runs = |(window, slice): (&Window, &Slice), rows: &[Candidate]| {
+            let Window { direction, bound, .. } = *window;
+            let is_beyond = |entry: &&Entry| bound.is_none_or(|bound| direction.meets_first(bound, entry.position()));
+            let flying = flying.iter().filter(is_beyond).copied().collect();
+            let flying = Run::from_limited_query(direction, flying, usize::MAX);
+            vec![flying, slice.run(window, self.entries(rows, found))]
+        };
+        Some(Snapshot {
+            floor: found.floor,
+            excludes: self.excludes(),
+            uncovered: Vec::new(),
+            ahead: runs(ahead, &found.ahead),
+            behind: behind.map(|side| runs(side, &found.behind)).unwrap_or_default(),
+        })
+    }
+
     /// Whether more inbox rows may complete the page: on some side all rows that `limits` allow were read, and too few
     /// of them are shown.
     pub fn wants_more_rows(&self, request: &PageRequest, found: &Candidates, limits: CandidateLimits) -> bool {
@@ -174,21 +160,6 @@ impl TimelineAuthors {
             Run::from_limited_query(area.direction, flying, usize::MAX),
             Run::from_filtered_area(area, &seen, self.entries(inbox, found)),
         ]
-    }
-}
-
-impl CandidateLimits {
-    /// Rows to read for a page: as many as it needs, and twice as many for a reader with exclusions, because excluded
-    /// rows are dropped.
-    pub fn of(request: &PageRequest, authors: &TimelineAuthors) -> Self {
-        let rows = if authors.excludes() { 2 } else { 1 };
-        Self { ahead: request.need() * rows, behind: 4 * rows }
-    }
-
-    /// Twice the limits; `None` if they exceed what any page needs.
-    pub fn doubled(self, most: usize) -> Option<Self> {
-        let Self { ahead, behind } = self;
-        (ahead < most).then_some(Self { ahead: ahead * 2, behind: behind * 2 })
     }
 }
 

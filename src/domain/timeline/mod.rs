@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod authors;
+pub mod candidates;
 pub mod coverage;
 pub mod cursor;
 pub mod exclusion;
@@ -13,6 +14,7 @@ pub mod outside;
 pub mod page;
 pub mod plan;
 pub mod position;
+pub mod reactions;
 pub mod stretch;
 pub mod tier;
 #[cfg(test)]

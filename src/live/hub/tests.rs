@@ -6,9 +6,10 @@ use async_trait::async_trait;
 use super::*;
 use crate::{
     domain::{
-        ContentId, Floor, PageRequest,
+        ContentId, PageRequest,
         timeline::{
-            authors::{CandidateLimits, Candidates, TimelineAuthors},
+            authors::TimelineAuthors,
+            candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
             plan::Snapshot,
             stretch::Stretch,
         },
@@ -30,11 +31,17 @@ impl Timelines for Everybody {
         Err(StoreError::Refused("not asked here".into()))
     }
 
-    async fn stretch(&self, _: UserId, _: &PageRequest, _: Stretch) -> Result<Option<Snapshot>, StoreError> {
+    async fn stretch(
+        &self,
+        _: UserId,
+        _: &PageRequest,
+        _: Stretch,
+        _: &TimelineAuthors,
+    ) -> Result<Option<Snapshot>, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }
 
-    async fn authors(&self, _: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
+    async fn reader(&self, _: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
         Ok(None)
     }
 
@@ -43,7 +50,7 @@ impl Timelines for Everybody {
         _: UserId,
         _: &PageRequest,
         _: CandidateLimits,
-        _: bool,
+        _: Wanted,
     ) -> Result<Candidates, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }
@@ -97,7 +104,7 @@ async fn events_reach_only_those_who_watch_the_author() {
 }
 
 #[tokio::test]
-async fn a_slow_subscriber_is_told_that_it_missed_something_and_goes_on() {
+async fn a_slow_subscriber_learns_of_missed_events_and_continues() {
     let (hub, _) = hub();
     let mut slow = hub.register(user(1));
     slow.watch(Followed::of(vec![user(7)]));
@@ -123,7 +130,7 @@ async fn many_gaps_are_one_until_the_subscriber_notices() {
 }
 
 #[tokio::test]
-async fn when_nobody_knows_who_sees_it_those_who_watch_have_missed_something() {
+async fn after_a_failed_visibility_lookup_watchers_read_again() {
     let (hub, timelines) = hub();
     let mut subscriber = hub.register(user(1));
     subscriber.watch(Followed::of(vec![user(7)]));
@@ -133,7 +140,7 @@ async fn when_nobody_knows_who_sees_it_those_who_watch_have_missed_something() {
 }
 
 #[tokio::test]
-async fn a_moved_read_marker_is_told_to_that_readers_subscriptions_alone() {
+async fn a_moved_read_marker_reaches_only_that_readers_subscriptions() {
     let (hub, _) = hub();
     let (mut phone, mut desk, mut other) = (hub.register(user(1)), hub.register(user(1)), hub.register(user(2)));
     let marker = Position::bound(5, 50);
@@ -193,7 +200,7 @@ async fn subscribers_of_one_reader_who_know_the_same_keep_it_once() {
 }
 
 #[test]
-fn whoever_comes_and_goes_the_index_holds_exactly_whom_somebody_watches() {
+fn the_index_holds_exactly_the_watched_authors() {
     let (hub, _) = hub();
     let rng = crate::rng::SharedRng::from_seed(7);
     let mut open = Vec::new();

@@ -337,7 +337,7 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
     #[test]
-    fn whoever_was_told_everything_holds_the_timeline_or_was_told_to_read_again(
+    fn a_subscriber_holds_the_timeline_or_was_asked_to_refetch(
         ops in vec(op(), 0..120), catch_up in prop_oneof![Just(5_usize), Just(90)]
     ) {
         let mut world = World::new(catch_up);

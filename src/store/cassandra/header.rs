@@ -3,6 +3,7 @@
 
 use crate::domain::{
     Position,
+    limits::NODE_ID_BYTES,
     timeline::outside::{Basis, Claim, Cover, Fence, Generation, Header, NodeId, Nonce, Revision, Token},
 };
 
@@ -53,7 +54,8 @@ impl Stored {
         if dropped.contains(&mark(fence)) {
             return Opening::Spent;
         }
-        let former = before.map(|before| before.header.fence).filter(|former| *former != fence);
+        let former = before.filter(|before| before.is_there()).map(|before| before.header.fence);
+        let former = former.filter(|former| *former != fence);
         dropped.extend(former.map(mark));
         dropped.drain(..dropped.len().saturating_sub(REMEMBERED));
         let revision = Revision::after(before.map(|before| before.header.revision), nonce);
@@ -71,6 +73,26 @@ impl Stored {
     pub fn cover(&self, fence: Fence, cover: &Cover) -> Option<Self> {
         let header = &self.header;
         (header.fence == fence).then(|| self.with(header.basis, header.floor.max(cover.floor), cover.nonce))
+    }
+
+    /// Nobody has the inbox any more. `None`: nobody had. The header stays, with a fence that no token has.
+    pub fn forget(&self) -> Option<Self> {
+        let former = self.header.fence;
+        let token = Token { node: NodeId::of([0; NODE_ID_BYTES]), epoch: 0 };
+        let nobody = Fence { token, generation: Generation(0) };
+        if former == nobody {
+            return None;
+        }
+        let mut dropped = self.dropped.clone();
+        dropped.push(mark(former));
+        dropped.drain(..dropped.len().saturating_sub(REMEMBERED));
+        let revision = Revision::after(Some(self.header.revision), Nonce(0));
+        Some(Self { header: Header::opened(nobody, revision), dropped })
+    }
+
+    /// Whether somebody has the inbox.
+    pub fn is_there(&self) -> bool {
+        self.header.fence.token.node != NodeId::of([0; NODE_ID_BYTES])
     }
 
     fn with(&self, basis: Option<Basis>, floor: Position, nonce: Nonce) -> Self {
@@ -110,6 +132,16 @@ mod tests {
         assert_eq!(former, Some(fence(1)));
         assert_eq!(open(second.as_ref(), 1), (None, None));
         assert_eq!(Stored::open(second.as_ref(), fence(1), Nonce(9)), Opening::Spent);
+    }
+
+    #[test]
+    fn a_forgotten_inbox_is_opened_under_another_fence_only() {
+        let forgotten = open(None, 1).0.and_then(|opened| opened.forget());
+        assert_eq!(forgotten.as_ref().map(Stored::is_there), Some(false));
+        assert_eq!(forgotten.as_ref().and_then(Stored::forget), None);
+        assert_eq!(open(forgotten.as_ref(), 1), (None, None));
+        let (next, former) = open(forgotten.as_ref(), 2);
+        assert_eq!((next.map(|next| next.is_there()), former), (Some(true), None));
     }
 
     #[test]

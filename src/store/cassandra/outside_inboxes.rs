@@ -194,7 +194,8 @@ impl InboxStore for CassandraInboxes {
 
     /// The header first, then the rows of its fence: at least what the header claims.
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError> {
-        let Some(Stored { header, .. }) = self.stored(reader).await? else { return Ok(None) };
+        let Some(stored) = self.stored(reader).await?.filter(Stored::is_there) else { return Ok(None) };
+        let header = stored.header;
         let rows = self.rows(reader, header.fence, window).await?;
         Ok(Some(Slice { header, rows }))
     }
@@ -265,6 +266,19 @@ impl InboxStore for CassandraInboxes {
     async fn remove(&self, _: UserId, at: (Token, Revision), _: &Cleared) -> Result<bool, OutsideError> {
         self.admits(at.0).await?;
         Ok(false)
+    }
+
+    /// The header stays, so that its revisions go on and its fence is never used again.
+    async fn forget(&self, reader: UserId) -> Result<(), StoreError> {
+        for _ in 0..TRIES {
+            let Some(before) = self.stored(reader).await? else { return Ok(()) };
+            let Some(next) = before.forget() else { return Ok(()) };
+            if self.set(reader, Some(&before), &next).await? {
+                self.drop_rows(reader, before.header.fence).await;
+                return Ok(());
+            }
+        }
+        Err(overtaken())
     }
 
     async fn is_too_long(&self, reader: UserId, keep: usize) -> Result<bool, StoreError> {

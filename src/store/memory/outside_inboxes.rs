@@ -122,6 +122,11 @@ impl InboxStore for MemoryInboxes {
         let change = |inbox: &mut OutsideInbox| inbox.header.fence.token == token && inbox.remove(expected, cleared);
         Ok(self.change(reader, change))
     }
+
+    async fn forget(&self, reader: UserId) -> Result<(), StoreError> {
+        self.inboxes.remove(&reader);
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -18,9 +18,8 @@ use crate::{
 /// Channels; a constant of the interface between nodes, which must agree on it.
 const CHANNELS: i64 = 16;
 
-/// Announcements on Redis: channels `{prefix}announcements:0` to `15`, payloads as JSON with a version. Whoever
-/// listens is told [`Announcement::Gap`] each time the subscription had to be made anew, and each time a node could
-/// not send.
+/// Announcements on Redis: channels `{prefix}announcements:0` to `15`, payloads as JSON with a version. Listeners get
+/// [`Announcement::Gap`] each time the subscription was renewed, and each time a node could not send.
 pub struct RedisAnnouncements {
     redis: Redis,
     listeners: broadcast::Sender<Announcement>,
@@ -30,7 +29,7 @@ pub struct RedisAnnouncements {
 
 impl RedisAnnouncements {
     /// Subscribes, and has a task in `tracker` hold the subscription until `stop`; `rng` spreads its attempts to
-    /// reconnect. What is announced after this has returned is heard.
+    /// reconnect. Listeners get every announcement that is sent after this has returned, or a gap.
     pub async fn start(
         redis: Redis,
         tracker: &TaskTracker,
@@ -72,8 +71,7 @@ async fn own_up(redis: Redis, lost: Arc<Notify>, rng: SharedRng) {
     }
 }
 
-/// Notifies when it is dropped without having been told that all is well: after a failure, and when a caller gave up
-/// waiting.
+/// Notifies when it is dropped before [`Self::sent`]: after a failure, and when the caller gave up waiting.
 struct NotifyUnlessSent<'a>(Option<&'a Notify>);
 
 impl NotifyUnlessSent<'_> {
@@ -90,7 +88,7 @@ impl Drop for NotifyUnlessSent<'_> {
     }
 }
 
-/// Whom it is about; nobody for what is never sent.
+/// The user whom it is about; `None` for announcements that are never sent.
 const fn subject(announcement: &Announcement) -> Option<UserId> {
     match announcement {
         Announcement::Published { entry, .. } | Announcement::Removed { entry } => Some(entry.author),

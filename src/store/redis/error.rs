@@ -6,7 +6,7 @@ use redis::{ErrorKind, RedisError, ServerErrorKind};
 
 use crate::store::{StoreError, error::OfRedis};
 
-/// Codes of refusals that pass without anybody's help, beyond those that the library knows by kind.
+/// Codes of temporary refusals, beyond those that the library knows by kind.
 const PASSING: [&str; 3] = ["BUSY", "NOREPLICAS", "UNBLOCKED"];
 /// Codes of writes that are refused until there is room: memory is full, or a dump could not be written.
 const NO_ROOM: [&str; 2] = ["OOM", "MISCONF"];

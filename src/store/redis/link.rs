@@ -20,8 +20,8 @@ pub enum Link {
 impl Link {
     /// Runs commands on one key each, without waiting for one's answer before sending the next: one pipeline on a
     /// server of its own; on a cluster the library gathers what goes to the same node. Answers in the order of the
-    /// commands, each its own, so that a node that is away fails nobody else's; the whole fails only if the one server
-    /// is away.
+    /// commands, each with its own result: an unreachable node fails only its own commands. The call fails only if a
+    /// single server is unreachable.
     pub async fn run_each(&mut self, commands: Vec<Cmd>) -> RedisResult<Vec<RedisResult<Value>>> {
         if commands.is_empty() {
             return Ok(Vec::new());

@@ -1,5 +1,5 @@
-//! The subscription behind announcements: held for ever, made anew whenever it breaks. Listeners are told of what may
-//! have been lost in between.
+//! The subscription behind announcements. It is renewed whenever it breaks; listeners then get a gap, because
+//! announcements may have been lost in between.
 
 use std::{sync::Arc, time::Duration};
 
@@ -72,7 +72,7 @@ impl Listener {
             tracing::warn!("The subscription to announcements broke. Subscribing again.");
             subscription = self.resubscribe().await;
             tracing::info!("Announcements are received again.");
-            // Only now: what was announced before this was missed, what is announced from now on is heard.
+            // Sent only now: announcements may have been lost until here, and arrive from here on.
             let _ = self.listeners.send(Announcement::Gap);
         }
     }
@@ -118,12 +118,12 @@ impl Listener {
 /// its own way: passed over.
 fn hear(listeners: &broadcast::Sender<Announcement>, broken: &Notify, push: PushInfo) {
     match push.kind {
-        // A node that gives a channel's slot away unsubscribes us; nobody here does.
+        // A node unsubscribes its clients when it gives a channel's slot away. This process never unsubscribes.
         PushKind::Disconnection | PushKind::SUnsubscribe => broken.notify_one(),
         PushKind::SMessage => {
             let announcement = Msg::from_push_info(push).and_then(|said| wire::decode(said.get_payload_bytes()));
             if let Some(announcement) = announcement {
-                // An error means that nobody listens, which is nobody's loss.
+                // An error means that there is no listener.
                 let _ = listeners.send(announcement);
             }
         }

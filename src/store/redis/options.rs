@@ -33,6 +33,8 @@ pub struct RedisOptions {
     pub outbox_capacity: usize,
     /// Milliseconds for which an outbox stays cached after its last change.
     pub outbox_ttl_ms: u64,
+    /// Milliseconds for which an inbox lives after it was built.
+    pub inbox_ttl_ms: u64,
     /// Announcements that the slowest listener may be behind.
     pub announcement_buffer: usize,
 }
@@ -49,6 +51,7 @@ impl Default for RedisOptions {
             stream_max_len: 100_000,
             outbox_capacity: 500,
             outbox_ttl_ms: 24 * 60 * 60 * 1_000,
+            inbox_ttl_ms: 30 * 24 * 60 * 60 * 1_000,
             announcement_buffer: 4_096,
         }
     }
@@ -108,6 +111,7 @@ impl RedisOptions {
             ("redelivery_ms", self.redelivery_ms),
             ("stream_max_len", size(self.stream_max_len)),
             ("outbox_ttl_ms", self.outbox_ttl_ms),
+            ("inbox_ttl_ms", self.inbox_ttl_ms),
             ("announcement_buffer", size(self.announcement_buffer)),
         ] {
             if value == 0 {

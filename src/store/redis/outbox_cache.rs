@@ -15,12 +15,12 @@ use crate::{
     },
 };
 
-/// How keys begin; it names the form of what lies there, so that what an earlier version has left is never read. It
-/// goes with its time to live.
+/// The prefix of the keys. It names the format of the values, so that values of an earlier version are never read; they
+/// expire.
 const FORM: &str = "outbox2";
 
-/// The outbox cache on Redis. An outbox that nobody changed for the time to live goes; so does one that holds anything
-/// foreign. Entries whose time has no exact score are never cached, nor their outboxes.
+/// The outbox cache on Redis. An outbox expires when it did not change for the time to live. One that holds a foreign
+/// value is deleted. An outbox with an entry whose time has no exact score is never cached.
 pub struct RedisOutboxCache {
     redis: Redis,
     apply: Script,

@@ -26,9 +26,6 @@ use crate::{
 /// How keys begin; it names the form of what lies there, so that what an earlier version has left is never read. It
 /// goes with its time to live.
 const FORM: &str = "inbox1";
-/// How long an inbox lives after it was opened or claimed last: 30 days. Keys that never expire would never be evicted
-/// where only keys with a time to live are.
-const LIFE_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
 /// Inboxes in one call of a script: Redis serves nobody else until it is done, here a few milliseconds.
 const MAX_INBOXES: usize = 250;
 /// Rows of a slice at most, whatever the window allows: more than an inbox ever holds.
@@ -42,9 +39,11 @@ macro_rules! script {
     };
 }
 
-/// The outside inboxes on Redis. A row whose time has no exact score is refused.
+/// The outside inboxes on Redis. A row whose time has no exact score is refused. Each inbox has a time to live from
+/// when it was opened or claimed last: keys without one are not evicted where only keys with one are.
 pub struct RedisInboxes {
     redis: Redis,
+    ttl_ms: u64,
     scripts: Scripts,
 }
 
@@ -71,7 +70,7 @@ impl RedisInboxes {
             cover: script!(namespace, "outside_cover.lua"),
             remove: script!(namespace, "outside_remove.lua"),
         };
-        Self { redis, scripts }
+        Self { ttl_ms: redis.options().inbox_ttl_ms, redis, scripts }
     }
 
     /// Keys of one bucket have one slot of a cluster: only what stands in braces is hashed.
@@ -154,7 +153,7 @@ impl InboxStore for RedisInboxes {
 
     async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
         let mut call = self.scripts.open.key(self.key(reader));
-        call.arg(outside_member::token(fence.token)).arg(LIFE_MS);
+        call.arg(outside_member::token(fence.token)).arg(self.ttl_ms);
         call.arg(fence.generation.0).arg(nonce.0).arg(outside_member::floor(Position::NEWEST));
         let revision: String = self.change(&call).await?;
         let unreadable = |_| StoreError::Unreadable(format!("a revision {revision:?}"));
@@ -179,7 +178,7 @@ impl InboxStore for RedisInboxes {
     ) -> Result<bool, OutsideError> {
         let mut call = self.scripts.claim.key(self.key(reader));
         call.arg(outside_member::token(token)).arg(expected.0).arg(keep).arg(trimmed_above(keep));
-        call.arg(claim.nonce.0).arg(claim.basis.0).arg(outside_member::floor(claim.floor)).arg(LIFE_MS);
+        call.arg(claim.nonce.0).arg(claim.basis.0).arg(outside_member::floor(claim.floor)).arg(self.ttl_ms);
         for row in &claim.rows {
             call.arg(scored(*row)?);
         }
@@ -208,5 +207,12 @@ impl InboxStore for RedisInboxes {
             call.arg(outside_member::member(*row));
         }
         self.change(&call).await
+    }
+
+    async fn forget(&self, reader: UserId) -> Result<(), StoreError> {
+        let mut link = self.redis.commands();
+        let mut delete = redis::cmd("UNLINK");
+        delete.arg(self.key(reader));
+        self.redis.within(delete.exec_async(&mut link)).await
     }
 }

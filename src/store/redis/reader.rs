@@ -26,7 +26,7 @@ use crate::store::StoreError;
 const LONGEST_BLOCK: Duration = Duration::from_secs(1);
 /// The shortest one, so that a short redelivery time does not become a busy loop.
 const SHORTEST_BLOCK: Duration = Duration::from_millis(20);
-/// Connections that are kept while nobody waits on them.
+/// Idle connections that are kept.
 const MAX_IDLE_LINKS: usize = 16;
 
 /// What a consumer asks for.
@@ -55,7 +55,7 @@ impl Reader {
     /// never much longer than half the redelivery time, so that the caller looks for overdue ones in between.
     ///
     /// The connection is kept only if all went well: a wait that was cancelled would otherwise go on there and take
-    /// messages that nobody gets. A kept one may have died since; then this goes on with a new one.
+    /// messages without a receiver. If a kept one has died since, this goes on with a new one.
     pub async fn read(&self, read: &Read<'_>, patience: Duration) -> Result<Vec<StreamId>, StoreError> {
         let block = self.block(patience);
         let kept = self.idle().pop();

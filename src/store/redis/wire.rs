@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_and_everything_else_is_not() {
+    fn only_what_was_encoded_decodes() {
         let reader = entry().author;
         let pair = Pair { follower: reader, author: reader };
         for message in [

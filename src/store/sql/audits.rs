@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{SqlStore, fragment::Fragment};
+use super::{SqlStore, fragment::Fragment, inboxes::state::OUTSIDE};
 use crate::{
     domain::{EdgeMode, UserId, timeline::audit::DifferenceCause},
     store::{Audits, StoreError, audits::Flaw},
@@ -14,10 +14,12 @@ const MISPLACED: i64 = 1;
 #[async_trait]
 impl Audits for SqlStore {
     async fn readers(&self, after: i64, limit: u64) -> Result<Vec<UserId>, StoreError> {
-        let sql =
-            "SELECT user_id FROM inbox_states WHERE user_id > ? AND floor_time IS NOT NULL ORDER BY user_id LIMIT ?";
+        let sql = format!(
+            "SELECT user_id FROM inbox_states WHERE user_id > ? AND (floor_time IS NOT NULL OR tier = {OUTSIDE}) \
+             ORDER BY user_id LIMIT ?"
+        );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.read(sql, [after.into(), limit.into()]).await?.iter().map(|row| row.user(0)).collect()
+        self.read(&sql, [after.into(), limit.into()]).await?.iter().map(|row| row.user(0)).collect()
     }
 
     async fn last_reader(&self) -> Result<i64, StoreError> {

@@ -83,6 +83,7 @@ impl Contents for SqlStore {
             }
             add_to_count(&tx, author, -1).await?;
             references::count(&tx, reference(&row, 4)?, -1).await?;
+            tx.execute("DELETE FROM counters WHERE content_id = ?", [content.get().into()]).await?;
             let (entry, text) = (row.entry(0)?, row.get::<String>(6)?);
             search_terms::delete(&tx, entry.position(), &terms_of(&text)).await?;
             tx.commit(Removed::Gone { entry, versions }).await

@@ -145,7 +145,7 @@ mod tests {
     use crate::store::sql::tests::{migrated, plan};
 
     #[tokio::test]
-    async fn what_many_contents_answer_is_found_by_key_alone() {
+    async fn the_threads_above_replies_are_found_by_key() {
         let folder = tempfile::tempdir().unwrap();
         let store = migrated(&folder).await;
         let roots = [1, 2, 3].map(|id| ContentId::try_new(id).unwrap());

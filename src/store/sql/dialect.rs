@@ -70,12 +70,6 @@ impl Dialect {
         Fragment { text, ..select }
     }
 
-    /// Whether a key that a join's left side gives and a range after it bound what is read of an index. MySQL and
-    /// MariaDB look the key up alone, and read all of its entries.
-    pub(super) const fn ranges_after_a_join(self) -> bool {
-        matches!(self, Self::Sqlite)
-    }
-
     /// Ends a select that locks its rows until the transaction ends. SQLite has locked the whole database when the
     /// transaction began.
     pub(super) const fn for_update(self) -> &'static str {

@@ -20,9 +20,14 @@ use crate::{
             Look, Source, Span,
             people::{FoundUser, KeyPrefix},
         },
-        timeline::{authors::CandidateLimits, outside::Slice, stretch::Stretch},
+        timeline::{
+            authors::TimelineAuthors,
+            candidates::{CandidateLimits, Wanted},
+            outside::Slice,
+            stretch::Stretch,
+        },
     },
-    store::{deliveries::First, timelines::Depth},
+    store::{deliveries::First, outside_states::SideRead, timelines::Depth},
 };
 
 /// A statement that must be answered by an index, whatever the tables hold.
@@ -31,11 +36,11 @@ pub enum HotStatement {
     /// The whole statement of a page.
     Page(UserId, PageRequest, Depth),
     /// The whole statement of a page of a reader whose authors are known.
-    KnownPage(UserId, PageRequest, CandidateLimits),
+    KnownPage(UserId, PageRequest, CandidateLimits, Wanted),
     /// The whole statement of a page that lies in a stretch.
-    Stretch(UserId, PageRequest, Stretch),
-    /// The authors of a reader's timeline.
-    Authors(UserId),
+    Stretch(UserId, PageRequest, Stretch, TimelineAuthors),
+    /// What a node remembers of a reader.
+    Reader(UserId),
     /// The branch of a page that reads the inbox.
     Inbox(UserId, PageRequest),
     /// The rows of a delivery's batch.
@@ -44,6 +49,8 @@ pub enum HotStatement {
     OutsideRecipients(Entry, Range),
     /// The branch of a page that says which contents of an inbox outside SQL are shown.
     OutsideShown(UserId, PageRequest, Slice),
+    /// The whole statement of a page of an inbox outside SQL whose reader's authors are known.
+    OutsideKnownPage(UserId, PageRequest, SideRead),
     /// The rows of those who are served first, led by the author's targets or by who was seen last.
     First(Entry, First, bool),
     /// The deliveries due at a time (ms), and their maximum number.
@@ -94,13 +101,20 @@ impl HotStatement {
     pub(super) fn part(self, dialect: Dialect) -> Fragment {
         match self {
             Self::Page(reader, request, depth) => timelines::page(dialect, reader, &request, depth).0,
-            Self::KnownPage(reader, request, limits) => timelines::candidates(dialect, reader, &request, limits),
-            Self::Authors(reader) => timelines::authors(dialect, reader),
-            Self::Stretch(reader, request, stretch) => timelines::stretch(dialect, reader, &request, stretch),
+            Self::KnownPage(reader, request, limits, wanted) => {
+                timelines::candidates(dialect, reader, &request, (limits, wanted))
+            }
+            Self::Reader(reader) => timelines::reader(dialect, reader),
+            Self::Stretch(reader, request, stretch, authors) => {
+                timelines::stretch(dialect, reader, &request, (stretch, &authors))
+            }
             Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             Self::OutsideRecipients(entry, batch) => deliveries::outside::recipients_statement(dialect, entry, batch),
             Self::OutsideShown(reader, request, slice) => timelines::outside_shown(dialect, reader, &request, &slice),
+            Self::OutsideKnownPage(reader, request, ahead) => {
+                timelines::outside_known_page(dialect, reader, &request, (&ahead, None), Wanted::ALL)
+            }
             Self::First(entry, first, few) => deliveries::first(dialect, entry, first, few),
             Self::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
             Self::Followers(viewer, authors, request) => {

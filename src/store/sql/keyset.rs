@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_is_told_in_the_form_that_every_engine_answers_as_a_range() {
+    fn a_window_is_written_as_a_range_condition_on_every_engine() {
         let columns = Columns { time: "publish_time", id: "id" };
         let (text, values) = columns.beyond(Direction::Older, Some(Position::bound(7, 8)));
         assert_eq!(text, " AND publish_time <= ? AND (publish_time < ? OR (publish_time = ? AND id < ?))");

@@ -1,5 +1,5 @@
-//! Reactions in SQL. Each transaction writes the content's counters first, so reactions to one content queue there and
-//! cannot deadlock.
+//! Reactions in SQL. Each transaction writes the user's counts and then the content's counters, like a publish, so that
+//! reactions queue there and cannot deadlock.
 
 use std::collections::HashMap;
 
@@ -29,11 +29,11 @@ impl Reactions for SqlStore {
         user: UserId,
         content: ContentId,
         reaction: Reaction,
+        version: i64,
         now_ms: i64,
     ) -> Result<Reacted, StoreError> {
         self.transaction(move |tx| async move {
-            add_to_counter(&tx, content, reaction, 1).await?;
-            if !is_there(&tx, content, user).await? {
+            if !renew(&tx, user, version).await? || !add_to_counter(&tx, content, reaction, 1).await? {
                 return tx.roll_back(Reacted::UnknownContent).await;
             }
             let sql = "INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES (?, ?, ?, ?)";
@@ -46,10 +46,15 @@ impl Reactions for SqlStore {
         .await
     }
 
-    async fn take_back(&self, user: UserId, content: ContentId, reaction: Reaction) -> Result<Reacted, StoreError> {
+    async fn take_back(
+        &self,
+        user: UserId,
+        content: ContentId,
+        reaction: Reaction,
+        version: i64,
+    ) -> Result<Reacted, StoreError> {
         self.transaction(move |tx| async move {
-            add_to_counter(&tx, content, reaction, -1).await?;
-            if !is_there(&tx, content, user).await? {
+            if !renew(&tx, user, version).await? || !add_to_counter(&tx, content, reaction, -1).await? {
                 return tx.roll_back(Reacted::UnknownContent).await;
             }
             let sql = "DELETE FROM reactions WHERE content_id = ? AND kind = ? AND user_id = ?";
@@ -109,22 +114,26 @@ fn key(content: ContentId, reaction: Reaction, user: UserId) -> [Value; 3] {
     [content.get().into(), reaction.code().into(), user.get().into()]
 }
 
-/// Also locks the content's counters. They never fall below zero, whatever older versions have counted.
-async fn add_to_counter(tx: &Tx, content: ContentId, reaction: Reaction, more: i64) -> Result<(), StoreError> {
+/// Gives the user's reactions a new version; `false` if the user has no account.
+async fn renew(tx: &Tx, user: UserId, version: i64) -> Result<bool, StoreError> {
+    let sql = "UPDATE user_counts SET reactions_version = ? WHERE user_id = ?";
+    Ok(tx.execute(sql, [version.into(), user.get().into()]).await? == 1)
+}
+
+/// `false` if the content does not exist, as for a deleted author. Counters never fall below zero, whatever older
+/// versions have counted.
+async fn add_to_counter(tx: &Tx, content: ContentId, reaction: Reaction, more: i64) -> Result<bool, StoreError> {
     let column = match reaction {
         Reaction::Like => "likes",
         Reaction::Bookmark => "bookmarks",
     };
     let greatest = tx.dialect().greatest();
-    let sql = format!("UPDATE counters SET {column} = {greatest}({column} + ?, 0) WHERE content_id = ?");
-    tx.execute(&sql, [more.into(), content.get().into()]).await.map(|_| ())
-}
-
-/// Whether the content exists for this user. Neither exists for a deleted account.
-async fn is_there(tx: &Tx, content: ContentId, user: UserId) -> Result<bool, StoreError> {
-    let (author, own) = (account_exists("contents.author_id"), account_exists("?"));
-    let sql = format!("SELECT 1 FROM contents WHERE id = ? AND removed_at IS NULL{author}{own}");
-    Ok(tx.query_one(&sql, [content.get().into(), user.get().into()]).await?.is_some())
+    let sql = format!(
+        "UPDATE counters SET {column} = {greatest}({column} + ?, 0) WHERE content_id = ? \
+         AND EXISTS (SELECT 1 FROM contents c WHERE c.id = ? AND c.removed_at IS NULL{author})",
+        author = account_exists("c.author_id"),
+    );
+    Ok(tx.execute(&sql, [more.into(), content.get().into(), content.get().into()]).await? == 1)
 }
 
 fn entry(row: &Row) -> Result<Entry, StoreError> {

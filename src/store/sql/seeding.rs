@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_can_sign_in_before_accounts_are_opened() {
+    async fn seeded_accounts_refuse_sign_in_until_they_are_opened() {
         let folder = tempfile::tempdir().unwrap();
         let store = migrated(&folder).await;
         seeded(&store).await;

@@ -108,6 +108,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
         "m20261124_000012_counters",
         "m20261124_000013_targets",
         "m20261124_000014_outside",
+        "m20261124_000015_reactions",
     ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);
     store.migrate().await.unwrap();
@@ -116,7 +117,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
 }
 
 #[tokio::test]
-async fn what_a_transaction_rolls_back_is_undone_and_its_value_given() {
+async fn a_rollback_undoes_the_writes_and_returns_its_value() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder).await;
     let insert = "INSERT INTO outbox_heads (author_id, stamp) VALUES (1, 1)";
@@ -196,7 +197,7 @@ async fn an_address_of_no_use_is_refused_without_being_repeated() {
 }
 
 #[tokio::test]
-async fn what_a_content_repeats_is_asked_for_once() {
+async fn an_original_is_looked_up_once() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder).await;
     let [original, repost, later] = [1, 2, 3].map(|id| ContentId::try_new(id).unwrap());

@@ -1,7 +1,7 @@
-//! Judges what a client has read by what the clients know: the promise of docs/coverage.md, seen from outside. Pure.
+//! Checks a page that a client read against the history that the clients recorded (docs/coverage.md). Pure.
 //!
-//! What changed while a page was read may be in it or not. Everything else is decided: what was there all through must
-//! be there, what was there at no instant must not.
+//! A change during the read may be in the page or not. An entry that was visible during the whole read must be in it,
+//! and one that was never visible must not.
 
 mod tests;
 
@@ -17,7 +17,7 @@ pub type Mismatch = String;
 
 type Range = (Bound<Position>, Bound<Position>);
 
-/// Everything that a page claims, held against the history.
+/// Compares everything that a page claims with the history.
 pub fn check(history: &History, read: &Read) -> Result<(), Mismatch> {
     let (mut surely, mut perhaps) = (Vec::new(), Vec::new());
     for author in 0..history.users() {
@@ -37,11 +37,11 @@ pub fn check(history: &History, read: &Read) -> Result<(), Mismatch> {
 struct Judge<'a> {
     history: &'a History,
     read: &'a Read,
-    /// Followed and not kept out, all through.
+    /// Authors who are followed and not excluded during the whole read.
     surely: Vec<User>,
-    /// The same at some instant, as far as anybody can tell.
+    /// Authors who may be followed and not excluded at some instant of the read.
     perhaps: Vec<User>,
-    /// By author: whether what others repost of them is shown, all through or at no instant.
+    /// By author: whether their reposted contents are shown during the whole read or never; `None` if unknown.
     let_through: Vec<Option<bool>>,
 }
 

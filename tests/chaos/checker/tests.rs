@@ -148,7 +148,7 @@ fn a_page_that_is_wrong_about_its_ends_is_refused() {
 }
 
 #[test]
-fn what_changes_while_a_page_is_read_may_be_in_it_or_not() {
+fn a_page_may_show_or_miss_a_concurrent_change() {
     let mut history = world();
     publish(&mut history, AUTHOR, 7, Span { begin: 90, end: 101 });
     history.deleted(AUTHOR, position(1), certain(99, 105));
@@ -179,7 +179,7 @@ fn an_act_without_an_answer_leaves_both_open_until_a_later_one_decides() {
 }
 
 #[test]
-fn who_was_unfollowed_is_gone_until_they_are_followed_again() {
+fn an_unfollowed_author_is_gone_until_the_next_follow() {
     let mut history = world();
     history.switch((READER, AUTHOR), Relation::Follow).off.push(certain(80, 99));
     passes(&history, &page(None, 9, &[], (false, false)));
@@ -189,7 +189,7 @@ fn who_was_unfollowed_is_gone_until_they_are_followed_again() {
 }
 
 #[test]
-fn who_is_muted_or_hides_is_gone_until_that_is_lifted() {
+fn a_muted_or_hiding_author_is_gone_until_the_exclusion_ends() {
     for relation in [Relation::Mute, Relation::Hide] {
         let mut history = world();
         history.switch((READER, AUTHOR), relation).on.push(certain(80, 99));
@@ -225,7 +225,7 @@ fn a_repost_folds_what_is_older_and_shows_the_same() {
 }
 
 #[test]
-fn a_repost_of_somebody_who_is_kept_out_is_not_shown() {
+fn a_repost_of_an_excluded_author_is_not_shown() {
     let mut history = world();
     history.switch((READER, OTHER), Relation::Follow).on.push(certain(1, 2));
     repost(&mut history, 7, 5);

@@ -11,12 +11,13 @@ use tidefeed::{
             terms::terms_of,
         },
         timeline::{
-            authors::CandidateLimits,
-            outside::{Fence, Generation, Header, NodeId, Revision, Slice, Token},
+            authors::TimelineAuthors,
+            candidates::{CandidateLimits, Wanted},
+            outside::{Fence, Generation, Header, NodeId, Revision, Slice, Token, Window},
             stretch::Stretch,
         },
     },
-    store::{sql::HotStatement, timelines::Depth},
+    store::{outside_states::SideRead, sql::HotStatement, timelines::Depth},
 };
 
 use crate::{
@@ -262,7 +263,12 @@ async fn inboxes_outside_are_probes(world: &World, backend: Backend) -> Result<(
         floor: Position::OLDEST,
     };
     let slice = Slice { header, rows: (1..30).map(|id| Position::bound(1_000 + id / 2, id)).collect() };
-    let shown = HotStatement::OutsideShown(user(1), request(Direction::Older, None)?, slice);
+    let newest = request(Direction::Older, None)?;
+    let window = Window { direction: Direction::Older, bound: None, limit: 30 };
+    let known = HotStatement::OutsideKnownPage(user(1), newest, SideRead { window, slice: slice.clone() });
+    let known = plan(world, backend, known).await?;
+    nothing_sorted(&known)?;
+    let shown = HotStatement::OutsideShown(user(1), newest, slice);
     let shown = plan(world, backend, shown).await?;
     nothing_sorted(&shown)?;
     match backend {
@@ -274,21 +280,26 @@ async fn inboxes_outside_are_probes(world: &World, backend: Backend) -> Result<(
             line(&recipients, &["search b using integer primary key (rowid=?)"])?;
             line(&shown, &["search c using integer primary key (rowid=?)"])?;
             line(&shown, &["search f using", "(follower_id=? and author_id=?)"])?;
+            line(&known, &["search c using integer primary key (rowid=?)"])?;
+            line(&known, &["search k using integer primary key (rowid=?)"])?;
         }
         Backend::MariaDb | Backend::Mysql => {
             line(&recipients, &[" f ", " range ", " targets ", "using index"])?;
             line(&recipients, &[" b ", " eq_ref ", " primary "])?;
             line(&shown, &[" c ", " range ", " primary "])?;
             line(&shown, &[" f ", " eq_ref ", " primary "])?;
+            line(&known, &[" c ", " range ", " primary "])?;
+            line(&known, &[" k ", " eq_ref ", " primary "])?;
         }
     }
     Ok(())
 }
 
 async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
-    for request in requests()? {
+    let steady = Wanted { facts: true, reactions: false, original_authors: false };
+    for (request, wanted) in requests()?.into_iter().flat_map(|request| [(request, Wanted::ALL), (request, steady)]) {
         let limits = CandidateLimits { ahead: request.need(), behind: 4 };
-        let page = plan(world, backend, HotStatement::KnownPage(user(1), request, limits)).await?;
+        let page = plan(world, backend, HotStatement::KnownPage(user(1), request, limits, wanted)).await?;
         // Without a bound there is nothing but the reader that the key begins with.
         let is_bounded = request.bound.is_some();
         let sides = if is_bounded { 2 } else { 1 };
@@ -312,15 +323,17 @@ async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
         ensure!(ranges == sides, "{ranges} ranges of the inbox for {sides} sides: {page:#?}");
         ensure!(!page.iter().any(|line| line.contains("temp b-tree") || line.contains("filesort")), "{page:#?}");
     }
-    let authors = plan(world, backend, HotStatement::Authors(user(1))).await?;
+    let authors = plan(world, backend, HotStatement::Reader(user(1))).await?;
     match backend {
         Backend::Sqlite => {
             line(&authors, &["search f using", "(follower_id=?"])?;
             line(&authors, &["search x using", "(reader_id=?"])?;
+            line(&authors, &["search r using", "reactions_of_user", "(user_id=?"])?;
         }
         Backend::MariaDb | Backend::Mysql => {
             line(&authors, &[" f ", " ref "])?;
             line(&authors, &[" x ", " ref "])?;
+            line(&authors, &[" r ", " ref ", " reactions_of_user "])?;
         }
     }
     ensure!(!authors.iter().any(|line| line.contains("scan f") || line.contains("scan x")), "{authors:#?}");
@@ -328,13 +341,23 @@ async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
 }
 
 /// A stretch is a range of the outbox index for each followed author, and the entry at its bound is a probe.
-async fn stretches_are_ranges(world: &World) -> Result<()> {
+async fn stretches_are_ranges(world: &World, backend: Backend) -> Result<()> {
+    let followed = (101..101 + AUTHORS).map(|author| (user(author), true)).collect();
+    let authors = TimelineAuthors::new(0, followed, Vec::new());
     for request in requests()? {
-        let stretch = HotStatement::Stretch(user(1), request, Stretch { end_ms: 400_000, most_rows: 100 });
-        let page = plan(world, Backend::Sqlite, stretch).await?;
-        line(&page, &["search f using", "(follower_id=?"])?;
-        line(&page, &["search c using", "index outbox (author_id=? and publish_time"])?;
-        ensure!(!page.iter().any(|line| line.starts_with("scan") || line.contains("b-tree")), "{page:#?}");
+        let end_ms = match request.direction {
+            Direction::Older => request.bound.map_or(1_000 + ROWS / 2, Position::publish_time) - 100,
+            Direction::Newer => request.bound.map_or(1_000, Position::publish_time) + 100,
+        };
+        let stretch = HotStatement::Stretch(user(1), request, Stretch { end_ms, most_rows: 100 }, authors.clone());
+        let page = plan(world, backend, stretch).await?;
+        if backend == Backend::Sqlite {
+            line(&page, &["search c using", "index outbox (author_id=? and publish_time"])?;
+            ensure!(!page.iter().any(|line| line.starts_with("scan") || line.contains("b-tree")), "{page:#?}");
+        } else {
+            line(&page, &[" c ", " range ", " outbox "])?;
+            ensure!(!page.iter().any(|line| line.contains("filesort")), "{page:#?}");
+        }
     }
     Ok(())
 }
@@ -381,9 +404,7 @@ on_each_backend! {
         }
         known_pages_are_ranges(&world, backend).await?;
         inboxes_outside_are_probes(&world, backend).await?;
-        if backend == Backend::Sqlite {
-            stretches_are_ranges(&world).await?;
-        }
+        stretches_are_ranges(&world, backend).await?;
         lists_are_ranges(&world, backend).await?;
         searches_are_ranges(&world, backend).await?;
         people_are_ranges(&world, backend).await?;

@@ -20,8 +20,7 @@ use crate::store::conformance::{NOW, account, content, content_id, user};
 
 /// One file for all tables, which may not grow for long.
 const ROOM: &str = " --innodb-file-per-table=0 --innodb-data-file-path=ibdata1:12M:autoextend:max:24M";
-/// MariaDB keeps its undo log in that file, too, unless it is told otherwise when it is made: full, it could not even
-/// be emptied.
+/// By default MariaDB keeps its undo log in that file, too. A full file could then not even be emptied.
 const UNDO: &str = " --innodb-undo-tablespaces=3";
 /// Bytes of a content's text. A longer one has pages of its own, and MariaDB 10.11 aborts when it undoes a row that
 /// found no room for them.

@@ -141,7 +141,7 @@ async fn failures_are_quick_and_transient(node: &Node) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_redis_that_comes_back_empty_is_used_again_and_listeners_are_told() -> Result<()> {
+async fn listeners_learn_that_a_killed_redis_came_back_empty() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;
     let node = Node::start(vec![server.url()], false).await?;
     let mut listener = node.announcements.listen();
@@ -167,7 +167,7 @@ async fn a_killed_redis_that_comes_back_empty_is_used_again_and_listeners_are_to
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_node_of_a_cluster_that_comes_back_empty_is_used_again_and_listeners_are_told() -> Result<()> {
+async fn listeners_learn_that_a_killed_cluster_node_came_back_empty() -> Result<()> {
     let cluster = RedisCluster::start().await?;
     let node = Node::start_within(cluster.urls(), true, PATIENT_MS / 4).await?;
     let mut listener = node.announcements.listen();
@@ -219,7 +219,7 @@ async fn hears_every_author(node: &Node, mut listener: Receiver<Announcement>) -
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cut_subscription_is_made_anew_and_listeners_are_told() -> Result<()> {
+async fn a_cut_subscription_is_renewed_and_listeners_learn_of_the_gap() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;
     let node = Node::start(vec![server.url()], false).await?;
     let mut listener = node.announcements.listen();
@@ -236,19 +236,19 @@ async fn a_cut_subscription_is_made_anew_and_listeners_are_told() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn listeners_are_told_of_a_gap_when_somebody_could_not_announce() -> Result<()> {
+async fn listeners_learn_of_a_gap_after_a_failed_announcement() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;
     let speaker = soon(|| Node::start_within(vec![server.url()], false, IMPATIENT_MS)).await?;
     let hearer = Node::start(vec![server.url()], false).await?;
     let mut listener = hearer.announcements.listen();
     let mut operator = connect_redis(&server.url()).await?;
-    // Nobody's connection breaks: only what is published waits, longer than a command may.
+    // No connection breaks: only publishing waits, longer than the time-out of a command.
     redis::cmd("CLIENT").arg("PAUSE").arg(60_000).arg("WRITE").exec_async(&mut operator).await?;
     let said = changed(3)?;
     ensure!(speaker.announcements.announce(&said).await.is_err());
     redis::cmd("CLIENT").arg("UNPAUSE").exec_async(&mut operator).await?;
     while next(&mut listener).await? != Announcement::Gap {}
-    // The one that came too late has been heard before the gap; how often the gap is told is nobody's promise.
+    // The late announcement arrived before the gap. The gap may be announced more than once.
     soon(|| async { Ok(speaker.announcements.announce(&said).await?) }).await?;
     assert_eq!(next_said(&mut listener).await?, said);
     speaker.end().await?;
@@ -298,7 +298,7 @@ async fn flushing_everything_breaks_nothing() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_wrong_with_the_options_is_said() -> Result<()> {
+async fn faulty_options_are_reported() -> Result<()> {
     let said = |urls: Vec<String>, cluster: bool| async move {
         let (command_timeout_ms, connect_timeout_ms) = (PATIENT_MS, PATIENT_MS);
         let options = RedisOptions { urls, cluster, command_timeout_ms, connect_timeout_ms, ..RedisOptions::default() };

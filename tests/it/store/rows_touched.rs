@@ -8,7 +8,7 @@ use tidefeed::{
             Source,
             people::{FoundUser, KeyPrefix},
         },
-        timeline::authors::CandidateLimits,
+        timeline::candidates::{CandidateLimits, Wanted},
     },
     store::{Contents as _, People as _, SearchTerms as _, Timelines as _, timelines::Depth},
 };
@@ -54,7 +54,7 @@ async fn one_page_touches_few_rows(world: &World, request: &PageRequest, overhea
     }
     let limits = CandidateLimits { ahead: request.need(), behind: 4 };
     let before = rows_read(world).await?;
-    world.store.page_candidates(user(1), request, limits, true).await?;
+    world.store.page_candidates(user(1), request, limits, Wanted::ALL).await?;
     let touched = rows_read(world).await? - before - overhead;
     ensure!(touched < 300, "{touched} rows for {request:?} of remembered authors");
     let before = rows_read_backward(world).await?;
@@ -97,8 +97,7 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
     Ok(())
 }
 
-/// A page of names that all have two rows; and suggestions for somebody who follows 500, of whom nobody follows
-/// anybody.
+/// A page of names that all have two rows; and suggestions for a reader of 500 authors who follow no one.
 async fn finding_people_touches_few_rows(world: &World, overhead: i64) -> Result<()> {
     let prefix = KeyPrefix::try_new("ada")?;
     let middle = FoundUser { key: format!("ada{:05}", ROWS / 2), user: user(ROWS / 2) };

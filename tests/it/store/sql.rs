@@ -68,7 +68,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_lock_that_stays_is_told_as_contention_and_nothing_was_done(backend: Backend) -> Result<()> {
+    async fn a_lasting_lock_is_reported_as_contention_and_changes_nothing(backend: Backend) -> Result<()> {
         let database = backend.fresh_database().await?;
         let (store, rival) = (impatient(&database).await?, Rival::on(&database).await?);
         let lock = rival.0.begin().await?;

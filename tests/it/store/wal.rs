@@ -93,7 +93,7 @@ async fn a_log_that_was_cut_or_damaged_gives_whole_transactions_up_to_there() ->
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_be_opened_is_told_and_loses_nothing() -> Result<()> {
+async fn an_unreadable_log_is_reported_and_nothing_is_lost() -> Result<()> {
     let (whole, folder) = (Files::of_a_crash().await?, tempfile::tempdir()?);
     whole.lie_in(&folder)?;
     let log = folder.path().join("tidefeed.db-wal");

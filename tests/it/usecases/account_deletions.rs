@@ -7,7 +7,7 @@ use tidefeed::domain::{
     account::profile::{ProfileCounts, Registration},
     content::Draft,
     limits::MAX_LEAVING_ACCOUNTS,
-    timeline::authors::CandidateLimits,
+    timeline::candidates::{CandidateLimits, Wanted},
 };
 use tidefeed::publish::PublishOutcome;
 use tidefeed::store::{
@@ -30,8 +30,8 @@ use crate::{
 /// More than one step clears away.
 const POSTS: usize = 130;
 
-/// Somebody with many contents, whom everybody follows: by an edge that is pushed, by one that is pulled through the
-/// outbox cache, and by one whose reader is off.
+/// An author with many contents and three followers: one by a pushed edge, one who pulls through the outbox cache, and
+/// one who is off.
 struct Story {
     app: std::sync::Arc<TestApp>,
     /// Of the one who goes.
@@ -63,7 +63,7 @@ impl Story {
         let now = app.now_ms();
         for (who, content) in [(GONE, other), (2, last), (3, other)] {
             for reaction in [Reaction::Like, Reaction::Bookmark] {
-                app.ports.reactions.react(user(who), content, reaction, now).await?;
+                app.ports.reactions.react(user(who), content, reaction, 7, now).await?;
             }
         }
         app.ports.exclusions.mute(user(GONE), user(4), 1001).await?;
@@ -202,8 +202,8 @@ on_each_backend! {
         let mode = tidefeed::domain::EdgeMode::Fill;
         ensure!(ports.follows.follow(gone, user(3), mode, 5, now).await? == Followed::UnknownAuthor);
         ensure!(ports.follows.follow(user(5), gone, mode, 5, now).await? == Followed::UnknownAuthor);
-        ensure!(ports.reactions.react(gone, story.other, Reaction::Like, now).await? == Reacted::UnknownContent);
-        ensure!(ports.reactions.react(user(3), story.last, Reaction::Like, now).await? == Reacted::UnknownContent);
+        ensure!(ports.reactions.react(gone, story.other, Reaction::Like, 8, now).await? == Reacted::UnknownContent);
+        ensure!(ports.reactions.react(user(3), story.last, Reaction::Like, 9, now).await? == Reacted::UnknownContent);
         ensure!(ports.exclusions.mute(user(2), gone, 1004).await? == Excluded::UnknownUser);
         let edit = ProfileEdit { name: Some("back".into()), ..ProfileEdit::default() };
         ensure!(!ports.profiles.edit(gone, &edit, 2001).await?);
@@ -225,12 +225,12 @@ on_each_backend! {
         let request = PageRequest::newest(PageSize::try_new(10)?);
         let limits = CandidateLimits { ahead: 11, behind: 4 };
         for gone in 2..=most + 2 {
-            let found = world.store.page_candidates(user(1), &request, limits, true).await?;
+            let found = world.store.page_candidates(user(1), &request, limits, Wanted::ALL).await?;
             ensure!(found.leaving.len() == usize::try_from(gone - 2)? && found.in_flight.is_some(), "{found:?}");
             let hash = account(gone, &format!("user_{gone}")).password_hash;
             ensure!(matches!(world.store.delete(user(gone), hash.as_ref(), 5).await?, Deleted::Gone { .. }));
         }
-        let found = world.store.page_candidates(user(1), &request, limits, true).await?;
+        let found = world.store.page_candidates(user(1), &request, limits, Wanted::ALL).await?;
         ensure!(found.in_flight.is_none(), "one more than are named: {found:?}");
         Ok(())
     }

@@ -5,13 +5,20 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
     app::{Settings, auditor},
-    domain::{EdgeMode, Entry, PageRequest, PageSize, UserId, content::Draft, timeline::audit::DifferenceCause},
+    domain::{
+        Direction, EdgeMode, Entry, PageRequest, PageSize, UserId,
+        content::Draft,
+        timeline::{
+            audit::DifferenceCause,
+            outside::{Cleared, Nonce, Window},
+        },
+    },
     store::queue::Topic,
     upkeep::{AuditOptions, Auditor, Finding},
 };
 
 use crate::{
-    harness::{Around, TestApp, settings},
+    harness::{Around, Inboxes, TestApp, settings},
     servers::{self, on_each_backend},
     usecases::delivery::{followed_author, user},
 };
@@ -21,21 +28,25 @@ const READER: i64 = 2;
 /// An auditor who looks at small pages.
 pub fn over(app: &TestApp, repair: bool) -> Result<Auditor> {
     let options = AuditOptions { pages: 10, size: PageSize::try_new(4)?, repair, step: settings().tiers.step };
-    Ok(auditor(&app.ports, Arc::new(app.store.clone()), app.reader.clone(), options))
+    Ok(auditor(&app.ports, Arc::new(app.store.clone()), (app.reader.clone(), app.keeper.clone()), options))
 }
 
 /// A reader with nine contents of one author in the inbox, all of it trusted.
 async fn covered_reader(backend: servers::Backend, settings: Settings) -> Result<Arc<TestApp>> {
     let app = TestApp::start_with(backend, Around::Memory, settings).await?;
-    followed_author(&app, 2).await?;
+    fill_inbox(&app).await?;
+    Ok(app)
+}
+
+async fn fill_inbox(app: &TestApp) -> Result<()> {
+    followed_author(app, 2).await?;
     for time in 1..=9 {
         app.set_time(time);
         app.publisher.publish(user(1), Draft::try_new("words", Vec::new(), None)?).await?;
     }
     app.settle().await?;
     app.reactivator.wake(user(READER)).await?;
-    app.settle().await?;
-    Ok(app)
+    app.settle().await
 }
 
 async fn past(app: &TestApp, sql: &str) -> Result<()> {
@@ -117,6 +128,27 @@ on_each_backend! {
         ensure!(found.cause == DifferenceCause::Cache && found.flaws.is_empty(), "{found:?}");
         let difference = found.difference.context("no page was wrong")?;
         ensure!(difference.missing == [lost], "{difference:?}");
+        Ok(())
+    }
+
+    async fn a_hole_in_an_inbox_outside_sql_is_found_and_the_inbox_given_up(backend: Backend) -> Result<()> {
+        let app = TestApp::start_outside(backend, Around::Memory, Inboxes::Memory, settings()).await?;
+        fill_inbox(&app).await?;
+        let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
+        let window = Window { direction: Direction::Older, bound: None, limit: 20 };
+        let slice = outside.inboxes.slice(user(READER), &window).await?.context("an inbox outside SQL")?;
+        let lost = newest(&app).await?[4];
+        let (header, basis) = (slice.header, slice.header.basis.context("a claim")?);
+        let cleared = Cleared { rows: vec![lost.position()], basis, nonce: Nonce(7) };
+        ensure!(outside.inboxes.remove(user(READER), (header.fence.token, header.revision), &cleared).await?);
+        ensure!(newest(&app).await?.len() == 8, "the inbox is not read");
+        ensure!(over(&app, false)?.readers(0, 10).await?.contains(&user(READER)));
+        let found = found_and_mended(&app).await?;
+        ensure!(found.cause == DifferenceCause::Outside && found.flaws.is_empty(), "{found:?}");
+        ensure!(found.difference.context("no page was wrong")?.missing == [lost]);
+        ensure!(outside.states.fence(user(READER)).await?.is_none(), "the next visit builds another one");
+        app.reactivator.wake(user(READER)).await?;
+        ensure!(over(&app, false)?.audit(user(READER)).await?.finding.is_none() && newest(&app).await?.len() == 9);
         Ok(())
     }
 

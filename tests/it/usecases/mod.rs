@@ -9,6 +9,8 @@ mod fixture;
 mod invariant;
 mod outside_cassandra;
 mod outside_keeper;
+mod outside_stampede;
+mod outside_tiers;
 mod presence;
 mod targets;
 mod upkeep;

@@ -7,6 +7,7 @@ use tidefeed::{
     domain::{PageRequest, PageSize, UserId, content::Draft},
     publish::PublishOutcome,
     store::{accounts::NewAccount, cassandra::CassandraOptions, cassandra::inspect, inspection::Verdict},
+    telemetry::tiers::InboxTier,
     upkeep::renew_tokens,
 };
 
@@ -101,7 +102,7 @@ async fn an_inbox_in_cassandra_that_is_too_long_is_built_anew() -> Result<()> {
     ensure!(outside.inboxes.is_too_long(world.reader, keep).await?);
     let former = outside.states.fence(world.reader).await?.context("a fence")?.0;
     let keeper = world.app.outside_keeper()?;
-    keeper.settle(world.reader, true).await?;
+    keeper.settle(world.reader, InboxTier::Outside).await?;
     let fence = outside.states.fence(world.reader).await?.context("a fence")?.0;
     ensure!(fence.generation != former.generation && !outside.inboxes.is_too_long(world.reader, keep).await?);
     world.until_believed("it was built at once").await

@@ -4,10 +4,18 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
-    domain::{Floor, PageRequest, PageSize, UserId, content::Draft, limits::INBOX_BUCKETS, timeline::outside::Bucket},
+    domain::{
+        Direction, Floor, PageRequest, PageSize, UserId,
+        content::Draft,
+        limits::INBOX_BUCKETS,
+        timeline::outside::{Bucket, NodeId, Window},
+    },
     publish::PublishOutcome,
-    store::{accounts::NewAccount, redis::RedisOptions},
-    upkeep::Round,
+    store::{
+        account_deletions::Deleted, accounts::NewAccount, memory::MemoryInboxes, outside_states::OutsideStores,
+        redis::RedisOptions,
+    },
+    upkeep::{MOVED_AT_ONCE, OutsideKeeper, Round},
 };
 
 use crate::{
@@ -81,8 +89,7 @@ async fn readers_are_in_redis_while_they_come_and_in_sql_when_they_stay_away() -
     ensure!(!world.is_outside().await? && app.ports.inboxes.floor(world.reader).await? != Floor::Off);
     ensure!(world.shown().await? == 1);
     let before = app.store.statements();
-    // One of them finds what is left in Redis to be of another tier.
-    ensure!(world.shown().await? == 1 && app.store.statements() - before == 2, "the inbox in SQL suffices");
+    ensure!(world.shown().await? == 1 && app.store.statements() - before == 1, "the inbox in SQL suffices");
     world.publish().await?;
     app.settle().await?;
     ensure!(world.shown().await? == 2);
@@ -108,11 +115,7 @@ async fn a_restarted_redis_is_admitted_as_another_one_and_inboxes_are_built_as_r
     world.app.settle().await?;
     ensure!(world.shown().await? == 2);
     world.app.reactivator.wake(world.reader).await?;
-    let header = tidefeed::domain::timeline::outside::Window {
-        direction: tidefeed::domain::Direction::Older,
-        bound: None,
-        limit: 10,
-    };
+    let header = Window { direction: Direction::Older, bound: None, limit: 10 };
     let slice = outside.inboxes.slice(world.reader, &header).await?.context("it was built")?;
     ensure!(slice.rows.len() == 2 && world.shown().await? == 2);
     Ok(())
@@ -136,5 +139,82 @@ async fn a_redis_that_stays_silent_is_given_up_and_readers_come_to_sql() -> Resu
     ensure!(app.ports.deliveries.backlog(1).await?.unfinished == 0);
     app.reactivator.wake(world.reader).await?;
     ensure!(app.ports.inboxes.floor(world.reader).await? != Floor::Off && world.shown().await? == 2);
+    Ok(())
+}
+
+/// The inbox in SQL is not given up for one that nobody can build.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_keeps_the_inbox_in_sql_while_redis_is_silent() -> Result<()> {
+    let (server, inboxes) = redis().await?;
+    let world = world(inboxes).await?;
+    let (app, keeper) = (&world.app, world.app.outside_keeper()?);
+    ensure!(keeper.move_to_sql(world.reader).await? && !world.is_outside().await?);
+    server.kill().await?;
+    app.reactivator.wake(world.reader).await?;
+    let outside = app.ports.outside.as_ref().context("inboxes outside SQL")?;
+    ensure!(outside.states.fence(world.reader).await?.is_none(), "the tier was entered");
+    ensure!(app.ports.inboxes.floor(world.reader).await? != Floor::Off);
+    world.publish().await?;
+    app.settle().await?;
+    ensure!(app.ports.deliveries.backlog(1).await?.unfinished == 0 && world.shown().await? == 2);
+    Ok(())
+}
+
+/// However many are to be moved, the buckets are looked at in between.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_stay_away_are_moved_in_bounded_rounds() -> Result<()> {
+    let app = TestApp::start_outside(Backend::Sqlite, Around::Memory, Inboxes::Memory, settings()).await?;
+    let readers = i64::try_from(2 * MOVED_AT_ONCE + 1)?;
+    for id in 1..=readers {
+        let account = NewAccount { now_ms: app.now_ms(), ..account(id, &format!("user{id}")) };
+        app.ports.accounts.register(account).await?;
+        app.reactivator.wake(UserId::try_new(id)?).await?;
+    }
+    let (keeper, outside) = (app.outside_keeper()?, app.ports.outside.clone().context("inboxes outside SQL")?);
+    ensure!(outside.states.occupancy().await?.readers == u64::try_from(readers)?);
+    app.clock.advance(DAY_MS + 1);
+    for moved in [MOVED_AT_ONCE, MOVED_AT_ONCE, 1, 0] {
+        ensure!(keeper.run_once().await? == Round { moved, ..Round::default() }, "not {moved}");
+    }
+    ensure!(outside.states.occupancy().await?.readers == 0);
+    Ok(())
+}
+
+/// Both would replace the other's token in every round.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_that_see_different_servers_change_a_bucket_ever_more_rarely() -> Result<()> {
+    let app = TestApp::start_outside(Backend::Sqlite, Around::Memory, Inboxes::Memory, settings()).await?;
+    let here = app.outside_keeper()?;
+    let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
+    let elsewhere = Arc::new(MemoryInboxes::new(100, NodeId::of([6; 20])));
+    let stores = OutsideStores { inboxes: elsewhere, ..outside };
+    let there = OutsideKeeper::new(stores, app.ports.inboxes.clone(), 300, (app.clock.clone(), app.rng.clone()));
+    let mut changes = 0;
+    for _ in 0..40 {
+        for keeper in [here, &there] {
+            changes += keeper.run_once().await?.admitted;
+        }
+    }
+    ensure!(changes.is_multiple_of(BUCKETS) && (2..10).contains(&(changes / BUCKETS)), "{changes} in 40 rounds");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_inbox_of_whoever_leaves_or_is_deleted_is_forgotten() -> Result<()> {
+    let (_server, inboxes) = redis().await?;
+    let world = world(inboxes).await?;
+    let (app, reader) = (&world.app, world.reader);
+    let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
+    let window = Window { direction: Direction::Older, bound: None, limit: 1 };
+    ensure!(outside.inboxes.slice(reader, &window).await?.is_some());
+    app.outside_keeper()?.move_to_sql(reader).await?;
+    ensure!(outside.inboxes.slice(reader, &window).await?.is_none(), "the reader has left");
+    app.reactivator.wake(reader).await?;
+    ensure!(outside.inboxes.slice(reader, &window).await?.is_some());
+    let password = account(1, "user1").password_hash;
+    let deleted = app.ports.account_deletions.delete(reader, password.as_ref(), app.now_ms()).await?;
+    ensure!(matches!(deleted, Deleted::Gone { .. }), "{deleted:?}");
+    while app.remover.run_once().await? {}
+    ensure!(outside.inboxes.slice(reader, &window).await?.is_none(), "the account is deleted");
     Ok(())
 }

@@ -14,7 +14,7 @@ use tidefeed::{
 use super::{contents, deliveries, edges, inboxes, reads};
 use crate::{primary_store::tables::Tables, rng::SimRng};
 
-/// People whom there are; as many more are talked of.
+/// Users that exist; calls also name as many that do not.
 pub const PEOPLE: i64 = 5;
 
 /// A call, and when it comes.

@@ -51,7 +51,7 @@ struct Real {
 
 impl Real {
     async fn new() -> Result<Self> {
-        // Nobody needs these rows to survive the machine.
+        // These rows need not survive a crash of the machine.
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { TempDir::new_in(memory)? } else { TempDir::new()? };
         let url = format!("sqlite://{}", folder.path().join("twin.db").display());
@@ -74,7 +74,7 @@ impl Real {
     }
 }
 
-/// The model, in which nothing goes wrong and nobody else is at work.
+/// The model without faults and without concurrent work.
 fn model() -> (PrimaryStore, Ports) {
     let injector = FaultInjector::new(0, Rates::default(), false);
     let engine = Engine { ranges_at_once: usize::MAX, ..Engine::default() };

@@ -4,7 +4,10 @@ use tidefeed::{
     app::Ports,
     domain::{
         ContentId, Direction, PageRequest, Position, UserId,
-        timeline::{authors::CandidateLimits, stretch::Stretch},
+        timeline::{
+            candidates::{CandidateLimits, Wanted},
+            stretch::Stretch,
+        },
     },
     store::{
         accounts::{NewAccount, PasswordHash},
@@ -17,8 +20,8 @@ use super::acts::{Drawer, in_any_order, outcome, registration};
 #[derive(Debug, Clone)]
 pub enum Act {
     Page(UserId, PageRequest, Depth),
-    Authors(UserId),
-    KnownPage(UserId, PageRequest, CandidateLimits),
+    Reader(UserId),
+    KnownPage(UserId, PageRequest, CandidateLimits, Wanted),
     Stretch(UserId, PageRequest, Stretch),
     Visible(UserId, Vec<ContentId>),
     VisibleTo(ContentId, Vec<UserId>),
@@ -34,10 +37,12 @@ pub enum Act {
 impl Act {
     pub fn draw(from: &mut Drawer<'_>) -> Self {
         match from.rng.below(30) {
-            0..=2 => Self::Authors(from.user()),
+            0..=2 => Self::Reader(from.user()),
             3..=8 => {
                 let limits = CandidateLimits { ahead: from.rng.index(6) + 1, behind: from.rng.index(3) + 1 };
-                Self::KnownPage(from.user(), from.request(), limits)
+                let [facts, reactions, original_authors] = [(); 3].map(|()| from.rng.chance(500_000));
+                let wanted = Wanted { facts, reactions, original_authors };
+                Self::KnownPage(from.user(), from.request(), limits, wanted)
             }
             9..=11 => {
                 let request = from.request();
@@ -72,12 +77,16 @@ impl Act {
                     page
                 }))
             }
-            Self::Stretch(reader, request, stretch) => outcome(timelines.stretch(*reader, request, *stretch).await),
-            Self::Authors(reader) => outcome(timelines.authors(*reader).await),
-            Self::KnownPage(reader, request, limits) => {
-                outcome(timelines.page_candidates(*reader, request, *limits, false).await.map(|mut page| {
-                    // The model looks through fewer of them.
+            Self::Stretch(reader, request, stretch) => match timelines.reader(*reader).await {
+                Ok(Some(known)) => outcome(timelines.stretch(*reader, request, *stretch, &known.authors).await),
+                known => outcome(known),
+            },
+            Self::Reader(reader) => outcome(timelines.reader(*reader).await),
+            Self::KnownPage(reader, request, limits, wanted) => {
+                outcome(timelines.page_candidates(*reader, request, *limits, *wanted).await.map(|mut page| {
+                    // The model looks through fewer of them, and has no facts.
                     page.in_flight = None;
+                    page.ahead.iter_mut().for_each(|candidate| candidate.facts = None);
                     page
                 }))
             }

@@ -19,7 +19,7 @@ use crate::rules::Rule;
 /// How the transaction ends.
 pub enum Ended {
     AtOnce(AtOnce),
-    /// The record is gone and nobody is served: only where that rule is broken.
+    /// The record is deleted and no follower is served; only while that rule is broken.
     RowsLater(Entry),
 }
 
@@ -83,7 +83,7 @@ pub fn state_of(tables: &Tables, content: ContentId) -> Option<DeliveryState> {
     })
 }
 
-/// As many followers as were counted, and no more: whoever came since with a lower id takes another one's place.
+/// The id of the last follower if exactly the counted number is served: a new follower with a lower id displaces one.
 fn last_counted(tables: &Tables, author: UserId, counted: u64) -> i64 {
     let counted = usize::try_from(counted).unwrap_or(usize::MAX);
     tables.fans(author, 0, END).take(counted).last().map_or(0, UserId::get)

@@ -10,7 +10,7 @@ use super::tables::Change;
 #[derive(Clone, Default)]
 pub struct Connections(Arc<Mutex<Vec<Outer>>>);
 
-/// The transaction that nobody commits: what was done within it, and the number under which it holds locks.
+/// A transaction that stays open on a connection: its changes, and the number under which it holds locks.
 pub struct Outer {
     pub number: u64,
     pub changes: Vec<Change>,
@@ -21,7 +21,7 @@ impl Connections {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(outer);
     }
 
-    /// The next one for whoever begins.
+    /// Takes an open transaction for the next caller that begins one.
     pub fn take(&self) -> Option<Outer> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }

@@ -294,6 +294,9 @@ async fn remove(
     }
     count(&mut tx, author, -1).await?;
     references::count(&mut tx, row.draft.reference, -1).await?;
+    if !primary_store.breaks(Rule::RemovalLeavesCounters) {
+        tx.write(|_| vec![Change::Counters(content, None, None)]).await?;
+    }
     let entry = Entry { publish_time: row.publish_time, content, author: row.author };
     tx.commit(Removed::Gone { entry, versions }).await
 }

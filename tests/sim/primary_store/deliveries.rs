@@ -185,7 +185,7 @@ async fn push(
     tx.commit(Pushed { progress: Some(Progress { pushed_through: through, ..progress }), rows }).await
 }
 
-/// The rows of one batch; what passes over anybody else than `Pull` edges and readers that are off is a broken rule.
+/// The rows of one batch. It skips only `Pull` edges and readers who are off; more only while a rule is broken.
 pub fn served(primary_store: &PrimaryStore, tables: &Tables, entry: Entry, range: (i64, i64), now: i64) -> Vec<Change> {
     let fans = tables.fans(entry.author, range.0, range.1);
     let served = fans.filter(|fan| {

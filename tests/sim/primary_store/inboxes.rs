@@ -151,7 +151,8 @@ async fn see(primary_store: &PrimaryStore, tx: &mut Tx, reader: UserId, now_ms: 
     let before = lock_state(tx, reader).await?;
     let read_every_ms = rate::smoothed(before.read_every, before.last_seen, now_ms, VISIT_MS);
     let opened = if primary_store.breaks(Rule::ReturningIsTrusted) { Floor::At(Position::OLDEST) } else { Floor::OPEN };
-    let floor = if before.floor == Floor::Off { opened } else { before.floor };
+    let was_off = before.floor == Floor::Off;
+    let floor = if was_off { opened } else { before.floor };
     change_state(tx, reader, |state| State {
         floor,
         last_seen: Some(now_ms),
@@ -161,7 +162,7 @@ async fn see(primary_store: &PrimaryStore, tx: &mut Tx, reader: UserId, now_ms: 
     })
     .await?;
     let reader = ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms };
-    Ok(Seen { before: before.last_seen, reader, floor })
+    Ok(Seen { before: before.last_seen, reader, floor, was_off })
 }
 
 async fn clear(primary_store: &PrimaryStore, mut tx: Tx, reader: UserId, author: UserId) -> Result<u64, StoreError> {

@@ -4,7 +4,11 @@
 use tidefeed::{
     domain::{
         EdgeMode, Entry, Floor, PageRequest, UserId,
-        timeline::authors::{Candidate, CandidateLimits, Candidates, TimelineAuthors},
+        timeline::{
+            authors::TimelineAuthors,
+            candidates::{Candidate, CandidateLimits, Candidates, ReaderSnapshot, Wanted},
+            reactions::RememberedReactions,
+        },
     },
     store::StoreError,
 };
@@ -17,11 +21,11 @@ const FEW: usize = 3;
 /// What is told of every version if a rule is broken.
 const ANY: i64 = -1;
 
-/// See `Timelines::authors`.
-pub async fn authors(
-    primary_store: &PrimaryStore,
-    reader: UserId,
-) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
+/// The version of everybody's reactions: there are none.
+const NO_REACTIONS: i64 = 0;
+
+/// See `Timelines::reader`.
+pub async fn reader(primary_store: &PrimaryStore, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
     let version = |tables: &Tables| {
         let version = tables.counts.get(&reader)?.authors_version;
         Some(if primary_store.breaks(Rule::AuthorsOfAnyVersion) { ANY } else { version })
@@ -35,19 +39,23 @@ pub async fn authors(
     if primary_store.breaks(Rule::AuthorsOfTwoSnapshots) {
         known_version = primary_store.read(version).await?;
     }
-    Ok(known_version.map(|version| (TimelineAuthors::new(version, followed, excluded), floor)))
+    Ok(known_version.map(|version| ReaderSnapshot {
+        authors: TimelineAuthors::new(version, followed, excluded),
+        reactions: Some(RememberedReactions::new(NO_REACTIONS, Vec::new())),
+        floor,
+    }))
 }
 
 fn excluded(tables: &Tables, reader: UserId) -> Vec<UserId> {
     tables.exclusions.keys().filter(|(whose, ..)| *whose == reader).map(|(_, author, _)| *author).collect()
 }
 
-/// See `Timelines::candidates`.
+/// See `Timelines::page_candidates`.
 pub async fn candidates(
     primary_store: &PrimaryStore,
     reader: UserId,
     request: &PageRequest,
-    limits: CandidateLimits,
+    (limits, wanted): (CandidateLimits, Wanted),
 ) -> Result<Candidates, StoreError> {
     let ahead = Side { limit: limits.ahead, ..Side::ahead(request) };
     let behind = Side::behind(request).map(|side| Side { limit: limits.behind, ..side });
@@ -55,11 +63,12 @@ pub async fn candidates(
     primary_store
         .read(|tables| Candidates {
             version: view.version(tables),
+            reactions_version: NO_REACTIONS,
             floor: tables.floor(reader),
             in_flight: view.in_flight(tables, ahead),
             leaving: Vec::new(),
-            ahead: view.inbox(tables, ahead),
-            behind: behind.map(|side| view.inbox(tables, side)).unwrap_or_default(),
+            ahead: view.inbox(tables, ahead, wanted),
+            behind: behind.map(|side| view.inbox(tables, side, Wanted::ENTRIES)).unwrap_or_default(),
         })
         .await
 }
@@ -86,13 +95,21 @@ impl View<'_> {
         Some(entries.filter(|it| is_shown(tables, it, side)).map(|it| candidate(tables, it)).collect())
     }
 
-    fn inbox(&self, tables: &Tables, side: Side) -> Vec<Candidate> {
+    fn inbox(&self, tables: &Tables, side: Side, wanted: Wanted) -> Vec<Candidate> {
         let Floor::At(floor) = tables.floor(self.reader) else { return Vec::new() };
         let rows = tables.inbox(self.reader).filter(|row| row.position() >= floor);
-        let first = side.first(rows.filter(|row| is_shown(tables, row, side)).collect());
+        let by_counters = wanted.facts && !wanted.original_authors && side.kinds.is_all();
+        let exists = |row: &Entry| match by_counters {
+            true => tables.counters.contains_key(&row.content),
+            false => is_shown(tables, row, side),
+        };
+        let first = side.first(rows.filter(exists).collect());
         let unseen = self.primary_store.breaks(Rule::FallenRowsAreNotSeen);
         let told = first.into_iter().filter(|row| !unseen || tables.mode(self.reader, row.author).is_some());
-        told.map(|row| candidate(tables, row)).collect()
+        let original_author = |row: &Candidate| row.original_author.filter(|_| !by_counters);
+        told.map(|row| candidate(tables, row))
+            .map(|row| Candidate { original_author: original_author(&row), ..row })
+            .collect()
     }
 }
 

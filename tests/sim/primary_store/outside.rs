@@ -203,11 +203,11 @@ impl FollowLists for PrimaryStore {
 
 #[async_trait]
 impl Reactions for PrimaryStore {
-    async fn react(&self, _: UserId, _: ContentId, _: Reaction, _: i64) -> Result<Reacted, StoreError> {
+    async fn react(&self, _: UserId, _: ContentId, _: Reaction, _: i64, _: i64) -> Result<Reacted, StoreError> {
         refused()
     }
 
-    async fn take_back(&self, _: UserId, _: ContentId, _: Reaction) -> Result<Reacted, StoreError> {
+    async fn take_back(&self, _: UserId, _: ContentId, _: Reaction, _: i64) -> Result<Reacted, StoreError> {
         refused()
     }
 

@@ -2,7 +2,7 @@
 
 use tidefeed::domain::{
     Direction, Entry, PageRequest, Run,
-    timeline::{plan::Snapshot, stretch::Stretch},
+    timeline::{authors::TimelineAuthors, plan::Snapshot, stretch::Stretch},
 };
 
 use super::{
@@ -16,7 +16,17 @@ const BESIDE: usize = 2;
 
 impl View<'_> {
     /// See `Timelines::stretch`.
-    pub fn stretch(&self, tables: &Tables, request: &PageRequest, stretch: Stretch) -> Snapshot {
+    pub fn stretch(
+        &self,
+        tables: &Tables,
+        (request, stretch): (&PageRequest, Stretch),
+        authors: &TimelineAuthors,
+    ) -> Option<Snapshot> {
+        let version = tables.counts.get(&self.reader)?.authors_version;
+        let is_believed = version == authors.version() || self.primary_store.breaks(Rule::StretchOfAnyVersion);
+        if !is_believed || authors.followed().is_empty() {
+            return None;
+        }
         let Side { direction, bound, .. } = Side::ahead(request);
         let within = |entry: &Entry| match direction {
             Direction::Older => entry.publish_time >= stretch.end_ms,
@@ -27,7 +37,8 @@ impl View<'_> {
             side.first(edges.flat_map(|(author, _)| self.outbox(tables, author, side)).collect())
         };
         let all = Side { limit: usize::MAX, ..Side::ahead(request) };
-        let mut found: Vec<Entry> = shown(all).into_iter().filter(within).collect();
+        let listed = authors.followed().iter().flat_map(|author| self.outbox(tables, *author, all));
+        let mut found: Vec<Entry> = listed.filter(within).collect();
         let most_rows = stretch.most_rows.min(request.need() + BESIDE);
         let is_cut = found.len() > most_rows;
         // As the index has them: the rows that are read are those of the first authors.
@@ -49,12 +60,12 @@ impl View<'_> {
                 false => Run::from_limited_query(side.direction, at_bound, 1),
             }
         });
-        Snapshot {
+        Some(Snapshot {
             floor: tables.floor(self.reader),
-            excludes: self.excludes(tables),
+            excludes: authors.excludes(),
             uncovered: Vec::new(),
             ahead: vec![ahead],
             behind: behind.into_iter().collect(),
-        }
+        })
     }
 }

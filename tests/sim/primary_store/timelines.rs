@@ -5,7 +5,8 @@ use tidefeed::{
     domain::{
         ContentId, Direction, EdgeMode, Entry, Floor, Kinds, PageRequest, Position, Run, UserId,
         timeline::{
-            authors::{CandidateLimits, Candidates, TimelineAuthors},
+            authors::TimelineAuthors,
+            candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
             plan::{Snapshot, UncoveredAuthor},
             stretch::Stretch,
         },
@@ -85,13 +86,14 @@ impl Timelines for PrimaryStore {
         reader: UserId,
         request: &PageRequest,
         stretch: Stretch,
+        authors: &TimelineAuthors,
     ) -> Result<Option<Snapshot>, StoreError> {
         let view = View { primary_store: self, reader };
-        PrimaryStore::read(self, |tables| Some(view.stretch(tables, request, stretch))).await
+        PrimaryStore::read(self, |tables| view.stretch(tables, (request, stretch), authors)).await
     }
 
-    async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
-        known_authors::authors(self, reader).await
+    async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
+        known_authors::reader(self, reader).await
     }
 
     async fn page_candidates(
@@ -99,9 +101,9 @@ impl Timelines for PrimaryStore {
         reader: UserId,
         request: &PageRequest,
         limits: CandidateLimits,
-        _: bool,
+        wanted: Wanted,
     ) -> Result<Candidates, StoreError> {
-        known_authors::candidates(self, reader, request, limits).await
+        known_authors::candidates(self, reader, request, (limits, wanted)).await
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {

@@ -351,7 +351,7 @@ impl Tx {
         .await
     }
 
-    /// Makes all of it so, then gives `value`; whoever asked may never learn.
+    /// Commits all changes, then returns `value`. A fault may lose the answer after the commit.
     pub async fn commit<T>(mut self, value: T) -> Result<T, StoreError> {
         let assumed = self.primary_store.breaks(Rule::CommitIsAssumed);
         self.primary_store.injector.before_commit().await;

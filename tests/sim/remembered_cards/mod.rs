@@ -1,5 +1,5 @@
 //! Tests the cards that nodes remember: two nodes with the real reader share one model of SQL, while profiles change,
-//! contents are removed, and nodes remember late what they read. Everything on a page must be true in the page's own
+//! contents are removed, the reader reacts, and nodes remember late what they read. Everything on a page must be true in the page's own
 //! snapshot.
 
 mod world;
@@ -26,6 +26,9 @@ crate::rules::rules! {
     VersionIsCounted "Profile" "versions are counted, not drawn, so that one returns after SQL has lost a change";
     VersionIsReadApart "Cards" "a card's version is read by a statement after the one that read the profile";
     VersionOfAnEarlierSnapshot "Page" "the page's versions are of an earlier snapshot than the page";
+    ReactionKeepsVersion "Reactions" "a reaction leaves the version of the reader's reactions as it is";
+    ReactionsAreCounted "Reactions" "versions of reactions are counted, not drawn, so that one returns after SQL has lost a reaction";
+    ReactionsOfAnEarlierSnapshot "Reactions" "remembered reactions are of an earlier snapshot than their version";
     RemovedIsShown "Page" "the page's snapshot has contents that were removed";
 }
 
@@ -72,7 +75,8 @@ impl Walk {
             2 => self.sql.remove(rng),
             3..=4 => self.sql.rename(author, rng),
             5 => self.sql.lose(),
-            6..=10 => return self.page(rng.index(self.nodes.len())).await,
+            6 => self.sql.like(rng),
+            7..=11 => return self.page(rng.index(self.nodes.len())).await,
             _ => self.go_on(rng),
         }
         Ok(())
@@ -83,6 +87,12 @@ impl Walk {
         let page = self.nodes[node].page_with_cards(user(READER), &request).await.map_err(|error| error.to_string())?;
         if let Some(gone) = page.folded.entries.iter().find(|entry| !self.sql.has(entry.content)) {
             return Err(format!("content {} is shown and was removed", gone.content));
+        }
+        for card in &page.cards {
+            let (shown, due) = (card.reactions.is_some_and(|own| own.liked), self.sql.likes(card.content.id));
+            if shown != due {
+                return Err(format!("{} is shown as liked: {shown}, due is {due}", card.content.id));
+            }
         }
         for author in page.cards.iter().filter_map(|card| card.author.as_ref()) {
             self.from_memory += 1;

@@ -1,18 +1,20 @@
 //! Models contents and profiles in SQL, statement by statement, and reads pages of a reader who follows everybody.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
-        Content, ContentId, ContentKind, Counters, Entry, Floor, Handle, PageRequest, Position, Profile, Reference,
-        UserId, ViewerReactions,
+        Content, ContentId, ContentKind, Counters, Entry, Floor, Handle, PageRequest, Position, Profile, Reaction,
+        Reference, UserId, ViewerReactions,
         timeline::{
-            authors::{Candidate, CandidateLimits, Candidates, CardFacts, TimelineAuthors},
+            authors::TimelineAuthors,
+            candidates::{Candidate, CandidateLimits, Candidates, CardFacts, ReaderSnapshot, Wanted},
             plan::Snapshot,
+            reactions::RememberedReactions,
             stretch::Stretch,
         },
     },
@@ -40,12 +42,22 @@ pub struct Named {
     pub version: i64,
 }
 
+/// What the reader likes, as committed.
+#[derive(Clone, Default)]
+pub struct Likes {
+    version: i64,
+    liked: BTreeSet<ContentId>,
+}
+
 /// All rows.
 pub struct Rows {
     contents: BTreeMap<ContentId, (UserId, bool)>,
     profiles: BTreeMap<UserId, Named>,
+    likes: Likes,
     /// What a fail-over would bring back, and an earlier snapshot has.
     before: BTreeMap<UserId, Named>,
+    /// As `before`.
+    likes_before: Likes,
     names: u64,
 }
 
@@ -63,7 +75,9 @@ impl Sql {
     pub fn new(broken: Option<Rule>) -> Self {
         let profiles: BTreeMap<UserId, Named> =
             (1..=AUTHORS).map(|id| (user(id), Named { name: 0, version: 0 })).collect();
-        let rows = Rows { contents: BTreeMap::new(), before: profiles.clone(), profiles, names: 0 };
+        let likes = Likes::default();
+        let (before, likes_before) = (profiles.clone(), likes.clone());
+        let rows = Rows { contents: BTreeMap::new(), profiles, likes, before, likes_before, names: 0 };
         Self { rows: Mutex::new(rows), broken }
     }
 
@@ -98,17 +112,39 @@ impl Sql {
         let version = match self.broken {
             Some(Rule::ChangeKeepsVersion) => version,
             Some(Rule::VersionIsCounted) => version + 1,
-            _ => i64::try_from(rng.below(u64::MAX >> 1)).unwrap(),
+            _ => drawn(rng),
         };
         let name = rows.names;
         rows.before = rows.profiles.clone();
         rows.profiles.insert(author, Named { name, version });
     }
 
-    /// A fail-over loses the last change of a profile.
+    /// The reader likes some content, or no longer.
+    pub fn like(&self, rng: &mut SimRng) {
+        let mut rows = self.rows();
+        let nth = rng.index(rows.contents.len());
+        let Some(content) = rows.contents.keys().nth(nth).copied() else { return };
+        rows.likes_before = rows.likes.clone();
+        if !rows.likes.liked.remove(&content) {
+            rows.likes.liked.insert(content);
+        }
+        rows.likes.version = match self.broken {
+            Some(Rule::ReactionKeepsVersion) => rows.likes.version,
+            Some(Rule::ReactionsAreCounted) => rows.likes.version + 1,
+            _ => drawn(rng),
+        };
+    }
+
+    /// Whether the reader likes the content.
+    pub fn likes(&self, content: ContentId) -> bool {
+        self.rows().likes.liked.contains(&content)
+    }
+
+    /// A fail-over loses the last change of a profile and the last reaction.
     pub fn lose(&self) {
         let mut rows = self.rows();
         rows.profiles = rows.before.clone();
+        rows.likes = rows.likes_before.clone();
     }
 
     /// Whether the content exists.
@@ -141,7 +177,7 @@ impl Sql {
         cards.into_iter().map(later).collect()
     }
 
-    fn candidates(&self, request: &PageRequest, limit: usize) -> Vec<Candidate> {
+    fn candidates(&self, request: &PageRequest, limit: usize, wanted: Wanted) -> Vec<Candidate> {
         let rows = self.rows();
         let profiles = if self.breaks(Rule::VersionOfAnEarlierSnapshot) { &rows.before } else { &rows.profiles };
         let shown =
@@ -149,7 +185,7 @@ impl Sql {
         let candidate = |(id, (author, _)): (&ContentId, &(UserId, bool))| {
             let facts = CardFacts {
                 counters: Counters::default(),
-                reactions: ViewerReactions::default(),
+                reactions: reactions(wanted.reactions && rows.likes.liked.contains(id)),
                 profile_version: profiles[author].version,
             };
             let entry = Entry { publish_time: id.get(), content: *id, author: *author };
@@ -158,6 +194,15 @@ impl Sql {
         assert!(request.bound.is_none(), "pages are the newest");
         shown.map(candidate).take(limit).collect()
     }
+}
+
+/// A version that nothing has had.
+fn drawn(rng: &mut SimRng) -> i64 {
+    i64::try_from(rng.below(u64::MAX >> 1)).unwrap()
+}
+
+fn reactions(liked: bool) -> ViewerReactions {
+    ViewerReactions { liked, bookmarked: false }
 }
 
 fn card(entry: &Entry, named: Named) -> ContentCard {
@@ -189,14 +234,25 @@ impl Timelines for Sql {
         Err(StoreError::Unreadable("every page is one of remembered authors".to_owned()))
     }
 
-    async fn stretch(&self, _: UserId, _: &PageRequest, _: Stretch) -> Result<Option<Snapshot>, StoreError> {
+    async fn stretch(
+        &self,
+        _: UserId,
+        _: &PageRequest,
+        _: Stretch,
+        _: &TimelineAuthors,
+    ) -> Result<Option<Snapshot>, StoreError> {
         Err(StoreError::Unreadable("every page is one of remembered authors".to_owned()))
     }
 
-    async fn authors(&self, _: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
-        let followed = (1..=AUTHORS).map(|id| (user(id), true)).collect();
-        let authors = TimelineAuthors::new(ANY_VERSION, followed, Vec::new());
-        Ok(Some((authors, Floor::At(Position::OLDEST))))
+    async fn reader(&self, _: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
+        let rows = self.rows();
+        let of = if self.breaks(Rule::ReactionsOfAnEarlierSnapshot) { &rows.likes_before } else { &rows.likes };
+        let liked = of.liked.iter().map(|content| (*content, Reaction::Like)).collect();
+        Ok(Some(ReaderSnapshot {
+            authors: TimelineAuthors::new(ANY_VERSION, (1..=AUTHORS).map(|id| (user(id), true)).collect(), Vec::new()),
+            reactions: Some(RememberedReactions::new(rows.likes.version, liked)),
+            floor: Floor::At(Position::OLDEST),
+        }))
     }
 
     async fn page_candidates(
@@ -204,14 +260,16 @@ impl Timelines for Sql {
         _: UserId,
         request: &PageRequest,
         limits: CandidateLimits,
-        _: bool,
+        wanted: Wanted,
     ) -> Result<Candidates, StoreError> {
+        let reactions_version = self.rows().likes.version;
         Ok(Candidates {
             version: Some(ANY_VERSION),
+            reactions_version,
             floor: Floor::At(Position::OLDEST),
             in_flight: Some(Vec::new()),
             leaving: Vec::new(),
-            ahead: self.candidates(request, limits.ahead),
+            ahead: self.candidates(request, limits.ahead, wanted),
             behind: Vec::new(),
         })
     }

@@ -39,6 +39,8 @@ use crate::servers::{self, Backend};
 
 /// Time after which an absent reader's inbox is in SQL again.
 const ACTIVE_MS: i64 = 24 * LONG_MS;
+/// Inboxes outside SQL that a node builds at once.
+pub const BUILDS_AT_ONCE: usize = 4;
 /// Start time of every test, in ms UTC.
 pub const BEGINNING: i64 = 1_700_000_000_000;
 /// Longer than any backoff and any lease.
@@ -47,6 +49,11 @@ const LONG_MS: i64 = 60 * 60 * 1000;
 /// Seed of the random tests: `SEED`, or 1, so that every run is the same. `make soak` sets fresh seeds.
 pub fn seed() -> Result<u64> {
     std::env::var("SEED").map_or(Ok(1), |text| text.parse().with_context(|| format!("SEED={text}")))
+}
+
+/// Whether `make test-fast` runs, which sets `FAST`: long random tests try fewer cases.
+pub fn is_fast() -> bool {
+    std::env::var_os("FAST").is_some()
 }
 
 /// The backend of queue, outbox cache and announcements.
@@ -114,6 +121,8 @@ pub enum Inboxes {
     Redis(RedisOptions),
     /// In Cassandra.
     Cassandra(CassandraOptions),
+    /// A store of the test's own.
+    Own(Arc<dyn InboxStore>),
 }
 
 impl TestApp {
@@ -156,7 +165,7 @@ impl TestApp {
 
     /// What keeps the inboxes outside SQL; only after [`Self::start_outside`].
     pub fn outside_keeper(&self) -> Result<&OutsideKeeper> {
-        self.app.keeper.as_deref().context("inboxes outside SQL")
+        self.app.keeper.as_deref().context("This service has no inboxes outside SQL.")
     }
 
     /// Another node: the same database and Redis, everything else its own.
@@ -306,9 +315,10 @@ async fn outside(place: &Place, store: &SqlStore) -> Result<Option<OutsideStores
         Some(Inboxes::Cassandra(options)) => {
             Arc::new(CassandraInboxes::new(Cassandra::new(options), NodeId::of([6; 20])))
         }
+        Some(Inboxes::Own(inboxes)) => inboxes,
     };
-    let (states, keep) = (Arc::new(store.clone()), place.settings.tiers.keep);
-    Ok(Some(OutsideStores { inboxes, states, keep, active_ms: ACTIVE_MS }))
+    let (states, pages, keep) = (Arc::new(store.clone()), Arc::new(store.clone()), place.settings.tiers.keep);
+    Ok(Some(OutsideStores { inboxes, states, pages, keep, active_ms: ACTIVE_MS, builds_at_once: BUILDS_AT_ONCE }))
 }
 
 async fn surroundings(place: &Place, stop: &CancellationToken) -> Result<Surroundings> {

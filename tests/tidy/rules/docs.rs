@@ -69,7 +69,7 @@ fn missing_tests(tree: &Tree, file: &SourceFile) -> Vec<Finding> {
     })
 }
 
-/// Whether what a document names in backticks exists; true of whatever is no test's name.
+/// Whether the test that a document names in backticks exists. True of everything that does not look like a test.
 fn is_there(tree: &Tree, name: &str) -> bool {
     let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_./".contains(c));
     if let Some(suite) = name.strip_prefix("conformance::").filter(|suite| plain(suite)) {

@@ -1,4 +1,4 @@
-//! Who may name whom: modules, adapters, libraries, and what the domain must not know.
+//! Which modules may name which: layers, adapters, libraries, and what the domain must not use.
 
 use super::Rule;
 use crate::tidy::rust::NamedPath;

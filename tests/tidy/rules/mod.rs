@@ -2,6 +2,7 @@
 
 pub mod docs;
 pub mod engine;
+pub mod glossary;
 pub mod imports;
 pub mod layers;
 pub mod mission;

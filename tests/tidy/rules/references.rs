@@ -8,10 +8,11 @@ use crate::tidy::tree::{Finding, SourceFile, Tree, extension};
 pub const ANCHORS: Rule = Rule {
     remedy: "cite a heading that the document has, in lower case with dashes, as docs/protocol.md#d1",
     check: |tree| {
+        let pages = pages(tree);
         let citing = tree.files.iter().filter(|file| matches!(extension(&file.path), "rs" | "md"));
         citing
             .filter(|file| !file.path.starts_with("tests/tidy/"))
-            .flat_map(|file| missing_anchors(tree, file))
+            .flat_map(|file| missing_anchors(&pages, file))
             .collect()
     },
     broken_by: &[
@@ -68,11 +69,20 @@ fn first_word(text: &str) -> &str {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default()
 }
 
-fn missing_anchors(tree: &Tree, file: &SourceFile) -> Vec<Finding> {
+/// Each document with the anchors of its headings.
+type Pages<'a> = Vec<(&'a str, BTreeSet<String>)>;
+
+fn pages(tree: &Tree) -> Pages<'_> {
+    let documents = tree.files.iter().filter(|file| extension(&file.path) == "md");
+    let headings = |file: &SourceFile| file.text.lines().filter(|line| line.starts_with('#')).map(slug).collect();
+    documents.map(|file| (file.path.as_str(), headings(file))).collect()
+}
+
+fn missing_anchors(pages: &Pages, file: &SourceFile) -> Vec<Finding> {
     let is_document = extension(&file.path) == "md";
     file.lines_where(|line| {
         let cited = if is_document { links(line) } else { citations(line) };
-        let missing = cited.into_iter().find(|(path, anchor)| !has_anchor(tree, file, path, anchor));
+        let missing = cited.into_iter().find(|(path, anchor)| !has_anchor(pages, file, path, anchor));
         missing.map(|(path, anchor)| format!("`{path}` has no heading `#{anchor}`"))
     })
 }
@@ -99,14 +109,14 @@ fn links(line: &str) -> Vec<(&str, &str)> {
     anchored.filter(|(page, _)| !page.contains("://") && (page.is_empty() || extension(page) == "md")).collect()
 }
 
-fn has_anchor(tree: &Tree, from: &SourceFile, page: &str, anchor: &str) -> bool {
+fn has_anchor(pages: &Pages, from: &SourceFile, page: &str, anchor: &str) -> bool {
     let name = page.rsplit('/').next().unwrap_or_default();
-    let is_it = |file: &&SourceFile| match page {
-        "" => file.path == from.path,
-        _ => file.path.ends_with(page.trim_start_matches("../")) || file.path.ends_with(&format!("/{name}")),
+    let has_name = |path: &str| path.rsplit('/').next() == Some(name);
+    let is_it = |path: &str| match page {
+        "" => path == from.path,
+        _ => has_name(path) || path.ends_with(page.trim_start_matches("../")),
     };
-    let headings = |file: &SourceFile| file.text.lines().any(|line| line.starts_with('#') && slug(line) == anchor);
-    tree.files.iter().filter(is_it).any(headings)
+    pages.iter().any(|(path, anchors)| is_it(path) && anchors.contains(anchor))
 }
 
 /// The anchor that a heading gets: lower case, spaces as dashes, without marks.

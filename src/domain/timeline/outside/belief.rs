@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_believed_of_an_inbox_that_is_not_there() {
+    fn a_missing_inbox_is_not_believed() {
         let read = slice(1, &[]);
         let expected = Some(Expected { fence: fence(1, 1), basis: Basis(1) });
         assert_eq!(believe(None, Some(&read), expected), Belief::Foreign);

@@ -4,9 +4,11 @@
 //! only if the primary store names the same fence and the same basis (docs/protocol.md#outside).
 
 pub mod belief;
+pub mod contest;
 pub mod fence;
 pub mod inbox;
 
 pub use belief::{Belief, Expected, believe};
+pub use contest::{Contest, Move};
 pub use fence::{Basis, Bucket, Fence, Generation, NodeId, Nonce, Revision, Token};
 pub use inbox::{Claim, Cleared, Cover, Delivered, Header, OutsideInbox, Slice, Window, floor_of_newest};

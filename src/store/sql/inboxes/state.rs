@@ -104,8 +104,10 @@ pub(super) async fn see(tx: &Tx, readers: &[UserId], now_ms: i64) -> Result<Vec<
 fn seen(reader: UserId, state: Locked, now_ms: i64) -> Seen {
     let Locked { floor, is_outside, last_seen, read_every_ms } = state;
     let read_every_ms = rate::smoothed(read_every_ms, last_seen, now_ms, VISIT_MS);
-    let floor = if floor == Floor::Off && !is_outside { Floor::OPEN } else { floor };
-    Seen { before: last_seen, reader: ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms }, floor }
+    let was_off = floor == Floor::Off && !is_outside;
+    let floor = if was_off { Floor::OPEN } else { floor };
+    let reader = ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms };
+    Seen { before: last_seen, reader, floor, was_off }
 }
 
 /// As [`lock`], in ascending ids, without deleted accounts.

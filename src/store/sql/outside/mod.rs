@@ -16,18 +16,21 @@ use crate::{
     domain::{
         ContentId, PageRequest, Position, UserId,
         delivery::DeliveryPolicy,
-        timeline::outside::{Basis, Bucket, Fence, Generation, Token},
+        timeline::{
+            candidates::Wanted,
+            outside::{Basis, Bucket, Fence, Generation, Token},
+        },
     },
     store::{
-        OutsideStates, StoreError,
+        OutsidePages, OutsideStates, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
-        outside_states::{Batch, Occupancy, OutsideSnapshot, SideRead},
+        outside_states::{Batch, Occupancy, OutsideCandidates, OutsideSnapshot, SideRead},
         relations::Pair,
     },
 };
 
 #[async_trait]
-impl OutsideStates for SqlStore {
+impl OutsidePages for SqlStore {
     async fn page_with(
         &self,
         reader: UserId,
@@ -38,6 +41,19 @@ impl OutsideStates for SqlStore {
         timelines::outside_page(self, reader, request, (ahead, behind)).await
     }
 
+    async fn candidates_with(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        (ahead, behind): (&SideRead, Option<&SideRead>),
+        wanted: Wanted,
+    ) -> Result<OutsideCandidates, StoreError> {
+        timelines::outside_candidates(self, reader, request, (ahead, behind), wanted).await
+    }
+}
+
+#[async_trait]
+impl OutsideStates for SqlStore {
     async fn tokens(&self) -> Result<Vec<(Bucket, Token)>, StoreError> {
         let sql = "SELECT node, epoch, bucket FROM inbox_buckets WHERE node IS NOT NULL ORDER BY bucket";
         self.read(sql, []).await?.iter().map(tiers::token).collect()
@@ -168,11 +184,14 @@ impl OutsideStates for SqlStore {
 
     async fn occupancy(&self) -> Result<Occupancy, StoreError> {
         let sql = format!(
-            "SELECT COUNT(*), COUNT(s.basis), (SELECT COUNT(*) FROM inbox_buckets b WHERE b.node IS NOT NULL) \
-             FROM inbox_states s WHERE s.tier = {OUTSIDE}"
+            "SELECT COUNT(CASE WHEN s.tier = {OUTSIDE} THEN 1 END), COUNT(CASE WHEN s.tier = {OUTSIDE} THEN s.basis END), \
+             COUNT(s.floor_time), COUNT(*), (SELECT COUNT(*) FROM inbox_buckets b WHERE b.node IS NOT NULL) \
+             FROM inbox_states s"
         );
         let rows = self.read(&sql, []).await?;
         let Some(row) = rows.first() else { return Ok(Occupancy::default()) };
-        Ok(Occupancy { readers: row.count(0)?, claimed: row.count(1)?, admitted: row.count(2)? })
+        let (readers, in_sql, all) = (row.count(0)?, row.count(2)?, row.count(3)?);
+        let without = all.saturating_sub(readers + in_sql);
+        Ok(Occupancy { in_sql, without, readers, claimed: row.count(1)?, admitted: row.count(4)? })
     }
 }

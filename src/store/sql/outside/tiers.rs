@@ -1,6 +1,7 @@
 //! Tokens of buckets, and who is in the outside tier.
 
 use super::super::{
+    account_deletions::account_exists,
     deliveries::fences,
     inboxes::state::{self, OUTSIDE},
     rows::Row,
@@ -52,7 +53,8 @@ pub(super) async fn enter(tx: &Tx, reader: UserId, generation: Generation) -> Re
     }
     let sql = format!(
         "UPDATE inbox_states SET tier = {OUTSIDE}, generation = ?, basis = NULL WHERE user_id = ? \
-         AND EXISTS (SELECT 1 FROM inbox_buckets b WHERE b.bucket = ? AND b.node IS NOT NULL)"
+         AND EXISTS (SELECT 1 FROM inbox_buckets b WHERE b.bucket = ? AND b.node IS NOT NULL){exists}",
+        exists = account_exists("inbox_states.user_id"),
     );
     let bucket = i64::from(Bucket::of(reader).number());
     if tx.execute(&sql, [generation.0.into(), reader.get().into(), bucket.into()]).await? == 0 {

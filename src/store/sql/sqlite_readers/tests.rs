@@ -123,7 +123,7 @@ async fn give_up_a_long_read(readers: &Arc<SqliteReaders>) {
 }
 
 #[tokio::test]
-async fn a_statement_that_nobody_waits_for_is_ended() {
+async fn an_abandoned_statement_is_interrupted() {
     let folder = tempfile::tempdir().unwrap();
     let _tables = migrated(&folder).await;
     let readers = one_reader(&folder, Duration::from_hours(1)).await;

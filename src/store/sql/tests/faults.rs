@@ -112,8 +112,8 @@ async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
         "cover" => store.cover(user(4), user(1), 4).await.map(drop),
         "extend" => store.extend(user(4), 4).await.map(drop),
         "trim" => store.trim(user(4), 2).await.map(drop),
-        "like" => store.react(user(4), id(20), Reaction::Like, 30).await.map(drop),
-        "take back" => store.take_back(user(4), id(20), Reaction::Like).await.map(drop),
+        "like" => store.react(user(4), id(20), Reaction::Like, 1069, 30).await.map(drop),
+        "take back" => store.take_back(user(4), id(20), Reaction::Like, 1073).await.map(drop),
         "read" => store.advance(user(4), Position::bound(20, 20)).await,
         "edit" => {
             let edit = ProfileEdit { name: Some(name("another name")), ..ProfileEdit::default() };
@@ -289,7 +289,7 @@ async fn fail_in_company(store: &SqlStore, what: &'static str, fault: Fault) -> 
 }
 
 #[tokio::test]
-async fn a_write_that_fails_among_others_leaves_nothing_and_theirs_is_as_they_were_told() {
+async fn a_failed_write_in_a_group_leaves_the_others_as_acknowledged() {
     for fault in [Fault::UndoneByItself, Fault::Full, Fault::AtCommit] {
         let folder = tempfile::tempdir().unwrap();
         let store = peopled(&folder).await;

@@ -90,7 +90,7 @@ async fn one_that_is_rolled_back_or_given_up_takes_no_other_with_it() {
 }
 
 #[tokio::test]
-async fn nobody_is_told_before_the_commit_and_nobody_sees_it_before() {
+async fn no_write_is_acknowledged_or_visible_before_its_commit() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder).await;
     for round in 0..ROUNDS {

@@ -12,7 +12,10 @@ mod stretch;
 use async_trait::async_trait;
 use sea_orm::Value;
 
-pub(super) use self::outside::{page_with as outside_page, shown_of as outside_shown};
+pub(super) use self::outside::{
+    candidates as outside_known_page, candidates_with as outside_candidates, page_with as outside_page,
+    shown_of as outside_shown,
+};
 use self::{
     shown::{Timeline, repost_shown_to, shown_to},
     side::Side,
@@ -29,7 +32,8 @@ use crate::{
     domain::{
         ContentId, Direction, Entry, Floor, PageRequest, Position, Run, UserId,
         timeline::{
-            authors::{CandidateLimits, Candidates, TimelineAuthors},
+            authors::TimelineAuthors,
+            candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
             plan::{Snapshot, UncoveredAuthor},
             stretch::Stretch,
         },
@@ -53,17 +57,18 @@ impl Timelines for SqlStore {
         reader: UserId,
         request: &PageRequest,
         stretch: Stretch,
+        authors: &TimelineAuthors,
     ) -> Result<Option<Snapshot>, StoreError> {
-        if !self.dialect.ranges_after_a_join() {
+        if !(1..=stretch::MAX_AUTHORS).contains(&authors.followed_count()) {
             return Ok(None);
         }
-        let statement = Timeline { dialect: self.dialect, reader }.stretch(request, stretch);
-        stretch::snapshot(&self.read(&statement.text, statement.values).await?, request, stretch).map(Some)
+        let statement = Timeline { dialect: self.dialect, reader }.stretch(request, stretch, authors);
+        stretch::snapshot(&self.read(&statement.text, statement.values).await?, request, stretch, authors)
     }
 
-    async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
-        let statement = Timeline { dialect: self.dialect, reader }.authors();
-        candidates::authors(&self.read(&statement.text, statement.values).await?)
+    async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
+        let statement = Timeline { dialect: self.dialect, reader }.reader();
+        candidates::reader(&self.read(&statement.text, statement.values).await?)
     }
 
     async fn page_candidates(
@@ -71,10 +76,10 @@ impl Timelines for SqlStore {
         reader: UserId,
         request: &PageRequest,
         limits: CandidateLimits,
-        with_facts: bool,
+        wanted: Wanted,
     ) -> Result<Candidates, StoreError> {
-        let statement = Timeline { dialect: self.dialect, reader }.candidates(request, limits, with_facts);
-        candidates::candidates(&self.read(&statement.text, statement.values).await?, with_facts)
+        let statement = Timeline { dialect: self.dialect, reader }.candidates(request, limits, wanted);
+        candidates::candidates(&self.read(&statement.text, statement.values).await?, wanted)
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
@@ -152,19 +157,29 @@ pub(super) fn page(dialect: Dialect, reader: UserId, request: &PageRequest, dept
     (timeline.statement(request, depth), timeline.inbox(Side::ahead(request).shown_to(timeline)))
 }
 
-/// The statement of [`Timelines::candidates`].
-pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, limits: CandidateLimits) -> Fragment {
-    Timeline { dialect, reader }.candidates(request, limits, true)
+/// The statement of [`Timelines::page_candidates`].
+pub(super) fn candidates(
+    dialect: Dialect,
+    reader: UserId,
+    request: &PageRequest,
+    (limits, wanted): (CandidateLimits, Wanted),
+) -> Fragment {
+    Timeline { dialect, reader }.candidates(request, limits, wanted)
 }
 
 /// The statement of [`Timelines::stretch`].
-pub(super) fn stretch(dialect: Dialect, reader: UserId, request: &PageRequest, stretch: Stretch) -> Fragment {
-    Timeline { dialect, reader }.stretch(request, stretch)
+pub(super) fn stretch(
+    dialect: Dialect,
+    reader: UserId,
+    request: &PageRequest,
+    (stretch, authors): (Stretch, &TimelineAuthors),
+) -> Fragment {
+    Timeline { dialect, reader }.stretch(request, stretch, authors)
 }
 
-/// The statement of [`Timelines::authors`].
-pub(super) fn authors(dialect: Dialect, reader: UserId) -> Fragment {
-    Timeline { dialect, reader }.authors()
+/// The statement of [`Timelines::reader`].
+pub(super) fn reader(dialect: Dialect, reader: UserId) -> Fragment {
+    Timeline { dialect, reader }.reader()
 }
 
 /// The decoded rows of the statement.

@@ -1,8 +1,17 @@
 //! Reads a page from a stretch of time: the contents of all followed authors, as one range of the outbox index for
 //! each author. docs/protocol.md#stretch says why nothing else is needed.
+//!
+//! The authors are those that the node remembers, written into the statement: MySQL and MariaDB cannot bound an index
+//! by a key of another table and a range after it, and would read whole outboxes. The statement also reads the version
+//! of the authors, and rows of another version do not count.
 
 use super::{
-    super::{fragment::Fragment, keyset::Columns, rows::Row},
+    super::{
+        account_deletions::author_remains,
+        fragment::Fragment,
+        keyset::Columns,
+        rows::{Row, id_list},
+    },
     shown::Timeline,
     side::Side,
     statement::STATE,
@@ -10,7 +19,7 @@ use super::{
 use crate::{
     domain::{
         Direction, Entry, Floor, PageRequest, Run,
-        timeline::{plan::Snapshot, stretch::Stretch},
+        timeline::{authors::TimelineAuthors, plan::Snapshot, stretch::Stretch},
     },
     store::StoreError,
 };
@@ -20,37 +29,44 @@ const AHEAD: i64 = 1;
 /// The entry at the bound.
 const AT_BOUND: i64 = 2;
 
+/// Beyond this many authors, MariaDB plans without the range of each.
+pub(super) const MAX_AUTHORS: usize = 4_096;
+
 const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
 impl Timeline {
-    /// Rows of a tag and three numbers: the reader's state as in [`Timeline::statement`], or an entry's as
-    /// [`Row::entry`] takes them. It reads one row beyond `most_rows`, which shows that the stretch holds too many.
-    pub(super) fn stretch(self, request: &PageRequest, stretch: Stretch) -> Fragment {
-        let mut whole =
-            self.state().add(" UNION ALL ", []).then(self.dialect.limited_branch(self.ahead(request, stretch)));
+    /// Rows of a tag and three numbers: the reader's floor and version, or an entry's as [`Row::entry`] takes them. It
+    /// reads one row beyond `most_rows`, which shows that the stretch holds too many. `authors` are at least one and at
+    /// most [`MAX_AUTHORS`].
+    pub(super) fn stretch(self, request: &PageRequest, stretch: Stretch, authors: &TimelineAuthors) -> Fragment {
+        let state = format!(
+            "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a \
+             FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ? UNION ALL ",
+        );
+        let ahead = self.dialect.limited_branch(self.ahead(request, stretch, authors));
+        let mut whole = Fragment::new(state, [self.reader.get()]).then(ahead);
         if request.bound.is_some() {
             whole = whole.add(" UNION ALL ", []).then(self.at_bound(request));
         }
         whole
     }
 
-    fn ahead(self, request: &PageRequest, stretch: Stretch) -> Fragment {
+    fn ahead(self, request: &PageRequest, stretch: Stretch, authors: &TimelineAuthors) -> Fragment {
         let side = Side::ahead(request).shown_to(self);
         let compare = match request.direction {
             Direction::Older => ">=",
             Direction::Newer => "<=",
         };
+        let (list, authors) = id_list(authors.followed());
         let text = format!(
-            "SELECT {AHEAD} AS tag, c.publish_time, c.id, c.author_id FROM follows f{by_key} \
-             {then} contents c{outbox} ON c.author_id = f.author_id AND c.publish_time {compare} ? WHERE f.follower_id = ? AND ",
-            by_key = self.by_key(),
-            then = self.dialect.join_in_order(),
+            "SELECT {AHEAD} AS tag, c.publish_time, c.id, c.author_id FROM contents c{outbox} WHERE c.author_id IN {list}",
             outbox = self.dialect.in_order_of("outbox"),
         );
         let limit = i64::try_from(stretch.most_rows).unwrap_or(i64::MAX).saturating_add(1);
-        Fragment::new(text, [stretch.end_ms, self.reader.get()])
+        Fragment { text, values: authors }
+            .add(&format!(" AND c.publish_time {compare} ? AND "), [stretch.end_ms])
             .then(side.of_contents("c"))
-            .then(self.shown("f.author_id"))
+            .add(&author_remains("c.author_id"), [])
             .then(side.window(CONTENT))
             .add(" LIMIT ?", [limit])
     }
@@ -72,16 +88,24 @@ impl Timeline {
     }
 }
 
-/// Decodes the rows of [`Timeline::stretch`].
-pub(super) fn snapshot(rows: &[Row], request: &PageRequest, stretch: Stretch) -> Result<Snapshot, StoreError> {
-    let (mut floor, mut excludes) = (Floor::Off, false);
+/// Decodes the rows of [`Timeline::stretch`]; `None` if the authors are of another version.
+pub(super) fn snapshot(
+    rows: &[Row],
+    request: &PageRequest,
+    stretch: Stretch,
+    authors: &TimelineAuthors,
+) -> Result<Option<Snapshot>, StoreError> {
+    let (mut floor, mut version) = (Floor::Off, None);
     let (mut ahead, mut at_bound): (Vec<Entry>, Vec<Entry>) = (Vec::with_capacity(rows.len()), Vec::new());
     for row in rows {
         match row.get(0)? {
-            STATE => (floor, excludes) = (row.floor(1)?, row.get::<i64>(3)? != 0),
+            STATE => (floor, version) = (row.floor(1)?, Some(row.get::<i64>(3)?)),
             AHEAD => ahead.push(row.entry(1)?),
             _ => at_bound.push(row.entry(1)?),
         }
+    }
+    if version != Some(authors.version()) {
+        return Ok(None);
     }
     let PageRequest { direction, bound, .. } = *request;
     let ahead = if ahead.len() > stretch.most_rows {
@@ -93,5 +117,11 @@ pub(super) fn snapshot(rows: &[Row], request: &PageRequest, stretch: Stretch) ->
     let behind = bound.map(|_| {
         if at_bound.is_empty() { Run::unknown(back, bound) } else { Run::from_limited_query(back, at_bound, 1) }
     });
-    Ok(Snapshot { floor, excludes, uncovered: Vec::new(), ahead: vec![ahead], behind: behind.into_iter().collect() })
+    Ok(Some(Snapshot {
+        floor,
+        excludes: authors.excludes(),
+        uncovered: Vec::new(),
+        ahead: vec![ahead],
+        behind: behind.into_iter().collect(),
+    }))
 }

@@ -196,7 +196,7 @@ fn sessionless(server: &ApiServer, user: UserId) -> Result<String> {
 }
 
 #[tokio::test]
-async fn whoever_signs_out_or_deletes_their_account_ends_their_links() -> Result<()> {
+async fn signing_out_or_deleting_the_account_ends_its_links() -> Result<()> {
     let server = server(Backend::Sqlite, Around::Memory).await?;
     let ann = register(&server, "ann").await?;
     let path = link(&server, &ann.access).await?;

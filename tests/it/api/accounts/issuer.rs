@@ -82,7 +82,7 @@ async fn a_token_of_the_issuer_speaks_for_a_user_whichever_key_has_signed_it() -
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_token_is_refused_whatever_it_is() -> Result<()> {
+async fn every_kind_of_faulty_token_is_refused() -> Result<()> {
     let (ec, ed, rsa) = (Signer::ec("ec", 1)?, Signer::ed("ed", 2), Signer::rsa("rsa")?);
     let endpoint = KeyEndpoint::publishing(&[ec.clone(), ed.clone(), rsa.clone()]).await?;
     let server = server(trusting(&endpoint)?).await?;
@@ -126,7 +126,7 @@ async fn what_is_wrong_with_a_token_is_refused_whatever_it_is() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_new_key_is_found_and_a_withdrawn_one_forgotten_and_strangers_cannot_make_us_ask_more_often() -> Result<()> {
+async fn new_and_withdrawn_keys_are_noticed_at_a_bounded_rate() -> Result<()> {
     let (old, new) = (Signer::ec("old", 1)?, Signer::ec("new", 2)?);
     let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&old)).await?;
     let server = server(trusting(&endpoint)?).await?;
@@ -171,7 +171,7 @@ async fn old_keys_are_asked_for_again_and_used_for_a_while_when_the_issuer_is_aw
 }
 
 #[tokio::test]
-async fn what_is_no_key_set_is_not_taken_and_does_not_replace_one() -> Result<()> {
+async fn an_invalid_key_set_does_not_replace_a_valid_one() -> Result<()> {
     let signer = Signer::ec("only", 1)?;
     let endpoint = KeyEndpoint::publishing(&[]).await?;
     let server = server(trusting(&endpoint)?).await?;
@@ -196,7 +196,7 @@ async fn what_is_no_key_set_is_not_taken_and_does_not_replace_one() -> Result<()
 }
 
 #[tokio::test]
-async fn who_is_seen_for_the_first_time_becomes_one_user_and_never_somebody_who_is_there() -> Result<()> {
+async fn a_new_identity_becomes_one_new_user() -> Result<()> {
     let signer = Signer::ed("only", 1);
     let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
     let server = server(trusting(&endpoint)?).await?;
@@ -224,8 +224,7 @@ async fn who_is_seen_for_the_first_time_becomes_one_user_and_never_somebody_who_
 }
 
 #[tokio::test]
-async fn where_nobody_is_made_a_user_strangers_are_refused_and_where_the_issuer_alone_signs_in_passwords_are()
--> Result<()> {
+async fn settings_refuse_unknown_identities_or_all_passwords() -> Result<()> {
     let signer = Signer::ed("only", 1);
     let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
     let closed = server(OutsideSettings { provisions: false, ..trusting(&endpoint)? }).await?;

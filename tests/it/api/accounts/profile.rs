@@ -13,7 +13,7 @@ async fn update(server: &ApiServer, token: &str, input: Value) -> Result<Value> 
 }
 
 #[tokio::test]
-async fn what_is_left_out_stays_and_null_takes_away() -> Result<()> {
+async fn omitted_values_stay_and_null_removes_them() -> Result<()> {
     let server = server(Backend::Sqlite, Around::Memory).await?;
     let ann = register(&server, "ann").await?.access;
     let city = json!([{ "key": "city", "value": "Ulm" }, { "key": "app.theme", "value": "" }]);
@@ -72,7 +72,7 @@ async fn an_edit_that_is_refused_names_the_value_at_fault_and_changes_nothing() 
 }
 
 #[tokio::test]
-async fn everybody_sees_attributes_and_nobody_sees_sessions_of_others() -> Result<()> {
+async fn attributes_are_public_and_sessions_are_private() -> Result<()> {
     let server = server(Backend::Sqlite, Around::Memory).await?;
     let (ann, bob) = (register(&server, "ann").await?.access, register(&server, "bob").await?.access);
     update(&server, &ann, json!({ "attributes": [{ "key": "city", "value": "Ulm" }] })).await?;

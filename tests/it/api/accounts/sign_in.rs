@@ -52,7 +52,7 @@ async fn after_five_failures_even_the_right_password_waits_and_the_answer_says_u
 }
 
 #[tokio::test]
-async fn a_handle_that_nobody_has_fails_waits_and_costs_as_one_that_somebody_has() -> Result<()> {
+async fn an_unknown_handle_fails_waits_and_costs_like_a_known_one() -> Result<()> {
     let server = server(Backend::Sqlite, Around::Memory).await?;
     register(&server, "ann").await?;
     let mut answers = Vec::new();
@@ -70,7 +70,7 @@ async fn a_handle_that_nobody_has_fails_waits_and_costs_as_one_that_somebody_has
 }
 
 #[tokio::test]
-async fn a_refused_sign_in_costs_one_hash_whoever_is_asked_for_and_whatever_is_said() -> Result<()> {
+async fn a_refused_sign_in_always_costs_one_hash() -> Result<()> {
     let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json");
     let it = it.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0");
     let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
@@ -136,7 +136,7 @@ fn from(address: [u8; 4]) -> Caller {
 }
 
 #[tokio::test]
-async fn strangers_cannot_lock_somebody_out_who_has_signed_in_from_their_network_before() -> Result<()> {
+async fn strangers_cannot_lock_out_a_user_from_a_known_network() -> Result<()> {
     let server = server(Backend::Sqlite, Around::Memory).await?;
     register(&server, "ann").await?;
     let service = service(&server.app, cheap())?;

@@ -11,7 +11,7 @@ const SIGN_IN: &str = "mutation($input: SignInInput!) { signIn(input: $input) {
     user { id handle isViewer } token expiresAt userErrors { code field } clientMutationId } }";
 
 #[tokio::test]
-async fn whoever_registers_sees_themselves() {
+async fn a_new_user_is_the_viewer() {
     let api = Api::new().await;
     let input = json!({"handle": "Ann", "name": " Ann A. ", "password": "long enough", "bio": "hi",
         "avatarUrl": "https://a.example/a.png", "clientMutationId": "c1"});
@@ -57,7 +57,7 @@ async fn a_registration_that_is_refused_names_every_field_at_fault_at_once() {
 }
 
 #[tokio::test]
-async fn a_closed_service_registers_nobody() {
+async fn a_closed_service_refuses_registrations() {
     let api = Api::with_registration(false).await;
     let input = json!({"input": {"handle": "ann", "name": "x", "password": "long enough"}});
     let payload = api.data(None, REGISTER, input).await["registerUser"].take();
@@ -91,7 +91,7 @@ async fn wrong_credentials_do_not_tell_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn nobody_is_the_viewer_without_a_token_and_after_its_end() {
+async fn without_a_valid_token_there_is_no_viewer() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let query = "{ viewer { handle } }";
@@ -108,7 +108,7 @@ const DELETE: &str =
     deletedUserId endedSessionCount retryAt userErrors { code field } clientMutationId } }";
 
 #[tokio::test]
-async fn a_viewer_deletes_their_account_with_their_password_and_is_nobody_then() {
+async fn a_viewer_deletes_their_account_with_their_password() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let post = api.publish(&ann, "words").await;

@@ -68,7 +68,7 @@ async fn many_aliases_of_the_longest_texts_stop_before_they_are_made() {
 }
 
 #[tokio::test]
-async fn what_is_read_counts_though_it_is_not_shown() {
+async fn bytes_that_are_read_count_though_they_are_not_shown() {
     let api = Api::new().await;
     let ann = wordy(&api).await;
     let query = "{ timeline(first: 100) { edges { node { id } } } }";

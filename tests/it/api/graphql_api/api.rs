@@ -92,7 +92,7 @@ impl Api {
             exports: exports(&store, lists.clone(), clock.clone()),
             profiles_service: Arc::new(ProfilesService::new(store.clone(), rng.clone())),
             profiles: store.clone(),
-            reacting: Arc::new(Reacting::new(contents.clone(), store.clone(), clock.clone())),
+            reacting: Arc::new(Reacting::new(contents.clone(), store.clone(), clock.clone(), rng.clone())),
             timelines: timelines.clone(),
             publisher: publisher(&contents, &queue, &voice, &ambient),
             lists: lists.clone(),

@@ -109,7 +109,7 @@ async fn only_its_author_deletes_a_content_and_only_once() {
 }
 
 #[tokio::test]
-async fn deleting_what_stands_behind_a_block_is_answered_as_deleting_what_is_not_there() {
+async fn deleting_a_blocked_content_is_answered_like_deleting_a_missing_one() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let (there, gone) = (api.publish(&ann, "there").await, api.publish(&ann, "gone").await);
@@ -121,7 +121,7 @@ async fn deleting_what_stands_behind_a_block_is_answered_as_deleting_what_is_not
 }
 
 #[tokio::test]
-async fn what_has_media_is_a_list_of_its_own_with_exact_ends_and_empty_for_whoever_is_blocked() {
+async fn contents_with_media_are_listed_exactly_and_hidden_from_blocked_users() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let media = json!([{"kind": "PICTURE", "url": "https://a.example/1.png", "width": 640, "alt": "a cat"}]);

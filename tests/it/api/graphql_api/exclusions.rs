@@ -40,7 +40,7 @@ async fn each_change_is_shown_in_its_payload_and_is_idempotent() {
 }
 
 #[tokio::test]
-async fn nobody_keeps_out_themselves_or_strangers() {
+async fn users_cannot_exclude_themselves_or_unknown_users() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     for verb in ["muteUser", "hideFromFollower", "blockUser"] {
@@ -108,7 +108,7 @@ async fn a_block_shuts_every_way_to_the_others_contents_for_both() {
 }
 
 #[tokio::test]
-async fn whom_one_keeps_out_is_listed_for_oneself_alone() {
+async fn only_the_viewer_sees_their_own_exclusions() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     for handle in ["bob", "cid", "dan"] {

@@ -42,7 +42,7 @@ fn told(page: &Value) -> (Vec<&str>, bool, bool) {
 }
 
 #[tokio::test]
-async fn what_somebody_has_published_is_paged_by_kind_and_needs_no_viewer() {
+async fn an_authors_contents_are_paged_by_kind_without_a_viewer() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let of_bob = api.publish(&bob, "of bob").await;
@@ -69,7 +69,7 @@ async fn what_somebody_has_published_is_paged_by_kind_and_needs_no_viewer() {
 }
 
 #[tokio::test]
-async fn a_choice_of_no_kind_is_refused_on_a_page_of_somebody() {
+async fn an_empty_choice_of_kinds_is_refused_on_an_authors_page() {
     let api = Api::new().await;
     api.person("ann").await;
     let answer = api.ask(None, OF_ANN, json!({"filter": {"kinds": []}})).await;

@@ -41,7 +41,7 @@ async fn several_changes_in_one_request_are_each_shown_as_they_were_made() {
 }
 
 #[tokio::test]
-async fn nobody_follows_a_stranger_or_unfollows_themselves() {
+async fn unknown_users_cannot_be_followed_and_oneself_not_unfollowed() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let stranger = "U_AAAAAAAAAAE";

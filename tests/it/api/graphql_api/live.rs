@@ -61,7 +61,7 @@ async fn a_feed_tells_of_new_contents_of_removals_and_of_changed_follows() {
 }
 
 #[tokio::test]
-async fn a_client_that_compares_is_told_when_what_it_holds_may_differ_without_a_word() {
+async fn a_comparing_client_learns_when_its_copy_may_differ() {
     let api = Api::new().await;
     let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
     for author in [&bob, &cid] {
@@ -102,7 +102,7 @@ async fn a_client_that_compares_is_told_when_what_it_holds_may_differ_without_a_
 }
 
 #[tokio::test]
-async fn a_content_that_is_gone_before_it_is_shown_is_told_as_removed_only() {
+async fn a_content_deleted_before_its_event_is_announced_as_removed_only() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let mut feed = api.watch(Some(&ann), WATCH);
@@ -113,7 +113,7 @@ async fn a_content_that_is_gone_before_it_is_shown_is_told_as_removed_only() {
 }
 
 #[tokio::test]
-async fn a_feed_is_silent_about_whoever_is_kept_out_and_asks_for_a_refetch_at_each_change() {
+async fn a_feed_omits_excluded_authors_and_asks_for_a_refetch_at_each_change() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     api.follow(&ann, &bob).await;
@@ -173,7 +173,7 @@ async fn a_feed_ends_with_its_token() {
 }
 
 #[tokio::test]
-async fn what_a_reply_answers_is_shown_to_each_watcher_as_a_block_allows() {
+async fn blocks_decide_who_sees_what_a_live_reply_answers() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let (cat, dan) = (api.person("cat").await, api.person("dan").await);
@@ -198,7 +198,7 @@ async fn what_a_reply_answers_is_shown_to_each_watcher_as_a_block_allows() {
 }
 
 #[tokio::test]
-async fn whoever_follows_a_user_is_told_when_they_delete_their_account() {
+async fn followers_learn_of_a_deleted_account() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     api.follow(&ann, &bob).await;

@@ -65,7 +65,7 @@ async fn pages_of_people_follow_each_other_by_cursor() {
 }
 
 #[tokio::test]
-async fn a_search_for_nobody_is_refused_with_words() {
+async fn an_empty_search_for_people_is_refused_with_a_message() {
     let api = Api::new().await;
     for (variables, words) in [
         (json!({"text": " "}), "`text` is blank"),
@@ -89,7 +89,7 @@ async fn a_search_for_nobody_is_refused_with_words() {
 }
 
 #[tokio::test]
-async fn whom_the_followed_follow_comes_before_the_most_followed() {
+async fn suggestions_prefer_users_whom_followed_users_follow() {
     let api = Api::new().await;
     let mut people = Vec::new();
     for handle in ["ann", "bob", "cleo", "dan", "eve"] {

@@ -61,7 +61,7 @@ async fn a_deleted_content_takes_no_reaction_and_neither_does_anything_of_the_an
 }
 
 #[tokio::test]
-async fn whom_a_block_keeps_out_reacts_to_nothing() {
+async fn a_blocked_user_cannot_react() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let post = api.publish(&bob, "news").await;

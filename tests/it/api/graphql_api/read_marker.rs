@@ -61,7 +61,7 @@ async fn new_entries_are_counted_exactly_up_to_a_maximum() {
 }
 
 #[tokio::test]
-async fn a_read_marker_moves_forwards_on_all_devices_and_is_nobody_elses_to_see() {
+async fn a_read_marker_moves_forwards_on_all_devices_and_stays_private() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let me = "{ viewer { timelineReadMarker } user(handle: \"ann\") { timelineReadMarker } }";

@@ -96,7 +96,7 @@ async fn ancestors_lead_from_the_beginning_of_the_thread_with_nulls_for_what_is_
 }
 
 #[tokio::test]
-async fn what_is_gone_or_behind_a_block_is_not_answered_and_neither_is_told() {
+async fn a_reply_to_a_missing_or_blocked_content_is_not_found() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let (deleted, kept) = (api.publish(&ann, "gone").await, api.publish(&ann, "kept").await);

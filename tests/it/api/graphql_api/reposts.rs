@@ -61,7 +61,7 @@ async fn a_repost_is_taken_back_by_its_original_or_itself_and_only_once() {
 }
 
 #[tokio::test]
-async fn what_is_gone_or_behind_a_block_is_not_reposted_and_neither_is_told() {
+async fn a_repost_of_a_missing_or_blocked_content_is_not_found() {
     let api = Api::new().await;
     let (ann, bob, cat) = (api.person("ann").await, api.person("bob").await, api.person("cat").await);
     let (deleted, kept) = (api.publish(&ann, "gone").await, api.publish(&ann, "kept").await);
@@ -100,7 +100,7 @@ async fn what_is_gone_or_behind_a_block_is_not_reposted_and_neither_is_told() {
 }
 
 #[tokio::test]
-async fn a_repost_of_somebody_who_is_muted_has_no_edge_as_it_is_not_in_the_timeline() {
+async fn a_repost_of_a_muted_author_has_no_edge() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let post = api.publish(&bob, "news").await;
@@ -167,7 +167,7 @@ async fn a_timeline_shows_the_newest_entry_of_each_subject_and_reads_on_behind_t
 }
 
 #[tokio::test]
-async fn whoever_is_muted_is_not_shown_by_others_reposts() {
+async fn reposts_do_not_show_muted_authors() {
     let api = Api::new().await;
     let (ann, bob, cat) = (api.person("ann").await, api.person("bob").await, api.person("cat").await);
     api.follow(&ann, &bob).await;

@@ -55,7 +55,7 @@ async fn page(api: &Api, viewer: &Person) -> Value {
 }
 
 #[tokio::test]
-async fn what_was_missed_comes_first_in_order_and_once_and_then_what_happens() {
+async fn missed_entries_come_first_in_order_and_once() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     api.follow(&ann, &bob).await;
@@ -91,7 +91,7 @@ async fn what_was_missed_comes_first_in_order_and_once_and_then_what_happens() {
 }
 
 #[tokio::test]
-async fn what_was_unfollowed_or_followed_meanwhile_is_made_up_for() {
+async fn follows_and_unfollows_during_an_absence_are_caught_up() {
     let api = Api::new().await;
     let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
     api.follow(&ann, &bob).await;
@@ -107,7 +107,7 @@ async fn what_was_unfollowed_or_followed_meanwhile_is_made_up_for() {
 }
 
 #[tokio::test]
-async fn relations_changed_on_another_device_are_told_and_their_contents_come_and_go() {
+async fn changes_of_relations_on_another_device_arrive_with_their_contents() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     api.publish(&bob, "of bob").await;
@@ -124,7 +124,7 @@ async fn relations_changed_on_another_device_are_told_and_their_contents_come_an
 }
 
 #[tokio::test]
-async fn who_is_muted_on_another_device_leaves_the_feed_and_comes_back() {
+async fn a_mute_on_another_device_removes_the_author_until_it_ends() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     api.follow(&ann, &bob).await;
@@ -144,7 +144,7 @@ async fn who_is_muted_on_another_device_leaves_the_feed_and_comes_back() {
 }
 
 #[tokio::test]
-async fn reposts_of_somebody_who_is_not_followed_leave_with_each_exclusion_and_come_back_and_nobody_is_named() {
+async fn reposts_of_an_excluded_stranger_leave_and_return_without_naming_them() {
     let api = Api::new().await;
     let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
     api.follow(&ann, &bob).await;
@@ -167,14 +167,14 @@ async fn reposts_of_somebody_who_is_not_followed_leave_with_each_exclusion_and_c
         change(undo).await;
         assert_eq!(next(&mut feed).await["timelineEdge"]["node"]["id"], repost, "{undo}");
     }
-    // Of a stranger who is in no entry nothing is told.
+    // No event names a stranger who is in no entry.
     let dee = api.person("dee").await;
     let hide = "mutation($id: ID!) { hideFromFollower(input: {userId: $id}) { userErrors { code } } }";
     api.data(Some(&dee), hide, json!({ "id": ann.id })).await;
     quiet(&api, &ann, &mut feed).await;
 }
 
-/// What is told next, until nothing more is.
+/// The next events, until the feed is quiet.
 async fn told<const MANY: usize>(feed: &mut (impl Stream<Item = Value> + Unpin)) -> [String; MANY] {
     let mut told = [const { String::new() }; MANY];
     for event in &mut told {
@@ -184,7 +184,7 @@ async fn told<const MANY: usize>(feed: &mut (impl Stream<Item = Value> + Unpin))
 }
 
 #[tokio::test]
-async fn what_a_repost_stands_for_comes_back_when_it_goes_in_every_way() {
+async fn the_original_returns_however_its_repost_goes() {
     let api = Api::new().await;
     let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
     api.follow(&ann, &bob).await;
@@ -234,7 +234,7 @@ async fn what_a_repost_stands_for_comes_back_when_it_goes_in_every_way() {
 }
 
 #[tokio::test]
-async fn what_a_repost_stood_for_comes_back_to_whoever_was_away_when_it_went() {
+async fn the_original_returns_to_a_client_that_was_away() {
     let api = Api::new().await;
     let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
     api.follow(&ann, &bob).await;
@@ -266,7 +266,7 @@ async fn a_cursor_resumes_above_its_entry() {
 }
 
 #[tokio::test]
-async fn a_gap_that_is_too_large_is_said_to_be_and_nothing_is_brought() {
+async fn a_gap_that_is_too_large_asks_for_a_refetch() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let token = page(&api, &ann).await["resumeToken"].clone();

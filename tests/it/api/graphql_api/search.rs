@@ -53,7 +53,7 @@ async fn pages_follow_each_other_by_cursor() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_looked_for_is_refused_with_words() {
+async fn an_impossible_search_is_refused_with_a_message() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     for (variables, words) in [
@@ -77,7 +77,7 @@ async fn what_cannot_be_looked_for_is_refused_with_words() {
 }
 
 #[tokio::test]
-async fn what_was_deleted_or_stands_in_a_block_is_not_found() {
+async fn deleted_and_blocked_contents_are_not_found() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let gone = api.publish(&ann, "tide one").await;

@@ -28,7 +28,7 @@ async fn read_by_ann() -> (Api, Person, Vec<String>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_reader_who_must_pull_is_not_asked_of_the_inbox_first_each_time() {
+async fn a_page_that_pulls_does_not_try_the_inbox_first_each_time() {
     let (api, ann, ids) = read_by_ann().await;
     let carl = api.person("carl").await;
     api.follow(&ann, &carl).await;
@@ -106,7 +106,7 @@ async fn a_timeline_costs_only_what_is_selected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_a_page_refers_to_costs_the_same_however_much_it_is() {
+async fn references_on_a_page_cost_a_constant_number_of_statements() {
     let (api, ann, ids) = read_by_ann().await;
     for content in ids.iter().skip(2).step_by(3).take(10) {
         api.reply(&ann, content, "reply").await;

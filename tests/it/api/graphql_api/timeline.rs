@@ -95,7 +95,7 @@ async fn an_authors_own_contents_are_paged_alike_and_need_no_viewer() {
 }
 
 #[tokio::test]
-async fn what_goes_while_a_page_is_read_has_no_edge_and_the_page_is_full() {
+async fn a_content_removed_during_a_read_is_left_out_of_a_full_page() {
     let api = Api::new().await;
     let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
     for author in [&bob, &cid] {
@@ -113,7 +113,7 @@ async fn what_goes_while_a_page_is_read_has_no_edge_and_the_page_is_full() {
 }
 
 #[tokio::test]
-async fn what_goes_while_a_list_is_read_has_no_edge() {
+async fn a_content_removed_during_a_read_is_left_out_of_a_list() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let post = api.publish(&ann, "post").await;

@@ -19,7 +19,7 @@ fn patient(url: String) -> RedisOptions {
     RedisOptions { urls: vec![url], command_timeout_ms, connect_timeout_ms, ..RedisOptions::default() }
 }
 
-/// What may be told of what is published when a connection to Redis may be about to be made anew.
+/// Expects the published entry, or a refetch: the connection to Redis may be reconnecting.
 async fn hears_of_it_or_reads_again(watcher: &mut Watcher, text: &str) -> Result<()> {
     let heard = watcher.hears().await?;
     ensure!(heard == format!("+{text}") || heard == "refetch MISSED", "{heard}");

@@ -33,7 +33,7 @@ fn text(number: usize) -> String {
 }
 
 on_each_backend! {
-    async fn a_client_that_does_not_read_delays_nobody_and_is_caught_up_or_told(backend: Backend) -> Result<()> {
+    async fn a_slow_client_delays_no_other_and_catches_up_or_refetches(backend: Backend) -> Result<()> {
         let mut settings = settings();
         settings.live.buffer = 4;
         let mut limits = server::settings();

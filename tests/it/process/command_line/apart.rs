@@ -91,7 +91,7 @@ async fn naive_timeline(database: &DatabaseConnection, handle: &str) -> Result<V
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_process_publishes_another_delivers_and_measures() -> Result<()> {
+async fn one_process_publishes_and_another_delivers_and_measures() -> Result<()> {
     let (place, it) = migrated().await?;
     let database = connect_sql(&place.url).await?;
     let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;
@@ -213,7 +213,7 @@ impl Witness {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_that_is_killed_amid_its_subtasks_is_replaced_and_nobody_notices() -> Result<()> {
+async fn another_worker_finishes_the_subtasks_of_a_killed_one() -> Result<()> {
     let app = TestApp::start(Backend::MariaDb, Around::NoCache).await?;
     let it = place(app.database_url()).await?;
     let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;

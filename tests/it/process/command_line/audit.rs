@@ -6,7 +6,7 @@ use super::CommandLine;
 use crate::servers::{connect_sql, execute, numbers, on_each_backend};
 
 on_each_backend! {
-    async fn a_broken_inbox_is_told_with_its_cause_mended_and_right_from_then_on(backend: Backend) -> Result<()> {
+    async fn a_broken_inbox_is_reported_with_its_cause_and_repaired(backend: Backend) -> Result<()> {
         let database = backend.fresh_database().await?;
         let it = CommandLine::on(&database.url)?;
         ensure!(it.run(&["audit"]).await?.err.contains("run `tidefeed migrate`"));
@@ -36,7 +36,7 @@ on_each_backend! {
 }
 
 #[tokio::test]
-async fn a_reader_who_is_not_there_is_told() -> Result<()> {
+async fn an_unknown_reader_is_reported() -> Result<()> {
     let it = CommandLine::embedded()?;
     it.done(&["migrate"]).await?;
     let ended = it.run(&["audit", "--reader", "nobody"]).await?;

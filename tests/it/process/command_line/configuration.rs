@@ -20,7 +20,7 @@ async fn a_bad_configuration_ends_with_code_2_and_tells_every_problem() -> Resul
 }
 
 #[tokio::test]
-async fn a_named_file_is_read_and_a_missing_one_is_told() -> Result<()> {
+async fn a_named_file_is_read_and_a_missing_one_is_reported() -> Result<()> {
     let it = CommandLine::embedded()?;
     std::fs::write(it.path().join("other.toml"), "[inbox]\nkeep = 77\n")?;
     let shown = it.done(&["config", "--config", "other.toml"]).await?;

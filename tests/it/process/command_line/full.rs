@@ -114,7 +114,7 @@ async fn a_full_disk_refuses_changes_and_loses_none_that_were_acknowledged() -> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redis_without_room_changes_no_page_and_is_told() -> Result<()> {
+async fn a_full_redis_changes_no_page_and_is_logged() -> Result<()> {
     let redis = Server::start(Kind::Redis).await?;
     let it = embedded()?.with("TIDEFEED__REDIS__URL", &redis.url()).with("TIDEFEED__UPKEEP__SWEEP_MS", "100");
     let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;

@@ -93,7 +93,7 @@ async fn every_line_of_a_request_has_its_id_whatever_the_filter_leaves_out() -> 
 }
 
 #[tokio::test]
-async fn what_is_said_of_a_wait_for_a_connection_has_the_id_of_its_request() -> Result<()> {
+async fn a_log_line_about_a_wait_has_its_request_id() -> Result<()> {
     let it = quiet()?.with("TIDEFEED__STORE__ACQUIRE_TIMEOUT_MS", "60000");
     let (mut node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let token = ann(&peer).await?;
@@ -125,7 +125,7 @@ async fn what_is_said_of_a_wait_for_a_connection_has_the_id_of_its_request() -> 
 }
 
 #[tokio::test]
-async fn the_token_of_a_link_to_an_export_is_in_no_line_however_much_is_logged() -> Result<()> {
+async fn no_log_line_contains_the_token_of_an_export_link() -> Result<()> {
     let it = quiet()?.with("TIDEFEED__LOG__FILTER", "trace");
     let (node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let token = ann(&peer).await?;

@@ -99,7 +99,7 @@ async fn a_missing_table_is_made_at_the_start_and_the_secret_is_kept() -> Result
 }
 
 #[tokio::test]
-async fn tables_that_may_not_be_made_are_told() -> Result<()> {
+async fn missing_rights_to_create_tables_are_reported() -> Result<()> {
     let it = embedded()?.with("TIDEFEED__STORE__MIGRATE_AT_START", "false");
     let ended = it.run(&["serve"]).await?;
     ensure!(ended.code == Some(1) && ended.err.contains("run `tidefeed migrate`"), "{ended:?}");
@@ -107,7 +107,7 @@ async fn tables_that_may_not_be_made_are_told() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_taken_port_is_told_with_the_key_to_set() -> Result<()> {
+async fn a_taken_port_is_reported_with_the_key_to_set() -> Result<()> {
     let taken = TcpListener::bind("127.0.0.1:0").await?;
     let it = embedded()?.with("TIDEFEED__SERVER__LISTEN", &taken.local_addr()?.to_string());
     // The port is asked for before Redis is.

@@ -45,7 +45,7 @@ on_each_backend! {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_is_told_with_what_to_do() -> Result<()> {
+async fn an_unreachable_server_is_reported_with_a_remedy() -> Result<()> {
     let it = CommandLine::on("mysql://nobody:pa55word@127.0.0.1:1/nowhere")?
         .with("TIDEFEED__STORE__ACQUIRE_TIMEOUT_MS", "300")
         .with("TIDEFEED__REDIS__URL", "redis://127.0.0.1:1");

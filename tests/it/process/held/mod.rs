@@ -24,8 +24,8 @@ use crate::binary::{
 const TEXT: &str = "😀";
 const TEXT_CHARS: usize = 5_000;
 const TEXTS: usize = 25;
-/// JSON of [`large`], at least: more than the machine itself takes of what nobody reads, and below the bound of an
-/// answer.
+/// The least size of [`large`] as JSON: more than the socket buffers take of an unread answer, and below the bound of
+/// an answer.
 const LARGE_BYTES: usize = 12 * TEXTS * TEXT_CHARS * TEXT.len();
 
 /// Everybody may ask for it; the answer has [`LARGE_BYTES`].
@@ -34,7 +34,7 @@ fn large() -> String {
     format!(r#"{{ user(handle: "ann") {{ contents(first: {TEXTS}) {{ edges {{ node {{ {texts} }} }} }} }} }}"#)
 }
 
-/// A node that takes the word of this machine for whom it speaks, and that is asked however much.
+/// A node that trusts this machine as a proxy, without rate limits.
 struct Served {
     /// With its folder.
     _command: CommandLine,

@@ -80,7 +80,7 @@ async fn messages_on_their_way_have_room_for_an_address_and_for_the_node() -> Re
 
 /// As long as it runs: a node would otherwise keep without a bound what many of them were asked with.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_subscription_was_asked_with_is_held_until_it_ends() -> Result<()> {
+async fn the_document_of_a_subscription_counts_until_it_ends() -> Result<()> {
     let served = Served::start(&format!("max_incoming_bytes_per_address = {ONE}"), None).await?;
     let mut ann = socket(&served, "192.0.2.1", json!({ "authorization": format!("Bearer {}", served.token) })).await?;
     let live = |id: &str, length: usize| {

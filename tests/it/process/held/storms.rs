@@ -45,7 +45,7 @@ impl Served {
     }
 }
 
-/// How many of the lines were told `status`.
+/// How many of the lines were answered with `status`.
 fn told(lines: &[Line], status: &str) -> usize {
     let mut told = 0;
     for line in lines {
@@ -82,7 +82,7 @@ async fn bodies_without_end_are_refused_in_little_memory_which_comes_back() -> R
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn large_answers_that_nobody_reads_are_refused_in_little_memory_which_comes_back() -> Result<()> {
+async fn unread_large_answers_are_refused_within_bounded_memory() -> Result<()> {
     let served = Served::in_little_memory().await?;
     let before = served.node.resident_bytes()?;
     let query = large();
@@ -135,7 +135,7 @@ async fn documents_that_cost_much_are_forgotten() -> Result<()> {
 /// Each is kept, as long as there is room for it among those that are known.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_that_nobody_has_sent_before_have_a_bound() -> Result<()> {
+async fn storms_of_new_documents_use_bounded_memory() -> Result<()> {
     let served = Served::in_little_memory().await?;
     let fields = (0..100).map(|number| format!("a{number}: id")).collect::<Vec<_>>().join(" ");
     let storm = async |from: usize| {
@@ -154,7 +154,7 @@ async fn documents_that_nobody_has_sent_before_have_a_bound() -> Result<()> {
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn heads_and_messages_without_end_are_refused_in_little_memory_which_comes_back() -> Result<()> {
+async fn endless_heads_and_messages_are_refused_within_bounded_memory() -> Result<()> {
     let served = Served::in_little_memory().await?;
     let before = served.node.resident_bytes()?;
     let head = format!("GET /graphql?query={} HTTP/1.1\r\nhost: a\r\n", "a".repeat(60_000));

@@ -31,8 +31,8 @@ impl World {
         for (id, reaction) in
             [(20, Reaction::Like), (20, Reaction::Bookmark), (30, Reaction::Like), (41, Reaction::Bookmark)]
         {
-            world.store.react(user(1), of(id), reaction, NOW).await?;
-            world.store.react(user(2), of(id), Reaction::Like, NOW).await?;
+            world.store.react(user(1), of(id), reaction, 7, NOW).await?;
+            world.store.react(user(2), of(id), Reaction::Like, 7, NOW).await?;
         }
         for author in [2, 3, 4] {
             world.store.follow(user(1), user(author), EdgeMode::Fill, 7, NOW).await?;

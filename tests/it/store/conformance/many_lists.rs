@@ -32,7 +32,7 @@ impl World {
             store.publish(reply).await?;
         }
         for (fan, liked) in pairs().filter(|(a, b)| (a + b) % 3 != 0) {
-            store.react(user(fan), content_id(liked), Reaction::Like, NOW + fan * liked % 4).await?;
+            store.react(user(fan), content_id(liked), Reaction::Like, 7, NOW + fan * liked % 4).await?;
         }
         for removed in [5, 24, 35] {
             store.remove(user(1 + removed % 7), content_id(removed), removed, NOW).await?;

@@ -62,7 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The truth: what the outbox was at each version.
+/// What the outbox was at each version.
 struct Model {
     author: UserId,
     /// What the outbox is and was, oldest first, without what SQL lost.

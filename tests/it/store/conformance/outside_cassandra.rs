@@ -55,5 +55,9 @@ async fn rows_in_cassandra_go_with_their_fence_for_good() -> Result<()> {
     let refused = store.open(reader(1), first, Nonce(2)).await;
     assert!(matches!(refused, Err(OutsideError::Spent)), "{refused:?}");
     assert_eq!(all(&store).await?.unwrap().header.fence, second);
+    store.forget(reader(1)).await?;
+    assert_eq!(all(&store).await?, None);
+    let refused = store.open(reader(1), second, Nonce(3)).await;
+    assert!(matches!(refused, Err(OutsideError::Spent)), "{refused:?}");
     Ok(())
 }

@@ -45,6 +45,7 @@ on_each_place!(
     covering_needs_the_fence_and_raises_the_floor,
     rows_are_removed_at_the_expected_revision_only,
     nothing_is_done_without_an_inbox,
+    a_forgotten_inbox_is_gone_until_it_is_built_again,
     another_nodes_token_is_refused_and_changes_nothing,
     an_inbox_is_trimmed_above_a_tenth_more_than_is_kept,
     windows_page_through_equal_times_in_both_directions,
@@ -279,6 +280,23 @@ async fn rows_are_removed_at_the_expected_revision_only(place: Place) -> Result<
     assert!(!store.remove(reader(1), (fence.token, Revision(2)), &one).await?);
     assert!(store.remove(reader(1), (fence.token, Revision(3)), &cleared(vec![at(8)], 4)).await?);
     assert_eq!(all(&*store).await?, Some(slice(fence, 4, Some(at(8)), &[])), "an inbox without rows is one");
+    Ok(())
+}
+
+async fn a_forgotten_inbox_is_gone_until_it_is_built_again(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let fence = opened(&*store).await?;
+    store.open(reader(2), fence, Nonce(1)).await?;
+    store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(9)], at(8), 2), KEEP).await?;
+    for _ in 0..2 {
+        store.forget(reader(1)).await?;
+        assert_eq!(all(&*store).await?, None);
+        assert_eq!(store.deliver(&push(fence, at(3), 9)).await?, [Delivered::Skipped]);
+        assert!(store.slice(reader(2), &ALL).await?.is_some(), "another reader's stays");
+    }
+    let opened = store.open(reader(1), fence, Nonce(1)).await?;
+    assert!(![Revision(1), Revision(2)].contains(&opened), "a late claim of the former inbox finds its revision");
+    assert_eq!(all(&*store).await?.unwrap().rows, []);
     Ok(())
 }
 

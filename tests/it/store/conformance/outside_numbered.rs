@@ -135,4 +135,8 @@ impl InboxStore for Numbered {
     async fn is_too_long(&self, reader: UserId, keep: usize) -> Result<bool, StoreError> {
         self.store.is_too_long(self.stored(reader), keep).await
     }
+
+    async fn forget(&self, reader: UserId) -> Result<(), StoreError> {
+        self.store.forget(self.stored(reader)).await
+    }
 }

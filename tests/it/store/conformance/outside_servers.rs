@@ -153,6 +153,34 @@ async fn another_prefix_or_database_of_the_same_server_is_another_node() -> Resu
     Ok(())
 }
 
+/// Else every delivery to its buckets would fail for as long as it is full, and nobody would give them up.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_server_names_no_identity_and_still_reads() -> Result<()> {
+    let server = Server::start(Kind::Redis).await?;
+    let world = World::on(&server).await?;
+    world.store.deliver(&push(world.fence, at(3), 2)).await?;
+    let set = |key: &str, value: &str| cmd("CONFIG").arg("SET").arg(key).arg(value).to_owned();
+    world.backdoor.run::<()>(&set("maxmemory-policy", "noeviction")).await?;
+    world.backdoor.run::<()>(&set("maxmemory", "1")).await?;
+    let refused = world.store.identify(Bucket::of(reader(1))).await;
+    assert!(refused.is_err(), "{refused:?}");
+    assert!(world.store.deliver(&push(world.fence, at(4), 2)).await.is_err());
+    assert_eq!(all(&world.store).await?.unwrap().rows, [at(3)]);
+    world.backdoor.run::<()>(&set("maxmemory", "0")).await?;
+    assert_eq!(identified(&world.store).await?, world.fence.token.node);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_inbox_lives_as_long_as_is_configured() -> Result<()> {
+    let server = Server::start(Kind::Redis).await?;
+    let options = RedisOptions { urls: vec![server.url()], inbox_ttl_ms: 3_600_000, ..RedisOptions::default() };
+    let world = World::with(options).await?;
+    let left: i64 = world.backdoor.run(cmd("PTTL").arg(&world.key)).await?;
+    assert!((1..=3_600_000).contains(&left), "{left}");
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flushed_server_is_the_same_node_without_inboxes() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;

@@ -7,12 +7,16 @@ use tidefeed::{
     domain::{
         Direction, EdgeMode, Entry, Floor, PageRequest, PageSize, Position,
         delivery::{DeliveryPolicy, EdgeRule},
+        timeline::candidates::{Candidate, Wanted},
         timeline::exclusion::ExclusionKind,
         timeline::outside::{Basis, Bucket, Fence, Generation, Header, NodeId, Revision, Slice, Token, Window},
     },
     store::{
-        Deliveries as _, Inboxes as _, OutsideStates as _, StoreError, deliveries::AtOnce, inboxes::Covered,
-        outside_states::SideRead, relations::Pair,
+        Audits as _, Contents as _, Deliveries as _, Inboxes as _, OutsidePages as _, OutsideStates as _, StoreError,
+        deliveries::AtOnce,
+        inboxes::Covered,
+        outside_states::{Occupancy, SideRead},
+        relations::Pair,
     },
 };
 
@@ -78,6 +82,31 @@ on_each_backend! {
         assert_eq!(store.unseen(READER, 101, 9).await?, (vec![], None));
         assert!(store.leave(user(READER)).await? && !store.leave(user(READER)).await?);
         assert_eq!((store.floor(user(READER)).await?, store.fence(user(READER)).await?), (Floor::OPEN, None));
+        Ok(())
+    }
+
+    /// A visit may have been noted just before the deletion.
+    async fn nobody_enters_whose_account_is_deleted(backend: Backend) -> Result<()> {
+        let world = world(backend).await?;
+        let store = &world.store;
+        store.leave(user(READER)).await?;
+        world.insert("account_deletions", "user_id, deleted_at, look_at", &[format!("({READER}, 1, 1)")]).await?;
+        assert!(!store.enter(user(READER), Generation(4)).await?);
+        assert_eq!(store.fence(user(READER)).await?, None);
+        Ok(())
+    }
+
+    async fn readers_are_counted_by_tier_and_audited_in_all_but_the_last(backend: Backend) -> Result<()> {
+        let world = world(backend).await?;
+        let store = &world.store;
+        world.set_floor(user(READER + 1), Floor::OPEN).await?;
+        world.set_floor(user(READER + 2), Floor::Off).await?;
+        let counted = store.occupancy().await?;
+        let expected = Occupancy { in_sql: 1, without: 1, readers: 1, claimed: 0, admitted: 1 };
+        assert_eq!(counted, expected);
+        store.read_for_build(user(READER), Generation(3), 9, Basis(5)).await?;
+        assert_eq!(store.occupancy().await?, Occupancy { claimed: 1, ..expected });
+        assert_eq!(store.readers(0, 9).await?, [READER, READER + 1].map(user));
         Ok(())
     }
 
@@ -185,8 +214,52 @@ on_each_backend! {
         for other in [Fence { token: token(2), ..fence() }, Fence { generation: Generation(4), ..fence() }] {
             assert_eq!(store.page_with(user(READER), &request, &side(other), None).await?.expected, None);
         }
+        assert!(found.is_uncovered, "the edge is to be filled");
+        world.put_edge(user(READER), user(AUTHOR), EdgeMode::Push).await?;
+        assert!(!store.page_with(user(READER), &request, &side(fence()), None).await?.is_uncovered);
         store.leave(user(READER)).await?;
         assert_eq!(store.page_with(user(READER), &request, &side(fence()), None).await?.expected, None);
+        Ok(())
+    }
+
+    /// Content 8 is of another author, whom the node drops; 7 is removed; 6 is below the floor of the slice.
+    async fn a_page_by_remembered_authors_has_the_slices_contents_whoever_their_authors_are(backend: Backend) -> Result<()> {
+        let world = world(backend).await?;
+        let store = &world.store;
+        store.read_for_build(user(READER), Generation(3), 9, Basis(5)).await?;
+        world.put_contents(&[entry(20, user(AUTHOR + 1), 20)]).await?;
+        world.insert("user_counts", "user_id, authors_version", &[format!("({READER}, 77)")]).await?;
+        store.remove(user(AUTHOR), entry(7, user(AUTHOR), 7).content, 1, 1).await?;
+        let request = PageRequest { bound: Some(Position::bound(8, 8)), ..PageRequest::newest(PageSize::try_new(2)?) };
+        let floor = Position::bound(6, 6);
+        let header = |fence| Header { fence, revision: Revision(1), basis: Some(Basis(5)), floor };
+        let slice = |fence, rows: &[i64]| Slice { header: header(fence), rows: rows.iter().map(|time| Position::bound(*time, *time)).collect() };
+        let ahead = |fence| SideRead {
+            window: Window { direction: Direction::Older, bound: request.bound, limit: 3 },
+            slice: slice(fence, &[7, 6, 5]),
+        };
+        let behind = |fence| SideRead {
+            window: Window::from(Position::bound(8, 8), Direction::Newer, 4),
+            slice: slice(fence, &[8, 9, 20]),
+        };
+        for wanted in [Wanted::ENTRIES, Wanted::ALL] {
+            let before = store.statements();
+            let sides = (&ahead(fence()), Some(&behind(fence())));
+            let read = store.candidates_with(user(READER), &request, sides, wanted).await?;
+            assert_eq!(store.statements() - before, 1);
+            let expected = read.expected.context("the fence")?;
+            assert_eq!((expected.fence, expected.basis), (fence(), Basis(5)));
+            let ids = |rows: &[Candidate]| {
+                let mut ids: Vec<i64> = rows.iter().map(|row| row.entry.content.get()).collect();
+                ids.sort_unstable();
+                ids
+            };
+            assert_eq!((read.found.version, read.found.floor), (Some(77), Floor::At(floor)));
+            assert_eq!((ids(&read.found.ahead), ids(&read.found.behind)), (vec![5, 6], vec![8, 9, 20]));
+        }
+        let other = Fence { token: token(2), ..fence() };
+        let read = store.candidates_with(user(READER), &request, (&ahead(other), Some(&behind(other))), Wanted::ALL).await?;
+        assert_eq!(read.expected, None);
         Ok(())
     }
 }

@@ -69,7 +69,7 @@ impl World {
     }
 }
 
-/// Whom a scan of all names finds.
+/// The users that a scan of all names finds.
 fn scan(users: &BTreeMap<i64, (String, String)>, text: &str) -> Vec<FoundUser> {
     let prefix = KeyPrefix::try_new(text).expect("tests look for something");
     let first = |(id, (own, name)): (&i64, &(String, String))| {

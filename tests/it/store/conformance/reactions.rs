@@ -1,12 +1,18 @@
 //! [`Reactions`]: likes and bookmarks, their counters and their lists.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use tidefeed::domain::limits::MAX_REMEMBERED_REACTIONS;
+use tidefeed::domain::timeline::candidates::{CandidateLimits, Wanted};
 use tidefeed::domain::{Counters, Direction, PageRequest, PageSize, Reaction, ViewerReactions};
+use tidefeed::store::contents::Removed;
 use tidefeed::store::reactions::Reacted;
-use tidefeed::store::{Contents as _, Exclusions as _, Reactions as _};
+use tidefeed::store::{Contents as _, Exclusions as _, Reactions as _, Timelines as _};
 
 use super::{NOW, World, at_once, content_id, only, user};
 use crate::servers::on_each_backend;
+
+/// Of reactions whose version does not matter.
+const VERSION: i64 = 7;
 
 impl World {
     async fn reactions_of(&self, content: i64) -> Result<(i64, i64)> {
@@ -21,29 +27,81 @@ on_each_backend! {
         world.publish(5, 1, NOW).await?;
         let (store, content) = (&world.store, content_id(5));
         for (reaction, counted) in [(Reaction::Like, (1, 0)), (Reaction::Bookmark, (1, 1))] {
-            assert_eq!(store.react(user(2), content, reaction, NOW).await?, Reacted::Done);
-            assert_eq!(store.react(user(2), content, reaction, NOW + 1).await?, Reacted::Already);
+            assert_eq!(store.react(user(2), content, reaction, VERSION, NOW).await?, Reacted::Done);
+            assert_eq!(store.react(user(2), content, reaction, VERSION, NOW + 1).await?, Reacted::Already);
             assert_eq!(world.reactions_of(5).await?, counted);
         }
         let both = ViewerReactions { liked: true, bookmarked: true };
         assert_eq!(store.of_user(user(2), &[5, 6].map(content_id)).await?, [(content, both)]);
         assert!(store.of_user(user(3), &[content]).await?.is_empty());
         assert!(store.of_user(user(2), &[]).await?.is_empty());
-        assert_eq!(store.take_back(user(2), content, Reaction::Like).await?, Reacted::Done);
-        assert_eq!(store.take_back(user(2), content, Reaction::Like).await?, Reacted::Already);
-        assert_eq!(store.take_back(user(3), content, Reaction::Bookmark).await?, Reacted::Already);
+        assert_eq!(store.take_back(user(2), content, Reaction::Like, VERSION).await?, Reacted::Done);
+        assert_eq!(store.take_back(user(2), content, Reaction::Like, VERSION).await?, Reacted::Already);
+        assert_eq!(store.take_back(user(3), content, Reaction::Bookmark, VERSION).await?, Reacted::Already);
         assert_eq!(world.reactions_of(5).await?, (0, 1));
         let kept = ViewerReactions { liked: false, bookmarked: true };
         assert_eq!(store.of_user(user(2), &[content]).await?, [(content, kept)]);
         Ok(())
     }
 
+    async fn reactions_have_a_version_that_only_a_change_of_them_renews(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        world.publish(5, 1, NOW).await?;
+        let (store, content) = (&world.store, content_id(5));
+        let remembered = async || {
+            let reactions = store.reader(user(2)).await?.and_then(|reader| reader.reactions).context("no reactions")?;
+            Ok::<_, anyhow::Error>((reactions.version(), reactions.to(content)))
+        };
+        let of = |liked, bookmarked| ViewerReactions { liked, bookmarked };
+        assert_eq!(remembered().await?, (0, of(false, false)));
+        store.react(user(2), content, Reaction::Like, 11, NOW).await?;
+        assert_eq!(remembered().await?, (11, of(true, false)));
+        store.react(user(2), content, Reaction::Like, 12, NOW).await?;
+        store.take_back(user(2), content, Reaction::Bookmark, 13).await?;
+        store.react(user(1), content, Reaction::Like, 14, NOW).await?;
+        assert_eq!(remembered().await?, (11, of(true, false)), "nothing of theirs has changed");
+        store.react(user(2), content, Reaction::Bookmark, 15, NOW).await?;
+        assert_eq!(remembered().await?, (15, of(true, true)));
+        store.take_back(user(2), content, Reaction::Like, 16).await?;
+        assert_eq!(remembered().await?, (16, of(false, true)));
+        let limits = CandidateLimits { ahead: 3, behind: 3 };
+        let request = PageRequest::newest(PageSize::try_new(2)?);
+        assert_eq!(store.page_candidates(user(2), &request, limits, Wanted::ENTRIES).await?.reactions_version, 16);
+        Ok(())
+    }
+
+    async fn of_a_user_with_very_many_reactions_none_are_remembered(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        let most = i64::try_from(MAX_REMEMBERED_REACTIONS)?;
+        let row = |id: i64| format!("({id}, 1, 2, {NOW})");
+        let rows: Vec<String> = (1..=most).map(row).collect();
+        world.run(&format!("INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES {}", rows.join(", "))).await?;
+        let remembered = async || Ok::<_, anyhow::Error>(world.store.reader(user(2)).await?.context("a reader")?.reactions);
+        assert!(remembered().await?.is_some_and(|all| all.to(content_id(most)).liked));
+        world.run(&format!("INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES {}", row(most + 1))).await?;
+        assert!(remembered().await?.is_none());
+        Ok(())
+    }
+
+    /// A page takes a content's counters as the proof that it exists.
+    async fn counters_go_with_their_content(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        for id in [5, 6] {
+            world.publish(id, 1, NOW).await?;
+        }
+        world.store.remove(user(1), content_id(5), 77, NOW).await?;
+        assert_eq!(world.store.remove(user(2), content_id(6), 78, NOW).await?, Removed::NotTheAuthor);
+        assert_eq!(world.number("SELECT COUNT(*) FROM counters").await?, 1);
+        assert_eq!(world.number("SELECT content_id FROM counters").await?, 6);
+        Ok(())
+    }
+
     async fn a_counter_never_falls_below_zero(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         world.publish(5, 1, NOW).await?;
-        world.store.react(user(2), content_id(5), Reaction::Like, NOW).await?;
+        world.store.react(user(2), content_id(5), Reaction::Like, VERSION, NOW).await?;
         world.run("UPDATE counters SET likes = 0").await?;
-        assert_eq!(world.store.take_back(user(2), content_id(5), Reaction::Like).await?, Reacted::Done);
+        assert_eq!(world.store.take_back(user(2), content_id(5), Reaction::Like, VERSION).await?, Reacted::Done);
         assert_eq!(world.reactions_of(5).await?, (0, 0));
         Ok(())
     }
@@ -54,12 +112,12 @@ on_each_backend! {
         world.publish(6, 1, NOW).await?;
         let store = &world.store;
         for content in [5, 6] {
-            store.react(user(2), content_id(content), Reaction::Bookmark, NOW).await?;
+            store.react(user(2), content_id(content), Reaction::Bookmark, VERSION, NOW).await?;
         }
         store.remove(user(1), content_id(5), 77, NOW).await?;
         for content in [5, 99].map(content_id) {
-            assert_eq!(store.react(user(1), content, Reaction::Like, NOW).await?, Reacted::UnknownContent);
-            assert_eq!(store.take_back(user(2), content, Reaction::Bookmark).await?, Reacted::UnknownContent);
+            assert_eq!(store.react(user(1), content, Reaction::Like, VERSION, NOW).await?, Reacted::UnknownContent);
+            assert_eq!(store.take_back(user(2), content, Reaction::Bookmark, VERSION).await?, Reacted::UnknownContent);
         }
         assert_eq!(world.number("SELECT COUNT(*) FROM reactions WHERE kind = 1").await?, 0);
         let page = store.reacted_to(user(2), Reaction::Bookmark, &PageRequest::newest(PageSize::try_new(1)?)).await?;
@@ -73,15 +131,15 @@ on_each_backend! {
         world.publish(5, 1, NOW).await?;
         let (store, content) = (&world.store, content_id(5));
         let users = || (1..=50).chain(1..=50).map(user);
-        let outcomes = at_once(users().map(|user| store.react(user, content, Reaction::Like, NOW))).await?;
+        let outcomes = at_once(users().map(|user| store.react(user, content, Reaction::Like, VERSION, NOW))).await?;
         assert_eq!(outcomes.iter().filter(|outcome| **outcome == Reacted::Done).count(), 50);
         assert_eq!(world.reactions_of(5).await?, (50, 0));
-        let outcomes = at_once(users().take(80).map(|user| store.take_back(user, content, Reaction::Like))).await?;
+        let outcomes = at_once(users().take(80).map(|user| store.take_back(user, content, Reaction::Like, VERSION))).await?;
         assert_eq!(outcomes.iter().filter(|outcome| **outcome == Reacted::Done).count(), 50);
         assert_eq!((world.reactions_of(5).await?, world.number("SELECT COUNT(*) FROM reactions").await?), ((0, 0), 0));
         let mixed = at_once((1..=50).map(|id| async move {
-            store.react(user(id), content, Reaction::Like, NOW).await?;
-            if id % 2 == 0 { store.take_back(user(id), content, Reaction::Like).await } else { Ok(Reacted::Done) }
+            store.react(user(id), content, Reaction::Like, VERSION, NOW).await?;
+            if id % 2 == 0 { store.take_back(user(id), content, Reaction::Like, VERSION).await } else { Ok(Reacted::Done) }
         })).await?;
         assert!(mixed.iter().all(|outcome| *outcome == Reacted::Done));
         assert_eq!((world.reactions_of(5).await?, world.number("SELECT COUNT(*) FROM reactions").await?), ((25, 0), 25));
@@ -96,11 +154,11 @@ on_each_backend! {
         }
         for id in 1..=9 {
             // Three of each moment.
-            store.react(user(id), content_id(5), Reaction::Like, NOW + id / 3).await?;
-            store.react(user(2), content_id(id), Reaction::Bookmark, NOW + id / 3).await?;
-            store.react(user(3), content_id(id), Reaction::Like, NOW + id / 3).await?;
+            store.react(user(id), content_id(5), Reaction::Like, VERSION, NOW + id / 3).await?;
+            store.react(user(2), content_id(id), Reaction::Bookmark, VERSION, NOW + id / 3).await?;
+            store.react(user(3), content_id(id), Reaction::Like, VERSION, NOW + id / 3).await?;
         }
-        store.react(user(2), content_id(7), Reaction::Like, NOW).await?;
+        store.react(user(2), content_id(7), Reaction::Like, VERSION, NOW).await?;
         let size = PageSize::try_new(4)?;
         let (mut likers, mut kept, mut liked) = (Vec::new(), Vec::new(), Vec::new());
         let mut request = PageRequest::newest(size);
@@ -130,7 +188,7 @@ on_each_backend! {
         world.publish(5, 1, NOW).await?;
         let (store, newest) = (&world.store, PageRequest::newest(PageSize::try_new(2)?));
         for fan in 2..=5 {
-            store.react(user(fan), content_id(5), Reaction::Like, NOW - fan).await?;
+            store.react(user(fan), content_id(5), Reaction::Like, VERSION, NOW - fan).await?;
         }
         store.block(user(2), user(4), 1052, NOW).await?;
         for (viewer, seen, more) in [(Some(4), [3, 4], true), (Some(2), [2, 3], true), (Some(6), [2, 3], true), (None, [2, 3], true)] {

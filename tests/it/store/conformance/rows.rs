@@ -56,17 +56,20 @@ impl World {
         Ok(())
     }
 
-    /// Contents with neither delivery record nor inbox rows.
+    /// Contents and their counters, with neither delivery record nor inbox rows.
     pub async fn put_contents(&self, entries: &[Entry]) -> Result<()> {
         let rows: Vec<String> = entries
             .iter()
             .map(|it| format!("({}, {}, 1, '', '[]', {})", it.content, it.author, it.publish_time))
             .collect();
-        self.insert("contents", "id, author_id, kind, text, media, publish_time", &rows).await
+        self.insert("contents", "id, author_id, kind, text, media, publish_time", &rows).await?;
+        let counters: Vec<String> = entries.iter().map(|it| format!("({})", it.content)).collect();
+        self.insert("counters", "content_id", &counters).await
     }
 
     pub async fn remove(&self, content: ContentId) -> Result<()> {
-        self.run(&format!("UPDATE contents SET removed_at = 1 WHERE id = {content}")).await.map(|_| ())
+        self.run(&format!("UPDATE contents SET removed_at = 1 WHERE id = {content}")).await?;
+        self.run(&format!("DELETE FROM counters WHERE content_id = {content}")).await.map(|_| ())
     }
 
     pub async fn set_kind(&self, content: ContentId, kind: ContentKind) -> Result<()> {

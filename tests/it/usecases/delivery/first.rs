@@ -24,8 +24,8 @@ async fn see(app: &TestApp, readers: &[i64]) -> Result<()> {
 }
 
 on_each_backend! {
-    /// B6: before any executor has begun, those who are online on any node and those who were here last have it; the
-    /// sweep in ascending ids serves the others, and nobody twice.
+    /// Before any executor begins, readers who are online on any node and those who were seen last have the entry. The
+    /// subtasks then serve the others in ascending ids, and serve no one twice.
     async fn who_is_online_or_was_here_last_is_served_before_the_rest(backend: Backend) -> Result<()> {
         let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
         followed_author(&app, 20).await?;
@@ -51,7 +51,7 @@ on_each_backend! {
         ensure_delivered(&app, entry.content, 20).await
     }
 
-    /// Not more than configured, the last seen of all; nobody who pulls, is off or was away for longer.
+    /// At most the configured number, the last seen ones. Readers who pull, are off or were away longer are left out.
     async fn of_many_who_are_here_the_last_seen_are_first(backend: Backend) -> Result<()> {
         let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
         followed_author(&app, 20).await?;

@@ -93,8 +93,8 @@ impl CommandLine {
     /// Runs a command until it ends, with success or failure.
     pub async fn run(&self, arguments: &[&str]) -> Result<Ended> {
         let output = timeout(process::LIMIT, self.command(arguments).output()).await;
-        let output = output.with_context(|| format!("{arguments:?} does not end"))?;
-        let output = output.context("the binary cannot be started")?;
+        let output = output.with_context(|| format!("{arguments:?} does not end."))?;
+        let output = output.context("The binary cannot be started.")?;
         Ok(Ended::of(&output))
     }
 

@@ -29,7 +29,7 @@ impl Node {
     /// Starts it; it may not listen yet. It must log as JSON.
     pub fn start(it: &CommandLine, arguments: &[&str]) -> Result<Self> {
         let mut process = it.command(arguments).stderr(Stdio::piped()).spawn()?;
-        let stderr = process.stderr.take().context("no standard error")?;
+        let stderr = process.stderr.take().context("The process has no standard error.")?;
         let (sender, log) = watch::channel(Vec::new());
         tokio::spawn(keep(stderr, sender));
         Ok(Self { process, log, told: 0 })
@@ -39,7 +39,7 @@ impl Node {
     pub async fn listening(it: &CommandLine, arguments: &[&str], message: &str) -> Result<(Self, Peer)> {
         let mut node = Self::start(it, arguments)?;
         let said = node.said(message).await?;
-        let peer = Peer::at(said["address"].as_str().with_context(|| format!("no address: {said}"))?)?;
+        let peer = Peer::at(said["address"].as_str().with_context(|| format!("The log line has no address: {said}"))?)?;
         Ok((node, peer))
     }
 
@@ -57,7 +57,7 @@ impl Node {
         self.told = next;
         match (found, ended) {
             (Some(line), _) => line,
-            (None, Ok(_)) => bail!("the node ended without saying `{message}`:\n{}", self.log_text()),
+            (None, Ok(_)) => bail!("The node ended without saying `{message}`:\n{}", self.log_text()),
             (None, Err(_)) => bail!("`{message}` was not said within {LIMIT:?}:\n{}", self.log_text()),
         }
     }
@@ -73,16 +73,16 @@ impl Node {
 
     /// Limits the size of each file it writes from now on, in bytes; `None` removes the limit.
     pub async fn limit_files(&self, bytes: Option<u64>) -> Result<()> {
-        let pid = self.process.id().context("the node has ended")?.to_string();
+        let pid = self.process.id().context("The node has ended.")?.to_string();
         let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
         let set = Command::new("prlimit").args(["--pid", &pid, &format!("--fsize={limit}:")]).status().await?;
-        ensure!(set.success(), "the limit of {pid} cannot be set");
+        ensure!(set.success(), "The limit of {pid} cannot be set.");
         Ok(())
     }
 
     /// Its resident memory at this moment, in bytes.
     pub fn resident_bytes(&self) -> Result<u64> {
-        let pid = self.process.id().context("the node has ended")?;
+        let pid = self.process.id().context("The node has ended.")?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).with_context(|| status.clone())?;
         let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
@@ -91,18 +91,18 @@ impl Node {
 
     /// Sends a signal, such as `TERM`, by the shell's own `kill`.
     pub async fn signal(&self, name: &str) -> Result<()> {
-        send_signal(name, self.process.id().context("the node has ended")?).await
+        send_signal(name, self.process.id().context("The node has ended.")?).await
     }
 
     /// Its exit code, once it has ended.
     pub async fn code(&mut self) -> Result<Option<i32>> {
         let status = timeout(LIMIT, self.process.wait()).await;
-        Ok(status.with_context(|| format!("the node still runs:\n{}", self.log_text()))??.code())
+        Ok(status.with_context(|| format!("The node still runs:\n{}", self.log_text()))??.code())
     }
 
     /// Kills it without a shutdown, as a failing machine would.
     pub async fn crash(mut self) -> Result<()> {
-        timeout(LIMIT, self.process.kill()).await.context("the node cannot be killed")??;
+        timeout(LIMIT, self.process.kill()).await.context("The node cannot be killed.")??;
         Ok(())
     }
 }
@@ -126,7 +126,7 @@ fn matching(line: &str, message: &str) -> Option<Result<Value>> {
 /// Sends a signal to a process of the test's own.
 pub async fn send_signal(name: &str, pid: u32) -> Result<()> {
     let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().await?;
-    ensure!(sent.success(), "process {pid} did not get the signal {name}");
+    ensure!(sent.success(), "Process {pid} did not get the signal {name}.");
     Ok(())
 }
 
@@ -195,5 +195,5 @@ pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> Result<bool>) -> 
         }
         Ok(())
     };
-    timeout(LIMIT, looking).await.with_context(|| format!("not within {LIMIT:?}: {what}"))?
+    timeout(LIMIT, looking).await.with_context(|| format!("This did not happen within {LIMIT:?}: {what}"))?
 }

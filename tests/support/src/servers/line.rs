@@ -67,7 +67,7 @@ impl Line {
 
     /// The URL of this database through the line, without encryption, which the line cannot read.
     pub fn url(&self, database: &str) -> Result<String> {
-        let (_, name) = database.rsplit_once('/').context("the address names no database")?;
+        let (_, name) = database.rsplit_once('/').context("The address names no database.")?;
         Ok(format!("mysql://root@127.0.0.1:{}/{name}?ssl-mode=DISABLED", self.port))
     }
 
@@ -156,7 +156,7 @@ async fn carry_answers(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: &
     let mut chunk = vec![0; 64 * 1024];
     loop {
         let size = from.read(&mut chunk).await?;
-        ensure!(size > 0, "the server has ended");
+        ensure!(size > 0, "The server has ended.");
         let mut passed = 0;
         let now = *state.borrow();
         if let State::Chosen { bytes } = now {

@@ -75,8 +75,8 @@ impl RedisCluster {
             .kill_on_drop(true)
             .output()
             .await
-            .context("`redis-cli` is missing: run scripts/install-servers.sh")?;
-        ensure!(output.status.success(), "the cluster could not be made:\n{}", String::from_utf8_lossy(&output.stdout));
+            .context("`redis-cli` is missing: run scripts/install-servers.sh.")?;
+        ensure!(output.status.success(), "The cluster could not be made:\n{}", String::from_utf8_lossy(&output.stdout));
         Ok(())
     }
 }
@@ -89,7 +89,7 @@ async fn wait_until_whole(node: &Server) -> Result<()> {
         if state.contains("cluster_state:ok") {
             return Ok(());
         }
-        ensure!(Instant::now() < deadline, "the cluster did not become whole:\n{state}");
+        ensure!(Instant::now() < deadline, "The cluster did not become whole:\n{state}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -99,12 +99,12 @@ pub async fn connect(url: &str) -> Result<MultiplexedConnection> {
     let limit = Some(Duration::from_mins(1));
     let limits = AsyncConnectionConfig::new().set_connection_timeout(limit).set_response_timeout(limit);
     let connection = redis::Client::open(url)?.get_multiplexed_async_connection_with_config(&limits).await;
-    connection.with_context(|| format!("{url} does not answer"))
+    connection.with_context(|| format!("{url} does not answer."))
 }
 
 /// The process id of the Redis behind this address.
 pub async fn process_id(url: &str) -> Result<u32> {
     let mut connection = connect(url).await?;
     let info: InfoDict = redis::cmd("INFO").arg("server").query_async(&mut connection).await?;
-    info.get("process_id").context("the server named no process id")
+    info.get("process_id").context("The server named no process id.")
 }

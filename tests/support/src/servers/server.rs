@@ -40,7 +40,7 @@ impl Server {
             }
         }
         last?;
-        bail!("{kind:?} was not tried")
+        bail!("{kind:?} was not tried.")
     }
 
     async fn prepare(kind: Kind, recipe: &Recipe) -> Result<Self> {
@@ -88,7 +88,10 @@ impl Server {
     pub async fn restart(&self) -> Result<()> {
         self.kill().await?;
         let pid = self.watchdog.order("start").await?;
-        self.pid.store(pid.parse().with_context(|| format!("not a process id: {pid:?}"))?, Ordering::Relaxed);
+        self.pid.store(
+            pid.parse().with_context(|| format!("The watchdog returned no process id: {pid:?}"))?,
+            Ordering::Relaxed,
+        );
         self.wait_until_ready()
             .await
             .with_context(|| format!("{:?} did not start:\n{}", self.kind, self.watchdog.last_words()))
@@ -101,7 +104,7 @@ impl Server {
             match answer {
                 Ok(()) => return Ok(()),
                 Err(error) if Instant::now() > deadline => return Err(error),
-                Err(error) if !is_running(self.pid()) => return Err(error.context("its process has ended")),
+                Err(error) if !is_running(self.pid()) => return Err(error.context("Its process has ended.")),
                 Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
             }
         }
@@ -113,19 +116,19 @@ impl Server {
         match self.kind {
             Kind::MariaDb | Kind::Mysql => {
                 let folder = sql::data_folder(&self.url()).await?;
-                ensure!(folder.starts_with(self.folder()), "another server answers on port {}", self.port);
+                ensure!(folder.starts_with(self.folder()), "Another server answers on port {}", self.port);
             }
             Kind::Redis | Kind::RedisNode => {
                 let pid = redis::process_id(&self.url()).await?;
-                ensure!(pid == self.pid(), "another server answers on port {}", self.port);
+                ensure!(pid == self.pid(), "Another server answers on port {}", self.port);
             }
         }
         Ok(())
     }
 }
 
-/// A port that nobody listens on, nor on the one 10000 above it, which Redis Cluster uses. Both lie below those that
-/// the system hands to outgoing connections, so that a killed server finds its port free when it comes back.
+/// A port that is free, together with the one 10000 above it, which Redis Cluster uses. Both lie below the ports of
+/// outgoing connections, so that a killed server finds its port free when it comes back.
 fn free_port() -> Result<u16> {
     const FIRST: u16 = 10_000;
     const COUNT: u16 = 12_000;
@@ -138,7 +141,7 @@ fn free_port() -> Result<u16> {
             return Ok(port);
         }
     }
-    bail!("no port between {FIRST} and {} is free", FIRST + COUNT)
+    bail!("No port between {FIRST} and {} is free.", FIRST + COUNT)
 }
 
 fn is_free(port: u16) -> bool {

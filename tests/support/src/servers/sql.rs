@@ -52,14 +52,14 @@ pub async fn connect_within(url: &str, patience: Duration) -> Result<DatabaseCon
     let mut options = ConnectOptions::new(url);
     options.max_connections(1).acquire_timeout(patience).sqlx_logging(false);
     options.idle_timeout(None).max_lifetime(None); // as the product's pools, and for their reason
-    Database::connect(options).await.with_context(|| format!("{url} does not answer"))
+    Database::connect(options).await.with_context(|| format!("{url} does not answer."))
 }
 
 /// The data folder of the server at this address; used while the server starts.
 pub async fn data_folder(url: &str) -> Result<PathBuf> {
     let connection = connect_within(url, Duration::from_secs(5)).await?;
     let question = Statement::from_string(DbBackend::MySql, "SELECT @@datadir AS folder");
-    let row = connection.query_one_raw(question).await?.context("the server named no folder")?;
+    let row = connection.query_one_raw(question).await?.context("The server named no folder.")?;
     let folder: String = row.try_get("", "folder")?;
     connection.close().await?;
     Ok(PathBuf::from(folder))

@@ -43,9 +43,9 @@ impl Watchdog {
             .stdout(Stdio::piped())
             .process_group(0) // Ctrl-C at a terminal must not reach it before the pipe does
             .spawn()
-            .context("`sh` could not be started")?;
+            .context("`sh` could not be started.")?;
         let orders = child.stdin.take();
-        let answers = BufReader::new(child.stdout.take().context("the watchdog has no output")?);
+        let answers = BufReader::new(child.stdout.take().context("The watchdog has no output.")?);
         Ok(Self { line: Arc::new(Mutex::new(Line { child, orders, answers })), folder })
     }
 
@@ -54,7 +54,7 @@ impl Watchdog {
         let line = Arc::clone(&self.line);
         tokio::task::spawn_blocking(move || match line.lock() {
             Ok(mut line) => line.order(order),
-            Err(_) => bail!("an earlier order to this server's watchdog broke off"),
+            Err(_) => bail!("An earlier order to this server's watchdog broke off."),
         })
         .await?
     }
@@ -74,8 +74,8 @@ impl Watchdog {
 
 impl Line {
     fn order(&mut self, order: &str) -> Result<String> {
-        let orders = self.orders.as_mut().context("the watchdog has been dismissed")?;
-        writeln!(orders, "{order}").context("the watchdog has gone")?;
+        let orders = self.orders.as_mut().context("The watchdog has been dismissed.")?;
+        writeln!(orders, "{order}").context("The watchdog has gone.")?;
         let mut answer = String::new();
         self.answers.read_line(&mut answer)?;
         Ok(answer.trim_end().to_owned())

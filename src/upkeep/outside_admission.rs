@@ -1,0 +1,111 @@
+//! Compares each bucket's token with the node that answers for it, and admits the bucket or gives it up.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use futures_util::future::join_all;
+
+use crate::{
+    domain::timeline::outside::{Bucket, Contest, Move, NodeId, Token},
+    rng::SharedRng,
+    store::{StoreError, outside_states::OutsideStores},
+    telemetry::metrics::BUCKET_CHANGES,
+};
+
+/// Buckets whose node is asked for at once.
+const ASKED_AT_ONCE: usize = 16;
+/// Rounds in a row in which nobody answered for a bucket before it is given up: deliveries to it wait that long.
+const GIVEN_UP_AFTER: u32 = 3;
+
+/// What this node knows of the buckets from its earlier rounds.
+#[derive(Default)]
+pub(super) struct Admission {
+    /// Rounds in a row in which nobody answered.
+    silent: Mutex<HashMap<Bucket, u32>>,
+    contests: Mutex<HashMap<Bucket, Contest>>,
+}
+
+/// Buckets that a round has admitted, given up, and left to another node.
+#[derive(Default)]
+pub(super) struct Changes {
+    pub(super) admitted: usize,
+    pub(super) given_up: usize,
+    contested: usize,
+}
+
+impl Admission {
+    /// One round over all buckets.
+    pub(super) async fn run_once(&self, stores: &OutsideStores, rng: &SharedRng) -> Result<Changes, StoreError> {
+        let tokens: HashMap<Bucket, Token> = stores.states.tokens().await?.into_iter().collect();
+        let mut changes = Changes::default();
+        for (bucket, answer) in asked(stores).await {
+            let Some(wanted) = self.wanted(bucket, &answer) else { continue };
+            let former = tokens.get(&bucket).copied();
+            match self.next_move(bucket, wanted, former) {
+                Move::Keep => continue,
+                Move::Wait(_) => {
+                    changes.contested += 1;
+                    continue;
+                }
+                Move::Set => {}
+            }
+            let next = wanted.map(|node| Token { node, epoch: rng.number() });
+            if stores.states.set_token(bucket, former, next).await? {
+                *if next.is_some() { &mut changes.admitted } else { &mut changes.given_up } += 1;
+            }
+        }
+        changes.tell();
+        Ok(changes)
+    }
+
+    /// The node that the token should name, or none; `None` while that is not clear.
+    #[expect(clippy::option_option, reason = "nobody knows, and nobody is to be named")]
+    fn wanted(&self, bucket: Bucket, answer: &Result<NodeId, StoreError>) -> Option<Option<NodeId>> {
+        let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        let rounds = silent.entry(bucket).or_default();
+        *rounds = if answer.is_err() { rounds.saturating_add(1) } else { 0 };
+        match answer {
+            Ok(node) => Some(Some(*node)),
+            Err(_) => (*rounds >= GIVEN_UP_AFTER).then_some(None),
+        }
+    }
+
+    fn next_move(&self, bucket: Bucket, wanted: Option<NodeId>, former: Option<Token>) -> Move {
+        let mut contests = self.contests.lock().unwrap_or_else(PoisonError::into_inner);
+        contests.entry(bucket).or_default().round(wanted, former.map(|token| token.node))
+    }
+}
+
+/// Each bucket with the node that answers for it.
+async fn asked(stores: &OutsideStores) -> Vec<(Bucket, Result<NodeId, StoreError>)> {
+    let buckets: Vec<Bucket> = Bucket::all().collect();
+    let mut answers = Vec::with_capacity(buckets.len());
+    for some in buckets.chunks(ASKED_AT_ONCE) {
+        let mut asked = Vec::with_capacity(some.len());
+        for bucket in some {
+            asked.push(stores.inboxes.identify(*bucket));
+        }
+        answers.extend(some.iter().copied().zip(join_all(asked).await));
+    }
+    answers
+}
+
+impl Changes {
+    fn tell(&self) {
+        let Self { admitted, given_up, contested } = *self;
+        for (change, count) in [("admitted", admitted), ("given_up", given_up), ("contested", contested)] {
+            metrics::counter!(BUCKET_CHANGES, "change" => change).increment(count as u64);
+        }
+        if admitted + given_up > 0 {
+            tracing::info!(admitted, given_up, "Buckets of inboxes outside SQL were admitted or given up.");
+        }
+        if contested > 0 {
+            tracing::info!(
+                contested,
+                "Another node sees another Redis, or none. Buckets of inboxes are left to it for a while."
+            );
+        }
+    }
+}
