@@ -32,6 +32,13 @@ async fn world(options: CassandraOptions) -> Result<World> {
     settings.tiers.keep = 20;
     let inboxes = Inboxes::Cassandra(options);
     let app = TestApp::start_outside(Backend::Sqlite, Around::Memory, inboxes, settings).await?;
+    let states = &app.ports.outside.as_ref().context("inboxes outside SQL")?.states;
+    // Connecting has a limit, and creating the tables on several nodes may take longer.
+    until("Cassandra is admitted", async || {
+        app.outside_keeper()?.run_once().await?;
+        Ok(!states.tokens().await?.is_empty())
+    })
+    .await?;
     for id in [1, 2] {
         let account = NewAccount { now_ms: app.now_ms(), ..account(id, &format!("user{id}")) };
         app.ports.accounts.register(account).await?;
@@ -67,6 +74,8 @@ impl World {
 
     /// Cassandra's inbox is believed again: such a page is one statement.
     async fn until_believed(&self, when: &str) -> Result<()> {
+        let states = &self.app.ports.outside.as_ref().context("inboxes outside SQL")?.states;
+        ensure!(states.fence(self.reader).await?.is_some_and(|(_, basis)| basis.is_some()), "{when}: not outside");
         until(when, async || Ok(self.page().await? == 1)).await
     }
 
