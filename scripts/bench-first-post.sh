@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Prints how long the demo's first post takes on a slow phone: web-demo/e2e/first-post.spec.ts against a release build with the seeded world.
+# Prints how long the demo's first post takes on a slow phone: web-demo/e2e/first-post.spec.ts against a release
+# build with the seeded world.
 # With --quick it uses the debug build and makes one try. That only shows that the table can be made.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh

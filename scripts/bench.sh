@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Prints what a release build costs, as ratios to limits and peers that run in the same minute (docs/benchmarks/README.md).
-# ROW: rows by name or by how their names begin, separated by commas; all without it. USERS: people of the seeded worlds.
+# Prints what a release build costs, as ratios to limits and peers that run in the same minute
+# (docs/benchmarks/README.md).
+# ROW: rows by name or by how their names begin, separated by commas; all without it. USERS: people of the seeded
+# worlds.
 # SUBSCRIBERS: of the row crowd (50000).
 # ROUNDS, MILLISECONDS: how often both sides of a row take turns, and for how long. FRESH=1 seeds the worlds anew.
-# Further rows, which run last: engine-page and engine-writes (without HTTP), price-of-a-point, first-post (the demo's page on a slow phone).
+# Further rows, which run last: engine-page and engine-writes (without HTTP), price-of-a-point, first-post (the
+# demo's page on a slow phone).
 # With --quick: the dev build and a small world. That only shows that the table can be made.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs the suites of tests/clients (each protocol, with its own client), tests/frontends (Relay, Apollo, urql, the
-# guide's examples) and clients/typescript (the package @tidefeed/client; it is built first, as is @tidefeed/react). Each suite starts its
-# own servers from the binary that is built. Arguments are names of suites, to run only those; those of the package
-# begin with typescript-. If COUNTS is set, each suite appends a line to that file:
-# passed <tab> failed <tab> not run <tab> name; if FAILURES is set, each failed test a line to that one. With CI set, a suite that
-# failed is run once more; if it passes then, its failed tests are lines of the file UNSTEADY instead. Fails if a suite failed.
+# guide's examples) and clients/typescript (the package @tidefeed/client; it is built first, as is @tidefeed/react).
+# Each suite starts its own servers from the binary that is built. Arguments are names of suites, to run only those;
+# those of the package begin with typescript-. If COUNTS is set, each suite appends a line to that file:
+# passed <tab> failed <tab> not run <tab> name; if FAILURES is set, each failed test a line to that one. With CI
+# set, a suite that failed is run once more; if it passes then, its failed tests are lines of the file UNSTEADY
+# instead. Fails if a suite failed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -23,7 +24,8 @@ name_of() {
     echo "$prefix$(basename "$1" .test.mjs)"
 }
 
-# A test that hangs is a failure with a name, not the end of the whole run; only a long run of the property test takes longer.
+# A test that hangs is a failure with a name, not the end of the whole run; only a long run of the property test
+# takes longer.
 limit=(--test-timeout=900000)
 [ -z "${OPERATIONS:-}" ] || limit=()
 

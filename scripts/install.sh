@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the web pages and installs the binary that contains them, as `cargo install` does: into ~/.cargo/bin unless CARGO_INSTALL_ROOT
-# or CARGO_HOME says otherwise. Arguments go to cargo, such as `--root DIR`.
+# Builds the web pages and installs the binary that contains them, as `cargo install` does: into ~/.cargo/bin unless
+# CARGO_INSTALL_ROOT or CARGO_HOME says otherwise. Arguments go to cargo, such as `--root DIR`.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -42,7 +42,8 @@ free_port() {
     node -e 'const s = require("net").createServer(); s.listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); });'
 }
 
-# may_mount: whether a test may mount a small file system of its own, to fill it. Root may, also that of a namespace (`unshare --map-root-user --mount`).
+# may_mount: whether a test may mount a small file system of its own, to fill it. Root may, also that of a namespace
+# (`unshare --map-root-user --mount`).
 may_mount() {
     local folder status=1
     folder=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-mount.XXXXXX")
@@ -54,8 +55,9 @@ may_mount() {
     return "$status"
 }
 
-# scratch_in_memory: puts temporary files, the databases of tests among them, into memory (/dev/shm), unless TMPDIR says where. A test creates
-# its tables anew, and on a disk the servers wait for it at each table. Needs 6 GB there, and 10 GB of available memory.
+# scratch_in_memory: puts temporary files, the databases of tests among them, into memory (/dev/shm), unless TMPDIR says
+# where. A test creates its tables anew, and on a disk the servers wait for it at each table. Needs 6 GB there, and 10
+# GB of available memory.
 scratch_in_memory() {
     local room available
     [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] || return 0
@@ -120,7 +122,8 @@ packages() {
     fingerprint "$1/package.json" "$1/package-lock.json" >"$installed"
 }
 
-# build_packages: builds @tidefeed/client and @tidefeed/react, which the page and the suites of the clients are built on, unless they are built already.
+# build_packages: builds @tidefeed/client and @tidefeed/react, which the page and the suites of the clients are
+# built on, unless they are built already.
 build_packages() {
     local folder built
     for folder in clients/typescript clients/react; do
@@ -136,8 +139,8 @@ build_packages() {
     done
 }
 
-# build_all: builds the web pages if their sources have changed, then the binary that contains them ($tidefeed_bin), in the profile that
-# PROFILE names: release, or dev, which `make test` uses and which is built sooner after a change.
+# build_all: builds the web pages if their sources have changed, then the binary that contains them ($tidefeed_bin),
+# in the profile that PROFILE names: release, or dev, which `make test` uses and which is built sooner after a change.
 build_all() {
     local profile=${PROFILE:-release} began
     need_tools
@@ -150,7 +153,8 @@ build_all() {
     say "Built in $((SECONDS - began)) s: $tidefeed_bin, $(du -h "$tidefeed_bin" | cut -f1)"
 }
 
-# fill_store PORT: brings the tables up to date, and seeds an empty database for a server on that port, which draws its pictures.
+# fill_store PORT: brings the tables up to date, and seeds an empty database for a server on that port, which draws
+# its pictures.
 fill_store() {
     step "Bringing the tables up to date"
     "$tidefeed_bin" migrate

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the web pages and the release binary, and leaves a stripped copy in target/tidefeed: one file to carry to a server.
+# Builds the web pages and the release binary, and leaves a stripped copy in target/tidefeed: one file to carry to a
+# server.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The Rust tests that need no server: pure code, memory and SQLite, with fixed seeds and small worlds (FAST). Arguments go to the test
-# binaries, such as a part of a test's name. What it leaves out, `make test` runs: servers, the many worlds of the simulation, the search for
-# each broken rule, the whole table of authorisation, exports of thousands of
-# contents, storms of requests, examples in documents, real clients and browsers.
+# The Rust tests that need no server: pure code, memory and SQLite, with fixed seeds and small worlds (FAST).
+# Arguments go to the test binaries, such as a part of a test's name. What it leaves out, `make test` runs: servers,
+# the many worlds of the simulation, the search for each broken rule, the whole table of authorisation, exports of
+# thousands of contents, storms of requests, examples in documents, real clients and browsers.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change is taken in: form, lints, every test on every backend, the page in a real browser.
-# Without what they need nothing begins. Then all steps run, whatever the earlier ones say; the summary at the end counts what really ran,
-# and where. Fails if anything did. With CI set, what failed is run once more: a test that passes then is named as unsteady, and fails nothing;
-# without CI a failure is a failure at once. With CI set, MySQL has to be there, too.
+# Everything that must hold before a change is taken in: form, lints, every test on every backend, the page in a
+# real browser.
+# Without what they need nothing begins. Then all steps run, whatever the earlier ones say; the summary at the end
+# counts what really ran, and where. Fails if anything did. With CI set, what failed is run once more: a test that
+# passes then is named as unsteady, and fails nothing; without CI a failure is a failure at once. With CI set, MySQL
+# has to be there, too.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

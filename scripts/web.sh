@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the packages in clients/ and, on them, the web pages into web-demo/dist, which the binary embeds. Does nothing if
-# neither they nor the schema have changed.
+# Builds the packages in clients/ and, on them, the web pages into web-demo/dist, which the binary embeds. Does
+# nothing if neither they nor the schema have changed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -10,7 +10,8 @@ mod tidy {
 use std::sync::LazyLock;
 
 use tidy::rules::{
-    Rule, docs, engine, glossary, imports, layers, mission, references, resolvers, sizes, transport, walks, words,
+    Rule, docs, engine, glossary, imports, layers, mission, named, prose, references, resolvers, sizes, transport,
+    walks, words,
 };
 use tidy::tree::Tree;
 
@@ -43,8 +44,10 @@ table! {
     no_work_is_left_as_a_remark: words::REMARKS,
     names_say_what_they_name: words::NAMES,
     names_are_the_fields_terms: words::TERMS,
-    comments_end_before_column_120: words::WIDTH,
-    comments_repeat_no_formula: words::FORMULAS,
+    lines_end_before_column_120: prose::WIDTH,
+    prose_repeats_no_formula: prose::FORMULAS,
+    what_is_cited_can_be_opened: prose::CITATIONS,
+    errors_are_fragments_or_sentences: prose::ERRORS,
     lints_are_expected_never_allowed: words::ALLOWS,
     test_names_are_sentences: words::SENTENCES,
     no_path_of_one_machine_is_written_down: words::MACHINE_PATHS,
@@ -52,6 +55,8 @@ table! {
     functions_stay_short: sizes::FUNCTIONS,
     links_between_documents_resolve: docs::LINKS,
     tests_that_documents_name_exist: docs::PROOFS,
+    code_that_documents_name_exists: named::CODE,
+    every_broken_rule_has_its_row: named::BROKEN_RULES,
     each_walk_leads_through_few_files: walks::SHORT,
     anchors_that_are_cited_exist: references::ANCHORS,
     the_glossary_explains_each_term_in_italics: glossary::ITALICS,

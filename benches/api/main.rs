@@ -3,16 +3,13 @@
 //! `make bench` runs it. In process, without sockets: the processor time of all threads of this process, which a busy
 //! machine stretches less than time. A and B in turn, medians of rounds.
 
-#[expect(dead_code, reason = "the tests of allocations use the rest")]
-mod world;
-
 use std::{io::Write as _, time::Instant};
 
 use anyhow::Result;
 use axum::{Router, body::Bytes, http::header, routing::post};
 use serde_json::json;
 
-use self::world::{PAGE, World, answer, request};
+use support::world::{PAGE, World, answer, request};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -19,13 +19,18 @@ pub enum Payer {
 }
 
 impl Payer {
-    /// Groups IPv6 addresses by their /64, because a customer can choose the other 64 bits.
+    /// The payer of an anonymous client: its [`network`].
     pub fn of_address(address: Option<IpAddr>) -> Self {
-        match address.map(|address| address.to_canonical()) {
-            None => Self::Unknown,
-            Some(IpAddr::V4(four)) => Self::Address(four.into()),
-            Some(IpAddr::V6(six)) => Self::Address(Ipv6Addr::from(u128::from(six) >> 64 << 64).into()),
-        }
+        address.map_or(Self::Unknown, |address| Self::Address(network(address)))
+    }
+}
+
+/// The network of one customer: an IPv4 address, or the first address of an IPv6 address's /64, because a customer can
+/// choose the other 64 bits.
+pub fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(four) => four.into(),
+        IpAddr::V6(six) => Ipv6Addr::from(u128::from(six) >> 64 << 64).into(),
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::{
     digest::digest,
     error::AccountError,
-    network::network,
     passwords::{PasswordError, Passwords},
     registrations::Registrations,
     sessions::{SessionsService, SignedIn},
@@ -162,7 +161,7 @@ impl AccountsService {
         let password_hash = self.passwords.hash(new.password).await?;
         let (now_ms, rng) = (self.ambient.0.now_ms(), &self.ambient.1);
         for random in rng.draws() {
-            let id = UserId::draw(now_ms, random);
+            let id = UserId::generate(now_ms, random);
             let (registration, password_hash) = (registration.clone(), Some(password_hash.clone()));
             let account = NewAccount { id, registration, password_hash, incarnation: rng.incarnation(), now_ms };
             match self.stores.accounts.register(account).await? {
@@ -177,7 +176,9 @@ impl AccountsService {
     }
 
     fn count_registration(&self, caller: &Caller) -> Result<(), AccountError> {
-        let Some(Err(wait)) = self.registrations.as_ref().map(|it| it.count(caller.address)) else { return Ok(()) };
+        let Some(Err(wait)) = self.registrations.as_ref().map(|it| it.count(caller.network_name())) else {
+            return Ok(());
+        };
         Err(AccountError::TooManyRegistrations(wait.as_secs() + 1))
     }
 
@@ -322,7 +323,7 @@ impl AccountsService {
 
 /// `account`: the handle, or empty if the text is not a valid handle.
 fn subjects(account: &str, caller: &Caller) -> Subjects {
-    let (account, network) = (account.as_bytes(), network(caller.address));
+    let (account, network) = (account.as_bytes(), caller.network_name());
     Subjects {
         pair: digest(&[b"pair", account, network.as_bytes()]),
         account: digest(&[b"account", account]),

@@ -9,7 +9,6 @@ mod error;
 pub mod export;
 pub mod issuer;
 mod liveness;
-mod network;
 mod passwords;
 mod profiles;
 mod pruner;

@@ -31,7 +31,7 @@ impl fmt::Debug for RefreshToken {
 
 impl RefreshToken {
     /// The first one of `session`.
-    pub fn draw(session: SessionId, rng: &SharedRng) -> Self {
+    pub fn generate(session: SessionId, rng: &SharedRng) -> Self {
         let (mut family, mut secret) = ([0; FAMILY_BYTES], [0; DIGEST_BYTES]);
         rng.fill(&mut family);
         rng.fill(&mut secret);
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_token_is_read_as_it_was_written_and_nothing_else_is() {
-        let token = RefreshToken::draw(SessionId::try_new(7).unwrap(), &SharedRng::from_seed(1));
+        let token = RefreshToken::generate(SessionId::try_new(7).unwrap(), &SharedRng::from_seed(1));
         assert_eq!(RefreshToken::parse(&token.text()), Some(token.clone()));
         for bad in ["", "a", &token.text()[1..], &format!("{}A", token.text())] {
             assert_eq!(RefreshToken::parse(bad), None, "{bad}");
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_next_token_is_of_the_family_and_the_same_each_time() {
-        let token = RefreshToken::draw(SessionId::try_new(7).unwrap(), &SharedRng::from_seed(1));
+        let token = RefreshToken::generate(SessionId::try_new(7).unwrap(), &SharedRng::from_seed(1));
         let next = token.next("n");
         assert_eq!(next, token.next("n"));
         assert_eq!(next.family_digest(), token.family_digest());

@@ -105,8 +105,8 @@ impl SessionsService {
     pub async fn begin(&self, user: UserId, caller: &Caller) -> Result<SignedIn, AccountError> {
         let (now, rng) = (self.now_ms(), &self.ambient.1);
         for random in rng.draws() {
-            let id = SessionId::draw(now, random);
-            let refresh = RefreshToken::draw(id, rng);
+            let id = SessionId::generate(now, random);
+            let refresh = RefreshToken::generate(id, rng);
             let session = Session {
                 id,
                 user,

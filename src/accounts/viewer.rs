@@ -18,8 +18,15 @@ pub struct Viewer {
 /// The origin of a request, as far as the transport knows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
-    /// The client's address.
-    pub address: Option<IpAddr>,
+    /// The client's network: its IPv4 address, or the first address of its IPv6 address's /64.
+    pub network: Option<IpAddr>,
     /// The client's `User-Agent`, unchecked.
     pub agent: String,
+}
+
+impl Caller {
+    /// The network in words that limits count by; all callers without an address share one.
+    pub fn network_name(&self) -> String {
+        self.network.map_or_else(|| "unknown".to_owned(), |network| network.to_string())
+    }
 }

@@ -167,6 +167,7 @@ pub fn redis_options(config: &Config) -> Option<RedisOptions> {
         outbox_ttl_ms: u64::from(config.outbox_cache.ttl_s) * 1_000,
         inbox_ttl_ms: u64::from(config.inbox.redis_ttl_hours) * HOUR_MS,
         announcement_buffer: ANNOUNCEMENT_BUFFER,
+        ..RedisOptions::default()
     })
 }
 

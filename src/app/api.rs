@@ -11,6 +11,7 @@ use axum::{
 use graphql_transport::{
     guard::Shape,
     http::{self, Client, Entropy, HttpSettings, Scope, Transport},
+    payer,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -120,7 +121,7 @@ pub fn router(
         authenticate: Arc::new(Bearer { tokens, liveness, issuer, clock: runtime.clock }),
         attach: Arc::new(|request, scope: &Scope<Viewer>| {
             let Client { address, agent } = scope.client.clone();
-            attach(request, scope.viewer).data(Caller { address, agent })
+            attach(request, scope.viewer).data(Caller { network: address.map(payer::network), agent })
         }),
         public_operations: &WITHOUT_TOKEN,
         always_admitted: &ALWAYS_ADMITTED,

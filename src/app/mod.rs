@@ -131,8 +131,8 @@ impl App {
     }
 
     async fn listen(&self, listener: TcpListener, routes: Routes, lifecycle: &Lifecycle) {
-        let around = |router| surrounded(router, api::entropy(self.rng.clone()));
-        let routes = Routes { all: around(routes.all), full: around(routes.full) };
+        let wrapped = |router| surrounded(router, api::entropy(self.rng.clone()));
+        let routes = Routes { all: wrapped(routes.all), full: wrapped(routes.full) };
         let limits = settings::connections(&self.config, open_files::at_most());
         server::serve(listener, routes, limits, lifecycle).await;
     }

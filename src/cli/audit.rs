@@ -144,7 +144,7 @@ fn told(finding: &Finding) -> String {
     }));
     lines.extend(finding.difference.as_ref().map(|difference| {
         let order = if difference.disorder { ", is out of order" } else { "" };
-        let end = if difference.wrong_end { ", and says wrongly whether it goes on" } else { "" };
+        let end = if difference.wrong_end { ", and is wrong about whether more entries follow" } else { "" };
         let (missing, surplus) = (difference.missing.len(), difference.surplus.len());
         format!("a page misses {missing} entries and has {surplus} too many{order}{end}")
     }));
@@ -159,9 +159,9 @@ fn tell(tally: &Tally, repair: bool, interrupted: bool) -> anyhow::Result<()> {
     print::line(format!("{how} {readers} readers, {pages} pages: {wrong} timelines wrong"))?;
     if *wrong > 0 {
         let next = if repair {
-            "They are mended. A wrong timeline is a defect of Tidefeed or of the servers' storage: please report it with the lines above"
+            "They are repaired. A wrong timeline is a defect of Tidefeed or of the servers' storage: report it with the lines above."
         } else {
-            "Run `tidefeed audit` without --no-repair to mend them"
+            "Run `tidefeed audit` without --no-repair to repair them."
         };
         print::line(next)?;
     }

@@ -30,7 +30,7 @@ pub async fn run(config: &Config) -> anyhow::Result<Outcome> {
     }
     let count = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
     let (broken, doubtful) = (count(Verdict::Broken), count(Verdict::Doubtful));
-    print::line(format!("{} looked at, {doubtful} to think about, {broken} broken", findings.len()))
+    print::line(format!("{} checks: {doubtful} doubtful, {broken} broken.", findings.len()))
         .context("standard output")?;
     Ok(if broken > 0 { Outcome::Wanting } else { Outcome::Done })
 }
@@ -155,7 +155,8 @@ async fn deliveries(deliveries: &dyn Deliveries, failing_after: u32, now_ms: i64
     );
     let mut findings = Vec::new();
     findings.push(if waited_ms > LONG_WAIT_MS {
-        Finding::doubtful("deliveries", seen, "are workers running (`tidefeed serve` or `tidefeed work`)? Pages are right meanwhile, they read what is undelivered from here")
+        Finding::doubtful("deliveries", seen, "check that workers run (`tidefeed serve` or `tidefeed work`); pages are right meanwhile, because they read \
+             the delivery records")
     } else {
         Finding::fine("deliveries", seen)
     });
@@ -174,7 +175,7 @@ fn failing_delivery(delivery: &Delivery) -> Finding {
     Finding::broken(
         "delivery",
         seen,
-        "mend what the error names; it is tried again by itself, and readers see the content meanwhile",
+        "repair what the error names; Tidefeed retries by itself, and readers see the content meanwhile",
     )
 }
 

@@ -1,4 +1,4 @@
-//! `tidefeed inbox`: what is to be known and done about readers' inboxes outside SQL.
+//! `tidefeed inbox`: shows, moves and renews the inboxes that lie outside SQL.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ enum Action {
     Status,
     /// Move all inboxes to SQL. Stop the nodes first that have inbox.store = "redis" or "cassandra".
     Move,
-    /// Have all inboxes outside SQL built anew, as their readers come. For a Redis that was restored past its
-    /// identity, or a Cassandra that may have lost what it acknowledged.
+    /// Rebuild each inbox outside SQL when its reader next comes. Run this after Redis was restored from a backup, or
+    /// after Cassandra may have lost what it acknowledged.
     Renew,
 }
 

@@ -80,7 +80,7 @@ async fn listen(config: &Config) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let wanted = config.server.listen;
     let listener = TcpListener::bind(wanted).await;
     let listener = listener.with_context(|| {
-        format!("cannot listen on {wanted}: another process there? Give each its own address: set server.listen")
+        format!("cannot listen on {wanted}: set server.listen to an address that no other process uses")
     })?;
     let address = listener.local_addr()?;
     Ok((listener, address))

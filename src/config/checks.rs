@@ -60,7 +60,10 @@ fn issuer(config: &Config, reader: &mut Reader) {
     let issuer = &config.issuer;
     if issuer.url.is_empty() {
         if issuer.only {
-            reader.refuse("issuer.only", "expected issuer.url beside it: nobody could sign in".to_owned());
+            reader.refuse(
+                "issuer.only",
+                "is true, but issuer.url is empty: set issuer.url, or nobody can sign in".to_owned(),
+            );
         }
         return;
     }

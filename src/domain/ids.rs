@@ -36,7 +36,7 @@ macro_rules! id {
 
             /// A new id: 41 bits of milliseconds since 2024, then the low 22 bits of `random`. Nodes need no
             /// coordination: a collision is a primary-key conflict, after which another id is drawn.
-            pub fn draw(now_ms: i64, random: u32) -> Self {
+            pub fn generate(now_ms: i64, random: u32) -> Self {
                 let since = (now_ms - EPOCH_MS).clamp(1, (1 << 41) - 1);
                 let low = i64::from(random & ((1 << RANDOM_BITS) - 1));
                 Self((since << RANDOM_BITS) | low)
@@ -101,14 +101,14 @@ mod tests {
 
     #[test]
     fn later_ids_are_larger_whatever_the_random_bits() {
-        let early = ContentId::draw(EPOCH_MS + 5, u32::MAX);
-        let late = ContentId::draw(EPOCH_MS + 6, 0);
+        let early = ContentId::generate(EPOCH_MS + 5, u32::MAX);
+        let late = ContentId::generate(EPOCH_MS + 6, 0);
         assert!(early < late);
     }
 
     #[test]
     fn a_clock_before_the_epoch_still_draws_a_positive_id() {
-        assert!(ContentId::draw(0, 0).get() > 0);
-        assert!(ContentId::draw(i64::from(u32::MAX) * 10_000, u32::MAX).get() > 0);
+        assert!(ContentId::generate(0, 0).get() > 0);
+        assert!(ContentId::generate(i64::from(u32::MAX) * 10_000, u32::MAX).get() > 0);
     }
 }

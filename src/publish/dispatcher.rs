@@ -35,7 +35,7 @@ pub struct FirstServed {
 /// What a dispatcher may do at once.
 #[derive(Debug, Clone, Copy)]
 pub struct DispatcherOptions {
-    /// Followers of one subtask; 1000 in the book.
+    /// Followers of one subtask.
     pub subtask_size: u32,
     /// Most followers that one transaction delivers to.
     pub at_once: u32,

@@ -89,7 +89,7 @@ impl Publisher {
         let draft = self.directed(author, draft).await?;
         for random in self.rng.draws() {
             let publish_time = self.clock.now_ms();
-            let id = ContentId::draw(publish_time, random);
+            let id = ContentId::generate(publish_time, random);
             let new = NewContent { id, author, draft: draft.clone(), publish_time, version: self.rng.version() };
             match self.contents.publish(new).await? {
                 Published::Created { versions } => {

@@ -78,7 +78,7 @@ impl TimelineReader {
         known: &Known,
         with_facts: bool,
     ) -> Result<Read, StoreError> {
-        let (limits, wanted) = (CandidateLimits::of(request, &known.authors), known.wanted(with_facts));
+        let (limits, wanted) = (known.authors.limits(request), known.wanted(with_facts));
         let found = self.timelines.page_candidates(reader, request, limits, wanted).await?;
         Ok(Read { limits, wanted, found })
     }

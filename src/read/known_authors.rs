@@ -12,8 +12,8 @@ use crate::domain::{
     Floor, Page, PageRequest, UserId,
     limits::MAX_REMEMBERED_AUTHORS_BYTES,
     timeline::{
-        authors::TimelineAuthors,
-        candidates::{ReaderSnapshot, Wanted},
+        authors::{ReaderSnapshot, TimelineAuthors},
+        candidates::Wanted,
         reactions::RememberedReactions,
         stretch::{Hints, Pace, Stretch},
     },
@@ -61,7 +61,8 @@ impl Known {
 
     /// What the page's statement has to tell.
     pub(super) fn wanted(&self, facts: bool) -> Wanted {
-        Wanted::of(facts, &self.authors, self.reactions.as_deref())
+        let reactions = facts && self.reactions.is_none();
+        Wanted { facts, reactions, original_authors: self.authors.excludes() }
     }
 }
 

@@ -6,8 +6,8 @@ use super::StoreError;
 use crate::domain::{
     ContentId, Entry, PageRequest, UserId,
     timeline::{
-        authors::TimelineAuthors,
-        candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
+        authors::{ReaderSnapshot, TimelineAuthors},
+        candidates::{CandidateLimits, Candidates, Wanted},
         plan::Snapshot,
         stretch::Stretch,
     },
@@ -36,8 +36,8 @@ pub trait Timelines: Send + Sync {
 
     /// A page by its definition, as far as it lies in this stretch (docs/protocol.md#stretch): **one statement** on the
     /// primary, whatever covers the followed authors. The snapshot makes no page if the stretch holds fewer entries
-    /// than the page needs or more than are read, or if no entry stands at the bound. `None` if the snapshot has another
-    /// version of the reader's authors, and, without a statement, if they are too many for one.
+    /// than the page needs or more than are read, or if no entry stands at the bound. `None` if the snapshot has
+    /// another version of the reader's authors, and, without a statement, if they are too many for one.
     async fn stretch(
         &self,
         reader: UserId,

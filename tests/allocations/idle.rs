@@ -12,7 +12,8 @@ use stats_alloc::Region;
 use tokio::{net::TcpListener, task::spawn_blocking, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::{ALLOCATOR, world::World};
+use super::ALLOCATOR;
+use support::world::World;
 
 /// What the demo's page asks.
 const SUBSCRIBE: &str = "subscription Live($after: String) { newFeed(after: $after) { __typename \

@@ -2,8 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod idle;
-#[path = "../../benches/api/world.rs"]
-mod world;
 
 use std::alloc::System;
 
@@ -12,7 +10,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 use tokio::sync::Mutex;
 
-use self::world::{Asked, PAGE, World, request};
+use support::world::{Asked, PAGE, World, request};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;

@@ -9,7 +9,8 @@ use super::rust::Rust;
 
 /// Folders that hold nothing of ours, or nothing that a person wrote.
 const SKIPPED: &[&str] = &["target", "node_modules", "dist", "data", "test-results", "generated", "gql"];
-const READ: &[&str] = &["rs", "md", "toml", "sh", "ts", "tsx", "css", "html", "sql", "yml", "Makefile", "run"];
+const READ: &[&str] =
+    &["rs", "md", "toml", "sh", "ts", "tsx", "css", "html", "sql", "yml", "graphql", "Makefile", "run"];
 
 /// Every file that a rule may judge.
 pub struct Tree {

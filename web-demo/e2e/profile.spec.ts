@@ -17,14 +17,14 @@ test("a muted one is gone from the timeline and not from their page, until they 
   await follow(finn, vera);
   await publish(vera, "Low tide at six");
   await openAs(page, finn, `/#/u/${vera.handle}`);
-  await page.getByTestId("boundaries").click();
+  await page.getByTestId("exclusions").click();
   await page.getByTestId("mute").click();
   await expect(page.getByTestId("is-muted")).toBeVisible();
   await expect(postWith(page, "Low tide at six")).toBeVisible();
   await page.getByTestId("nav-timeline").click();
   await expect(page.getByTestId("empty-timeline")).toBeVisible();
   await page.goBack();
-  await page.getByTestId("boundaries").click();
+  await page.getByTestId("exclusions").click();
   await page.getByTestId("mute").click();
   await expect(page.getByTestId("is-muted")).toHaveCount(0);
   await page.getByTestId("nav-timeline").click();
@@ -37,7 +37,7 @@ test("a block asks first, ends following on both sides, and is lifted", async ({
   await publish(vera, "Low tide at six");
   await openAs(page, finn, `/#/u/${vera.handle}`);
   const profile = page.getByTestId("profile");
-  await page.getByTestId("boundaries").click();
+  await page.getByTestId("exclusions").click();
   await page.getByTestId("block").click();
   await page.getByRole("button", { name: "Keep" }).click();
   await expect(postWith(page, "Low tide at six")).toBeVisible();

@@ -1,4 +1,4 @@
-// A walk through the seeded world in four pictures, which the README shows: `npm run walk` writes those to docs/pictures/, other runs to test-results/walk/.
+// A walk through the seeded world in four pictures, which docs/comparison.md shows: `npm run walk` writes those to docs/pictures/, other runs to test-results/walk/.
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, type Page } from "@playwright/test";
 import { scrollTo } from "./page";

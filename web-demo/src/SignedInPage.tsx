@@ -3,7 +3,7 @@ import { useViewer } from "@tidefeed/react";
 import { BookmarksPage } from "./content/BookmarksPage";
 import { LikersPage } from "./content/LikersPage";
 import { ThreadPage } from "./content/ThreadPage";
-import { BoundariesPage } from "./people/BoundariesPage";
+import { ExclusionsPage } from "./people/ExclusionsPage";
 import { ExplorePage } from "./people/ExplorePage";
 import { FindUser } from "./people/FindUser";
 import { FollowsPage } from "./people/FollowsPage";
@@ -32,7 +32,7 @@ function PageOf({ route, timeline }: { route: Route; timeline: Timeline }) {
     case "search": return <SearchPage key={route.text} text={route.text} />;
     case "explore": return <ExplorePage />;
     case "likers": return <LikersPage key={route.id} id={route.id} />;
-    case "boundaries": return <BoundariesPage key={route.boundary} boundary={route.boundary} />;
+    case "exclusions": return <ExclusionsPage key={route.exclusion} exclusion={route.exclusion} />;
     case "settings": return <SettingsPage key={viewer?.handle} handle={viewer?.handle ?? ""} />;
     case "bookmarks": return <BookmarksPage />;
     case "unknown": return (

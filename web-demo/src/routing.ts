@@ -10,8 +10,8 @@ export const PROFILE_LISTS = [...TIMELINE_LISTS, "MEDIA", "LIKES"] as const;
 export type ProfileList = (typeof PROFILE_LISTS)[number];
 
 /** What keeps the viewer and somebody else apart. */
-export const BOUNDARIES = ["mute", "hide", "block"] as const;
-export type Boundary = (typeof BOUNDARIES)[number];
+export const EXCLUSIONS = ["mute", "hide", "block"] as const;
+export type Exclusion = (typeof EXCLUSIONS)[number];
 
 export type Route =
   | { page: "timeline"; list: TimelineList }
@@ -22,7 +22,7 @@ export type Route =
   | { page: FollowSide; handle: string }
   | { page: "thread"; id: string }
   | { page: "likers"; id: string }
-  | { page: "boundaries"; boundary: Boundary }
+  | { page: "exclusions"; exclusion: Exclusion }
   | { page: "search"; text: string }
   | { page: "unknown" };
 
@@ -36,10 +36,10 @@ export function timelineListPath(list: TimelineList): string {
 
 export const settingsPath = "#/settings";
 export const explorePath = "#/explore";
-const BOUNDARY_PATHS: Record<Boundary, string> = { mute: "#/muted", hide: "#/hidden", block: "#/blocked" };
+const EXCLUSION_PATHS: Record<Exclusion, string> = { mute: "#/muted", hide: "#/hidden", block: "#/blocked" };
 
-export function boundariesPath(boundary: Boundary): string {
-  return BOUNDARY_PATHS[boundary];
+export function exclusionsPath(exclusion: Exclusion): string {
+  return EXCLUSION_PATHS[exclusion];
 }
 
 export function profilePath(handle: string): string {
@@ -75,8 +75,8 @@ function parseRoute(hash: string): Route {
   if (hash === bookmarksPath) return { page: "bookmarks" };
   if (hash === settingsPath) return { page: "settings" };
   if (hash === explorePath) return { page: "explore" };
-  const boundary = BOUNDARIES.find((one) => BOUNDARY_PATHS[one] === hash);
-  if (boundary !== undefined) return { page: "boundaries", boundary };
+  const exclusion = EXCLUSIONS.find((one) => EXCLUSION_PATHS[one] === hash);
+  if (exclusion !== undefined) return { page: "exclusions", exclusion };
   const [, id, likes] = /^#\/p\/([A-Za-z0-9_-]+)(\/likes)?$/.exec(hash) ?? [];
   if (id !== undefined) return { page: likes === undefined ? "thread" : "likers", id };
   try {

@@ -1,7 +1,7 @@
-//! The introspection types with the lengths of their lists in this schema, so that introspection can be priced.
+//! The introspection types with the lengths of their lists in this schema, which give introspection its cost.
 //!
 //! Every schema has these types, but its SDL does not print them. Lengths are averages, rounded up, so a list within a
-//! list is not priced as if each type were the largest.
+//! list does not cost as if each type were the largest.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Bounds the size of a document after fragment expansion, without expanding it.
 //!
 //! The executor's own limits walk the expansion, which 801 bytes can make 2^30 long. Here each fragment is walked once
-//! and its sum remembered. `cost` prices an operation with its variables; this file knows no schema.
+//! and its sum remembered. `cost` computes what an operation costs with its variables; this file knows no schema.
 
 use std::{collections::HashMap, convert::Infallible};
 

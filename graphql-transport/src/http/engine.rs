@@ -91,7 +91,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         let (permit, charge) = match paid {
             Ok(paid) => paid,
             Err(refused) => {
-                // The document is paid for, so its price is not charged again.
+                // The document is paid for, so its cost is not charged again.
                 self.documents.keep(document);
                 return Err(refused);
             }

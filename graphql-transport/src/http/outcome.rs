@@ -188,8 +188,8 @@ pub(super) fn too_large(most: usize, request_id: &RequestId) -> Refused {
 /// The refusal of an answer for which there is no memory.
 pub(super) fn no_room_for_answer(no_room: NoRoom, charge: Option<Charge>, request_id: &RequestId) -> Refused {
     let message = match no_room {
-        NoRoom::Client => "Too many bytes of answers wait to be read by you. Read them, or ask for less at once.",
-        NoRoom::Node => "No room for another answer: too many wait to be read.",
+        NoRoom::Client => "Too many of your answers are still unread. Read them first, or ask for less at once.",
+        NoRoom::Node => "The server has no memory for another answer now. Try again later.",
     };
     let mut refused = Refused { charge, ..full(no_room, format!("{message} A mutation may have run.")) };
     mask::mask(&mut refused.errors, request_id);

@@ -89,7 +89,7 @@ pub struct Person {
 
 /// A content that the viewer has liked or bookmarked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reacted {
+pub struct ReactedContent {
     /// When, ms UTC.
     pub since: i64,
     /// The content and its author; `None` if a block hides it.
@@ -104,7 +104,7 @@ pub enum Rows {
     /// With their counters.
     Contents(Vec<(Content, Counters)>),
     /// Of likes or bookmarks.
-    Reacted(Vec<Reacted>),
+    Reacted(Vec<ReactedContent>),
     /// Of any list of people.
     People(Vec<Person>),
 }
@@ -185,7 +185,7 @@ async fn reacted(
     let with_author = |content: Content| authors.get(&content.author).cloned().map(|author| (content, author));
     let rows = listing.rows.iter().map(|row| {
         let content = found.remove(&row.item.content).and_then(with_author);
-        Reacted { since: row.since, content }
+        ReactedContent { since: row.since, content }
     });
     Ok((Rows::Reacted(rows.collect()), next))
 }

@@ -10,5 +10,5 @@ mod slots;
 pub use self::{
     error::ExportError,
     exports::{Export, Exports, Owner},
-    lists::{ExportList, ExportStores, PageStart, Person, Reacted, Rows},
+    lists::{ExportList, ExportStores, PageStart, Person, ReactedContent, Rows},
 };

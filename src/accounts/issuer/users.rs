@@ -85,7 +85,7 @@ impl Users {
         let mut registrations = registrations(identity, profiled).into_iter();
         let mut registration = registrations.next().ok_or(NoUser::NothingFree)?;
         for random in rng.draws() {
-            let id = UserId::draw(now_ms, random);
+            let id = UserId::generate(now_ms, random);
             let account = NewAccount {
                 id,
                 registration: registration.clone(),

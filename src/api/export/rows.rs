@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    accounts::export::{Owner, Person, Reacted},
+    accounts::export::{Owner, Person, ReactedContent},
     api::graphql::{ids, rfc3339},
     domain::{Content, ContentKind, Counters, Media, MediaKind, Profile, account::session::Session, timeline::cursor},
 };
@@ -180,7 +180,7 @@ impl<'a> MediaMember<'a> {
 
 impl<'a> ReactedRow<'a> {
     /// A content that a block hides is null.
-    pub fn of(reacted: &'a Reacted) -> Self {
+    pub fn of(reacted: &'a ReactedContent) -> Self {
         let content = reacted.content.as_ref().map(|(content, author)| OthersContent {
             id: ids::of_content(content.id).0,
             created_at: rfc3339(content.publish_time),

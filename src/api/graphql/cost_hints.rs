@@ -1,6 +1,6 @@
 //! Cost hints that the printed schema lacks: maximum lengths of lists and texts, and surcharges of mutations.
 //!
-//! The guard prices operations with them. Each length equals the limit that the resolver enforces.
+//! The guard computes the cost of operations with them. Each length equals the limit that the resolver enforces.
 
 use async_graphql::parser::types::OperationType;
 use graphql_transport::guard::{CostHints, PageSizes};

@@ -90,7 +90,7 @@ pub enum Failure {
     #[error("the request has no scope: the transport did not attach it")]
     NoScope,
     /// The answer would read more than it may show. The whole operation fails with this error.
-    #[error("More was read than an answer may have.")]
+    #[error("The answer would be too large. Ask for fewer objects or fields at once.")]
     TooMuchRead,
     /// A loader failed. Its batch has logged that once.
     #[error("{}", .0.message)]

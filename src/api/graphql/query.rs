@@ -9,8 +9,8 @@ use super::{
     hydration::Hydration,
     ids::{self, InvalidId, NodeId},
     objects::{
-        Content, ContentConnection, FoundUserConnection, NewContentCount, Node, Session, Shown, TimelineConnection,
-        TimelineFilter, User, Window, suggested,
+        Content, ContentConnection, FoundUserConnection, NewContentCount, Node, PageArguments, Session, Shown,
+        TimelineConnection, TimelineFilter, User, suggested,
     },
     scalars::{AnyInt, Timestamp},
     scope::{Answer, answer, hydration},
@@ -61,7 +61,8 @@ impl Query {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
             let viewer = hydration.viewer()?;
-            let request = Window { first, after, last, before }.of_contents()?.of(TimelineFilter::kinds(filter)?);
+            let request =
+                PageArguments { first, after, last, before }.of_contents()?.of(TimelineFilter::kinds(filter)?);
             let selected = ctx.look_ahead();
             let selection = ContentSelection::of_connection(&selected);
             let (page, shown) = timeline(&hydration, viewer.id, &request, selection).await?;

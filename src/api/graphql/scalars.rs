@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use async_graphql::{InputType, InputValueError, InputValueResult, Scalar, ScalarType, Value, registry::Registry};
 use chrono::{DateTime, SecondsFormat, Utc};
 
+use super::errors::ErrorCode;
+
 /// A count as `Int`, clamped to 0 and the largest `Int`.
 pub fn count(number: i64) -> i32 {
     i32::try_from(number.max(0)).unwrap_or(i32::MAX)
@@ -21,6 +23,11 @@ pub fn rfc3339(ms: i64) -> String {
 /// The message for values that are not RFC 3339 strings (`BAD_USER_INPUT`).
 const NO_MOMENT: &str = "a moment is a string such as \"2026-11-21T09:30:00.000Z\", with a time and its offset";
 
+/// Gives the error of a refused value its code, so that the client reads what is wrong.
+fn refused<T: InputType>(error: InputValueError<T>) -> InputValueError<T> {
+    error.with_extension("code", ErrorCode::BadUserInput.as_str())
+}
+
 /// Milliseconds since 1970, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamp(pub i64);
@@ -29,8 +36,8 @@ pub struct Timestamp(pub i64);
 #[Scalar(name = "DateTime", specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
 impl ScalarType for Timestamp {
     fn parse(value: Value) -> InputValueResult<Self> {
-        let Value::String(text) = value else { return Err(InputValueError::custom(NO_MOMENT)) };
-        let time = DateTime::parse_from_rfc3339(&text).map_err(|_| InputValueError::custom(NO_MOMENT))?;
+        let Value::String(text) = value else { return Err(refused(InputValueError::custom(NO_MOMENT))) };
+        let time = DateTime::parse_from_rfc3339(&text).map_err(|_| refused(InputValueError::custom(NO_MOMENT)))?;
         Ok(Self(time.timestamp_millis()))
     }
 
@@ -63,8 +70,10 @@ impl InputType for AnyInt {
 
     fn parse(value: Option<Value>) -> InputValueResult<Self> {
         match value.unwrap_or_default() {
-            Value::Number(number) => number.as_i64().map(Self).ok_or_else(|| InputValueError::custom("not an integer")),
-            value => Err(InputValueError::expected_type(value)),
+            Value::Number(number) => {
+                number.as_i64().map(Self).ok_or_else(|| refused(InputValueError::custom("not an integer")))
+            }
+            value => Err(refused(InputValueError::expected_type(value))),
         }
     }
 
@@ -88,13 +97,14 @@ mod tests {
 
     #[test]
     fn an_invalid_time_is_refused_with_the_expected_format() {
-        // The mask recognises a client's fault by this beginning.
         let words = format!("Failed to parse \"DateTime\": {NO_MOMENT}");
         let list = Value::List(vec![Value::from("2026-11-21T09:30:00Z")]);
         for value in [Value::from(1_795_253_400_007_i64), Value::from(true), list, Value::from("2026-11-21")] {
             let refused = <Timestamp as ScalarType>::parse(value.clone()).err();
-            let told = refused.map(|error| error.into_server_error(async_graphql::Pos::default()).message);
-            assert_eq!(told.as_ref(), Some(&words), "{value}");
+            let error = refused.map(|error| error.into_server_error(async_graphql::Pos::default()));
+            let code = error.as_ref().and_then(|error| error.extensions.as_ref()?.get("code").cloned());
+            assert_eq!(code, Some(Value::from("BAD_USER_INPUT")), "{value}");
+            assert_eq!(error.map(|error| error.message).as_ref(), Some(&words), "{value}");
         }
     }
 

@@ -43,8 +43,7 @@ impl SubscriptionRoot {
         &self,
         ctx: &Context<'_>,
         #[graphql(
-            desc = "A `resumeToken`: the client holds exactly what it had received up to then. Or the cursor of an entry: \
-                          the client holds nothing above that entry."
+            desc = "A `resumeToken`: the client holds what it received up to then. Or an entry's cursor: it holds nothing above."
         )]
         after: Option<String>,
         #[graphql(

@@ -53,7 +53,7 @@ impl Guest {
         let now_ms = world.now_ms();
         let created_at = now_ms - 24 * HOUR_MS;
         let number = |purpose| scramble(world.seed(), u64::MAX, purpose);
-        let id = UserId::draw(created_at, u32::try_from(number(1) >> 32)?);
+        let id = UserId::generate(created_at, u32::try_from(number(1) >> 32)?);
         let publish_time = now_ms - 2 * HOUR_MS;
         let draft = Draft::try_new(HELLO, Vec::new(), None)?;
         let hello = content(draft, publish_time, u32::try_from(number(2) >> 32)?);
@@ -125,7 +125,7 @@ impl Guest {
 }
 
 fn content(draft: Draft, publish_time: i64, drawn: u32) -> SeedContent {
-    SeedContent { id: ContentId::draw(publish_time, drawn), draft, publish_time, reactions: Vec::new() }
+    SeedContent { id: ContentId::generate(publish_time, drawn), draft, publish_time, reactions: Vec::new() }
 }
 
 fn reply(text: &str, to: ContentId, publish_time: i64, drawn: u32) -> Result<SeedContent, InvalidDraft> {

@@ -21,7 +21,7 @@ impl Popularity {
     }
 
     /// A rank; closed form of the inverse distribution, so that no table is needed.
-    pub fn draw(&self, rng: &mut impl Rng) -> u64 {
+    pub fn sample(&self, rng: &mut impl Rng) -> u64 {
         let reach = fraction(self.users) / self.flattening + 1.0;
         let rank = self.flattening * (reach.powf(rng.random::<f64>()) - 1.0);
         whole(rank).min(self.users - 1)
@@ -53,7 +53,7 @@ mod tests {
         let total: f64 = (0..1000).map(|rank| popularity.share(rank)).sum();
         assert!((0.97..1.03).contains(&total), "{total}");
         let mut rng = StdRng::seed_from_u64(1);
-        let firsts: u32 = (0..100_000).map(|_| u32::from(popularity.draw(&mut rng) == 0)).sum();
+        let firsts: u32 = (0..100_000).map(|_| u32::from(popularity.sample(&mut rng) == 0)).sum();
         let expected = popularity.share(0) * 100_000.0;
         assert!((f64::from(firsts) - expected).abs() < expected / 10.0, "{firsts} {expected}");
     }
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_world_of_one_draws_its_only_rank() {
         let mut rng = StdRng::seed_from_u64(1);
-        assert!((0..100).all(|_| Popularity::among(1).draw(&mut rng) == 0));
+        assert!((0..100).all(|_| Popularity::among(1).sample(&mut rng) == 0));
     }
 
     #[test]

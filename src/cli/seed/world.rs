@@ -105,7 +105,7 @@ impl World {
     /// The id of the person of that rank.
     pub fn user_id(&self, rank: u64) -> UserId {
         let low = self.scramble(rank, Purpose::Id) & u64::from(u32::MAX);
-        UserId::draw(self.arrival(rank), u32::try_from(low).unwrap_or_default())
+        UserId::generate(self.arrival(rank), u32::try_from(low).unwrap_or_default())
     }
 
     /// Ranges of ranks that are written together and reply to each other.
@@ -201,7 +201,7 @@ impl World {
         let media: Vec<Media> = if pictured { self.picture(lexicon, rng).into_iter().collect() } else { Vec::new() };
         let text = lexicon.text(if media.is_empty() { "post" } else { "picture" }, rng);
         Some(SeedContent {
-            id: ContentId::draw(publish_time, rng.random()),
+            id: ContentId::generate(publish_time, rng.random()),
             draft: Draft::try_new(&text, media, None).ok()?,
             publish_time,
             reactions: Vec::new(),
@@ -221,7 +221,7 @@ impl World {
             if chosen.len() as u64 >= wanted {
                 break;
             }
-            let rank = self.draw_author(language, rng);
+            let rank = self.sample_author(language, rng);
             if Some(rank) != but {
                 chosen.insert(rank);
             }
@@ -229,14 +229,14 @@ impl World {
         chosen
     }
 
-    fn draw_author(&self, language: Option<Language>, rng: &mut StdRng) -> u64 {
-        let mut rank = self.popularity.draw(rng);
+    fn sample_author(&self, language: Option<Language>, rng: &mut StdRng) -> u64 {
+        let mut rank = self.popularity.sample(rng);
         for _ in 0..REDRAWS {
             let understood = language.is_none_or(|own| self.language(rank) == own);
             if understood {
                 break;
             }
-            rank = self.popularity.draw(rng);
+            rank = self.popularity.sample(rng);
         }
         rank
     }

@@ -15,7 +15,7 @@ pub enum InvalidAttributes {
     #[error("a profile has at most {MAX_ATTRIBUTES} attributes")]
     TooMany,
     /// The key is empty or has other characters.
-    #[error("an attribute's key has 1 to {MAX_ATTRIBUTE_KEY_CHARS} of the characters a to z, 0 to 9, _ and .")]
+    #[error("an attribute's key has 1 to {MAX_ATTRIBUTE_KEY_CHARS} of the characters . and _, a to z and 0 to 9")]
     Key(usize),
     /// A key longer than [`MAX_ATTRIBUTE_KEY_CHARS`].
     #[error("an attribute's key has at most {MAX_ATTRIBUTE_KEY_CHARS} characters")]

@@ -40,8 +40,8 @@ impl ReaderFacts {
 /// The rule by which an edge is pushed or pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EdgeRule {
-    /// The book's rule (chapter 11). Authors with few followers are pushed to all. Others are pushed to followers who
-    /// were here within the last M days.
+    /// The usual rule (docs/delivery.md#who-is-pushed-to). Authors with few followers are pushed to all. Others are
+    /// pushed to followers who were here within the last M days.
     Threshold {
         /// Followers up to which an author is pushed to everybody.
         push_threshold: u64,
@@ -241,7 +241,8 @@ mod tests {
         ) {
             let (push, pull) = (f64::from(costs.0) / f64::from(publish), f64::from(costs.1) / f64::from(read));
             prop_assume!((push - pull).abs() > 1e-9 * push.max(pull));
-            let mode = rates(costs.0, costs.1).edge_mode(&author(5, Some(publish.into())), &reader(Some(NOW), Some(read.into())), NOW);
+            let (author, reader) = (author(5, Some(publish.into())), reader(Some(NOW), Some(read.into())));
+            let mode = rates(costs.0, costs.1).edge_mode(&author, &reader, NOW);
             prop_assert_eq!(mode == EdgeMode::Push, push < pull);
         }
 
@@ -257,7 +258,8 @@ mod tests {
             let policy = DeliveryPolicy { rule, dormant_days: 30 };
             let (author, reader) = (author(followers, publish), reader(seen, read));
             let promoted = policy.to_push(&[author], &reader, NOW, 9);
-            let demoted = if policy.is_selective(&author) { policy.to_pull(&author, &[reader], NOW) } else { Vec::new() };
+            let is_selective = policy.is_selective(&author);
+            let demoted = if is_selective { policy.to_pull(&author, &[reader], NOW) } else { Vec::new() };
             prop_assert_eq!(promoted.len() + demoted.len(), 1);
             let spared = policy.pushed_if_seen_since(NOW).is_some_and(|since| seen.is_some_and(|seen| seen >= since));
             prop_assert!(!spared || demoted.is_empty(), "whoever need not be looked at is not pulled");

@@ -109,7 +109,8 @@ mod tests {
             let mut progress = Progress { range: Range { after: 0, through: END }, pushed_through: 0 };
             let mut served = Vec::new();
             while let Some(batch) = progress.next_batch(nth_after(&fans, progress.pushed_through, size)) {
-                let fresh: Vec<i64> = fans.iter().copied().filter(|id| batch.after < *id && *id <= batch.through).collect();
+                let is_fresh = |id: &i64| batch.after < *id && *id <= batch.through;
+                let fresh: Vec<i64> = fans.iter().copied().filter(is_fresh).collect();
                 prop_assert!(fresh.len() <= size);
                 served.extend(fresh);
                 progress.pushed_through = batch.through;

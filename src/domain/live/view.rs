@@ -54,14 +54,14 @@ pub struct TimelineTop {
 #[derive(Debug, Clone, Default)]
 pub struct View {
     /// `None`: it is unknown what the client holds, and changes are passed on as they come.
-    window: Option<Window>,
+    window: Option<HeldTop>,
     waiting: VecDeque<Change>,
     recently: Recently,
 }
 
 /// The timeline above the floor, and what the client holds of it.
 #[derive(Debug, Clone)]
-struct Window {
+struct HeldTop {
     floor: Position,
     /// The timeline as last read or announced, including folded entries, oldest first. At most [`VIEW_WINDOW`] when no
     /// change waits.
@@ -127,7 +127,7 @@ impl View {
 
     /// Whether a newer entry of its subject replaces `entry`.
     pub fn folds(&self, entry: Entry) -> bool {
-        let folds = |window: &Window| window.place(entry).is_ok() && !window.held.contains(&entry.content);
+        let folds = |window: &HeldTop| window.place(entry).is_ok() && !window.held.contains(&entry.content);
         self.window.as_ref().is_some_and(folds)
     }
 
@@ -169,7 +169,7 @@ impl View {
         }
         let mut entries: Vec<Showing> = now.entries.iter().copied().filter(|it| it.entry.position() > floor).collect();
         entries.sort_by_key(|it| it.entry.position());
-        self.window = Some(Window { floor, entries, held });
+        self.window = Some(HeldTop { floor, entries, held });
         self.settle();
     }
 
@@ -186,7 +186,7 @@ impl View {
     }
 }
 
-impl Window {
+impl HeldTop {
     /// The differences in order: removals, additions, oldest first, and removals of what those fold away.
     fn differences(&self) -> impl Iterator<Item = Change> + use<> {
         let stands = standing(&self.entries);

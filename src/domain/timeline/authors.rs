@@ -9,6 +9,7 @@ use super::{
     page::{Direction, PageRequest},
     plan::Snapshot,
     position::{Entry, Position},
+    reactions::RememberedReactions,
 };
 use crate::domain::ids::UserId;
 
@@ -19,6 +20,17 @@ pub struct TimelineAuthors {
     followed: Box<[UserId]>,
     excluded: Box<[UserId]>,
     is_covered: bool,
+}
+
+/// What a node may remember of a reader, of one snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReaderSnapshot {
+    /// The authors of the reader's timeline.
+    pub authors: TimelineAuthors,
+    /// The reader's reactions; `None` if there are too many.
+    pub reactions: Option<RememberedReactions>,
+    /// The reader's floor.
+    pub floor: Floor,
 }
 
 impl TimelineAuthors {
@@ -129,6 +141,13 @@ impl TimelineAuthors {
             ahead: runs(ahead, &found.ahead),
             behind: behind.map(|side| runs(side, &found.behind)).unwrap_or_default(),
         })
+    }
+
+    /// Rows to read for a page: as many as it needs, and twice as many for a reader with exclusions, because excluded
+    /// rows are dropped.
+    pub fn limits(&self, request: &PageRequest) -> CandidateLimits {
+        let rows = if self.excludes() { 2 } else { 1 };
+        CandidateLimits { ahead: request.need() * rows, behind: 4 * rows }
     }
 
     /// Whether more inbox rows may complete the page: on some side all rows that `limits` allow were read, and too few

@@ -1,21 +1,8 @@
 //! What one statement reads for the page of a reader whose authors are known: contents that the page may show, whoever
 //! published them.
 
-use super::{
-    authors::TimelineAuthors, floor::Floor, page::PageRequest, position::Entry, reactions::RememberedReactions,
-};
+use super::{floor::Floor, position::Entry};
 use crate::domain::{Counters, ViewerReactions, ids::UserId};
-
-/// What a node may remember of a reader, of one snapshot.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReaderSnapshot {
-    /// The authors of the reader's timeline.
-    pub authors: TimelineAuthors,
-    /// The reader's reactions; `None` if there are too many.
-    pub reactions: Option<RememberedReactions>,
-    /// The reader's floor.
-    pub floor: Floor,
-}
 
 /// What is read of a candidate beside its entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,11 +20,6 @@ impl Wanted {
     pub const ALL: Self = Self { facts: true, reactions: true, original_authors: true };
     /// No facts.
     pub const ENTRIES: Self = Self { facts: false, reactions: false, original_authors: true };
-
-    /// What is not known of these authors and reactions.
-    pub const fn of(facts: bool, authors: &TimelineAuthors, reactions: Option<&RememberedReactions>) -> Self {
-        Self { facts, reactions: facts && reactions.is_none(), original_authors: authors.excludes() }
-    }
 }
 
 /// An existing content of the requested kinds that a page may show. Whether the timeline shows its author is not known
@@ -93,13 +75,6 @@ pub struct CandidateLimits {
 }
 
 impl CandidateLimits {
-    /// Rows to read for a page: as many as it needs, and twice as many for a reader with exclusions, because excluded
-    /// rows are dropped.
-    pub fn of(request: &PageRequest, authors: &TimelineAuthors) -> Self {
-        let rows = if authors.excludes() { 2 } else { 1 };
-        Self { ahead: request.need() * rows, behind: 4 * rows }
-    }
-
     /// Twice the limits; `None` if they exceed what any page needs.
     pub fn doubled(self, most: usize) -> Option<Self> {
         let Self { ahead, behind } = self;

@@ -85,12 +85,15 @@ mod tests {
             let sources: Vec<Vec<Entry>> = sources.into_iter()
                 .map(|source| met(direction, source.into_iter().map(|(time, id)| entry(time, id)).collect())).collect();
             let runs: Vec<Run> = sources.iter().zip(&limits)
-                .map(|(source, limit)| Run::from_limited_query(direction, source.iter().take(*limit).copied().collect(), *limit)).collect();
-            let truth: Vec<Entry> = met(direction, sources.concat()).into_iter().take(need).collect();
+                .map(|(source, limit)| {
+                    Run::from_limited_query(direction, source.iter().take(*limit).copied().collect(), *limit)
+                })
+                .collect();
+            let expected: Vec<Entry> = met(direction, sources.concat()).into_iter().take(need).collect();
             let merged = merge(direction, &runs, need);
-            prop_assert!(truth.starts_with(&merged.entries));
+            prop_assert!(expected.starts_with(&merged.entries));
             if merged.complete {
-                prop_assert_eq!(&merged.entries, &truth);
+                prop_assert_eq!(&merged.entries, &expected);
             }
             if limits.iter().all(|limit| *limit >= need) {
                 prop_assert!(merged.complete, "sources read to the page's length always suffice");
@@ -108,12 +111,13 @@ mod tests {
             let from = bound.unwrap_or(direction.start());
             let all: Vec<Entry> = met(direction, rows.into_iter().map(|(time, id)| entry(time, id)).collect())
                 .into_iter().filter(|entry| direction.meets_first(from, entry.position())).collect();
-            let trusted: Vec<Entry> = all.iter().filter(|entry| entry.position() >= edge).take(limit).copied().collect();
+            let trusted: Vec<Entry> =
+                all.iter().filter(|entry| entry.position() >= edge).take(limit).copied().collect();
             let merged = merge(direction, &[Run::from_trusted_area(direction, bound, trusted, limit, edge)], need);
-            let truth: Vec<Entry> = all.iter().take(need).copied().collect();
-            prop_assert!(truth.starts_with(&merged.entries));
+            let expected: Vec<Entry> = all.iter().take(need).copied().collect();
+            prop_assert!(expected.starts_with(&merged.entries));
             if merged.complete {
-                prop_assert_eq!(merged.entries, truth);
+                prop_assert_eq!(merged.entries, expected);
             }
         }
     }

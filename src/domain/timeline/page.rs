@@ -12,7 +12,7 @@ use crate::domain::{
 /// The direction in which a window leaves its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// Into the past: the entries below the bound, newest first. The book's "scroll up" (and, unbounded, "pull down").
+    /// Into the past: the entries below the bound, newest first.
     Older,
     /// Towards now: the entries above the bound, oldest first.
     Newer,

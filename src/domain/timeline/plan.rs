@@ -217,7 +217,11 @@ mod tests {
         /// everything, one is served.
         #[test]
         fn a_served_page_is_the_naive_one(
-            world in btree_map((1_i64..9, 1_i64..4), prop_oneof![Just(Kept::InFlight), Just(Kept::Covered), Just(Kept::Uncovered)], 0..24),
+            world in btree_map(
+                (1_i64..9, 1_i64..4),
+                prop_oneof![Just(Kept::InFlight), Just(Kept::Covered), Just(Kept::Uncovered)],
+                0..24,
+            ),
             edges in [prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)], prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)]],
             bound in proptest::option::of((1_i64..9, 1_i64..4)), size in 1_i64..6, newer in any::<bool>(),
         ) {
@@ -225,11 +229,13 @@ mod tests {
             let newest = PageRequest::newest(PageSize::try_new(size).unwrap());
             let request = PageRequest { direction, bound: bound.map(at), ..newest };
             let edges = edges.map(at);
-            let [in_flight, covered, outbox] = sources(&world, (direction, request.bound, false), request.need(), edges);
+            let [in_flight, covered, outbox] =
+                sources(&world, (direction, request.bound, false), request.need(), edges);
             let mut snapshot = snapshot(vec![in_flight, covered], Vec::new());
             let mut outboxes = Outboxes { ahead: vec![outbox], behind: Vec::new() };
             if request.bound.is_some() {
-                let [in_flight, covered, outbox] = sources(&world, (direction.reversed(), request.bound, true), 1, edges);
+                let [in_flight, covered, outbox] =
+                    sources(&world, (direction.reversed(), request.bound, true), 1, edges);
                 snapshot.behind = vec![in_flight, covered];
                 outboxes.behind = vec![outbox];
             }

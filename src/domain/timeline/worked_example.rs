@@ -1,4 +1,4 @@
-//! The book's worked example on the merge alone (chapter 11.6.7, table 11-6): an inbox and two outboxes, page by page.
+//! Tries docs/protocol.md#a-worked-example on the merge alone: an inbox and two outboxes, page by page.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 

@@ -1,4 +1,4 @@
-//! Over timelines in which everybody sees everything: who hears what is the index's doing.
+//! Tests which subscribers the hub notifies. Every timeline shows everything, so the index alone decides.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use async_trait::async_trait;
@@ -8,8 +8,8 @@ use crate::{
     domain::{
         ContentId, PageRequest,
         timeline::{
-            authors::TimelineAuthors,
-            candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
+            authors::{ReaderSnapshot, TimelineAuthors},
+            candidates::{CandidateLimits, Candidates, Wanted},
             plan::Snapshot,
             stretch::Stretch,
         },

@@ -42,8 +42,8 @@ impl RedisAnnouncements {
         let subscription = listener.subscribe().await?;
         tracker.spawn(stop.clone().run_until_cancelled_owned(listener.run(subscription)));
         let lost = Arc::new(Notify::new());
-        let owning_up = own_up(redis.clone(), Arc::clone(&lost), rng);
-        tracker.spawn(stop.clone().run_until_cancelled_owned(owning_up));
+        let announcing = announce_gaps(redis.clone(), Arc::clone(&lost), rng);
+        tracker.spawn(stop.clone().run_until_cancelled_owned(announcing));
         Ok(Self { redis, listeners, lost })
     }
 }
@@ -59,9 +59,9 @@ async fn send(redis: &Redis, number: i64, announcement: &Announcement) -> Result
     redis.within(publish.exec_async(&mut link)).await
 }
 
-/// Whatever could not be sent is made up for by a gap, as soon as that can be sent: every node listens to every
-/// channel.
-async fn own_up(redis: Redis, lost: Arc<Notify>, rng: SharedRng) {
+/// Announces a gap after each announcement that could not be sent, as soon as Redis takes one. One channel suffices,
+/// because every node listens to all of them.
+async fn announce_gaps(redis: Redis, lost: Arc<Notify>, rng: SharedRng) {
     loop {
         lost.notified().await;
         let mut retry = Retry::new(&rng);

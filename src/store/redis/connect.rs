@@ -36,7 +36,7 @@ pub enum ConnectError {
     #[error("the Redis options are not valid")]
     Options(#[from] InvalidRedisOptions),
     /// No answer, or a refused password.
-    #[error("Redis at {address} cannot be connected to: check that it runs, its address, and its password")]
+    #[error("the Redis at {address} cannot be connected to: check that it runs, its address, and its password")]
     Unreachable {
         /// host:port.
         address: String,
@@ -45,7 +45,7 @@ pub enum ConnectError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Sharded publish/subscribe came with 7.
-    #[error("Redis at {address} is {version}: 7 or later is needed, or Valkey")]
+    #[error("the Redis at {address} is {version}: 7 or later is needed, or Valkey")]
     TooOld {
         /// host:port.
         address: String,
@@ -53,7 +53,7 @@ pub enum ConnectError {
         version: String,
     },
     /// `cluster` is not what the server is.
-    #[error("Redis at {address} {}", if *.is_cluster { "is part of a cluster: set `cluster` to true" }
+    #[error("the Redis at {address} {}", if *.is_cluster { "is part of a cluster: set `cluster` to true" }
         else { "is no cluster: set `cluster` to false" })]
     OtherForm {
         /// host:port.

@@ -65,13 +65,14 @@ async fn setting(link: &mut MultiplexedConnection, name: &str) -> RedisResult<us
     Ok(value)
 }
 
-/// What came of setting a key; one that belongs to another master of a cluster was not refused for want of room.
+/// Whether a key could be set. A refusal because the key belongs to another master of a cluster counts as success.
 fn writes(name: &str, probe: RedisResult<()>) -> Finding {
     match probe.map_err(store_error) {
         Err(error @ StoreError::TakesNoWrites(_)) => Finding::broken(
             name,
             error.with_causes(),
-            "raise maxmemory, or let it evict; where a dump has failed, make room on its disk. Pages are right meanwhile, live updates and deliveries late",
+            "raise maxmemory or set an eviction policy; if a dump has failed, make room on its disk; pages are right \
+             meanwhile, live updates and deliveries are late",
         ),
         _ => Finding::fine(name, "takes writes"),
     }

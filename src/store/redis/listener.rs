@@ -1,7 +1,7 @@
 //! The subscription behind announcements. It is renewed whenever it breaks; listeners then get a gap, because
 //! announcements may have been lost in between.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use redis::{Cmd, Msg, PushInfo, PushKind, cmd};
 use tokio::{
@@ -20,10 +20,6 @@ use crate::{
     rng::SharedRng,
     store::{StoreError, announcements::Announcement},
 };
-
-/// How often a silent connection is asked whether the subscription still stands: subscribing again says so, and does
-/// nothing if it does.
-const CHECK_EVERY: Duration = Duration::from_secs(5);
 
 /// Keeps a subscription to some channels and tells what comes to local listeners.
 pub struct Listener {
@@ -79,10 +75,12 @@ impl Listener {
 
     async fn hold(&self, mut subscription: Subscription) {
         let broken = Arc::clone(&subscription.broken);
+        let check = self.redis.options().subscription_check();
         loop {
             tokio::select! {
                 () = broken.notified() => return,
-                () = sleep(CHECK_EVERY) => if self.confirm(&mut subscription).await.is_err() { return },
+                // Subscribing again tells whether a silent connection still stands, and does nothing if it does.
+                () = sleep(check) => if self.confirm(&mut subscription).await.is_err() { return },
             }
         }
     }

@@ -1,4 +1,4 @@
-//! How Redis is reached and how much is kept there; checked before anything connects.
+//! The settings of a Redis connection: addresses, time-outs and sizes. Checks them before anything connects.
 
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ pub struct RedisOptions {
     pub inbox_ttl_ms: u64,
     /// Announcements that the slowest listener may be behind.
     pub announcement_buffer: usize,
+    /// Milliseconds between two checks that the subscription to announcements still stands.
+    pub subscription_check_ms: u64,
 }
 
 impl Default for RedisOptions {
@@ -53,6 +55,7 @@ impl Default for RedisOptions {
             outbox_ttl_ms: 24 * 60 * 60 * 1_000,
             inbox_ttl_ms: 30 * 24 * 60 * 60 * 1_000,
             announcement_buffer: 4_096,
+            subscription_check_ms: 5_000,
         }
     }
 }
@@ -113,6 +116,7 @@ impl RedisOptions {
             ("outbox_ttl_ms", self.outbox_ttl_ms),
             ("inbox_ttl_ms", self.inbox_ttl_ms),
             ("announcement_buffer", size(self.announcement_buffer)),
+            ("subscription_check_ms", self.subscription_check_ms),
         ] {
             if value == 0 {
                 return Err(InvalidRedisOptions::Number { key, value, expected: "1 or more" });
@@ -127,6 +131,10 @@ impl RedisOptions {
 
     pub(super) const fn connect_timeout(&self) -> Duration {
         Duration::from_millis(self.connect_timeout_ms)
+    }
+
+    pub(super) const fn subscription_check(&self) -> Duration {
+        Duration::from_millis(self.subscription_check_ms)
     }
 
     pub(super) const fn command_timeout(&self) -> Duration {

@@ -1,4 +1,4 @@
-//! How a cached outbox lies in a sorted set: one member for each entry, and one that says what the others are worth.
+//! Encodes a cached outbox as members of a sorted set: one for each entry, and one with the version of all.
 //!
 //! | member | score |
 //! |---|---|

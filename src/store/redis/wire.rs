@@ -1,5 +1,5 @@
-//! The form of messages and announcements outside: JSON with a version, `{"v":1,"type":"contentPublished",...}`.
-//! docs/delivery.md shows all of them; other services may read them.
+//! Encodes messages and announcements as JSON with a version: `{"v":1,"type":"contentPublished",...}`. Other services
+//! may read them; docs/delivery.md shows all of them.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 

@@ -1,4 +1,4 @@
-//! Sign-in attempts in SQL: one row a subject, locked while it is decided.
+//! Counts sign-in attempts: one row for each subject, which stays locked while an attempt is decided.
 
 use async_trait::async_trait;
 use sea_orm::Value;

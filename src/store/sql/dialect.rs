@@ -1,5 +1,5 @@
-//! The few words in which the engines differ. Chosen once, when the store connects; statements are one text with these
-//! words filled in. All engines take `?` as placeholder.
+//! Holds the parts of SQL in which SQLite, MySQL and MariaDB differ. The store chooses a dialect once, when it
+//! connects, and fills its parts into statements that are otherwise the same. All engines take `?` as placeholder.
 
 use sea_orm::{DbBackend, Statement, Value};
 
@@ -68,6 +68,15 @@ impl Dialect {
             Self::Mysql => format!("({})", select.text),
         };
         Fragment { text, ..select }
+    }
+
+    /// Listed keys, each with a range, up to which one statement is cheaper than a look at each key. MySQL and MariaDB
+    /// estimate the rows of every range before they read any: some 6 us each.
+    pub(super) const fn max_ranges(self) -> usize {
+        match self {
+            Self::Sqlite => 4_096,
+            Self::Mysql => 128,
+        }
     }
 
     /// Ends a select that locks its rows until the transaction ends. SQLite has locked the whole database when the

@@ -60,7 +60,8 @@ impl SqlStore {
 
     async fn isolation(&self, variable: &str) -> Result<Finding, StoreError> {
         let level = self.word(&format!("SELECT @@session.{variable}")).await?;
-        let remedy = "something between Tidefeed and the server undoes SET SESSION TRANSACTION ISOLATION LEVEL: a proxy that mixes sessions?";
+        let remedy = "connect without a proxy that shares sessions: something between Tidefeed and the server undoes \
+                      SET SESSION TRANSACTION ISOLATION LEVEL";
         Ok(match level.as_str() {
             "READ-COMMITTED" => Finding::fine("isolation", "READ COMMITTED"),
             other => Finding::broken("isolation", format!("{other}, not READ COMMITTED"), remedy),

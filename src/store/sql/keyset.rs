@@ -1,7 +1,8 @@
-//! The window of a keyset page as SQL says it. Never the bare row-value form `(publish_time, id) < (?, ?)`: MySQL and
-//! MariaDB answer it by reading all newer rows; this form is a range of the index on every engine. The bound of the
-//! time alone adds nothing but the range: SQLite, which plans without looking at values, does not see that both other
-//! conditions begin there.
+//! Writes the condition, order and limit of one keyset page: the rows beyond a position, in one direction.
+//!
+//! The condition is a range of the index on every engine. The row-value form `(publish_time, id) < (?, ?)` is not:
+//! MySQL and MariaDB answer it by reading all newer rows. The bound on the time alone is redundant, but SQLite plans
+//! without looking at values and needs it to see the range.
 
 use sea_orm::Value;
 

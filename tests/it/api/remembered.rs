@@ -167,7 +167,10 @@ on_each_backend! {
         }
         let expected: Vec<u64> = std::iter::once(4).chain(std::iter::repeat_n(2, READERS - 1)).collect();
         ensure!(first == expected, "authors and page of each, what is reposted and the cards once: {first:?}");
-        for query in [PAGE, "{ timeline(first: 2) { nodes { id text likeCount viewerHasLiked author { name } } pageInfo { endCursor } } }"] {
+        for query in [
+            PAGE,
+            "{ timeline(first: 2) { nodes { id text likeCount viewerHasLiked author { name } } pageInfo { endCursor } } }",
+        ] {
             for reader in &readers {
                 let before = here.app.store.statements();
                 here.data(reader, query, json!({})).await?;
@@ -186,7 +189,9 @@ on_each_backend! {
     }
 
     /// A new edge is uncovered until it is covered, and costs more until then.
-    async fn a_page_of_an_inbox_outside_sql_is_one_statement_again_once_a_follow_is_covered(backend: Backend) -> Result<()> {
+    async fn a_page_of_an_inbox_outside_sql_is_one_statement_again_once_a_follow_is_covered(
+        backend: Backend,
+    ) -> Result<()> {
         let here = server_outside(backend).await?;
         let (_, readers) = followed(&here, 1).await?;
         let (other, token) = here.register("other").await?;
@@ -221,7 +226,8 @@ on_each_backend! {
                 ensure!(round == 0 || statements == if again { 1 } else { 3 }, "round {round}: {statements}, {again}");
             }
             let change = if round % 2 == 0 { "likeContent" } else { "unlikeContent" };
-            let change = format!("mutation($id: ID!) {{ {change}(input: {{contentId: $id}}) {{ userErrors {{ code }} }} }}");
+            let change =
+                format!("mutation($id: ID!) {{ {change}(input: {{contentId: $id}}) {{ userErrors {{ code }} }} }}");
             let changing = if round < 2 { &here } else { &there };
             changing.data(&readers[0], &change, json!({ "id": id })).await?;
         }

@@ -89,8 +89,12 @@ on_each_backend! {
         let known = store.writes().borrow().clone();
         ensure!(matches!(known, Writes::Refused(_)), "{known:?}");
         let ids: Vec<_> = (1..100).map(content_id).collect();
-        let read = async || anyhow::Ok(store.by_ids(None, &ids).await?.iter().map(|it| it.id.get()).collect::<Vec<_>>());
-        let sorted = |mut ids: Vec<i64>| { ids.sort_unstable(); ids };
+        let read =
+            async || anyhow::Ok(store.by_ids(None, &ids).await?.iter().map(|it| it.id.get()).collect::<Vec<_>>());
+        let sorted = |mut ids: Vec<i64>| {
+            ids.sort_unstable();
+            ids
+        };
         ensure!(sorted(read().await?) == kept, "reads go on, and say what was acknowledged");
 
         ensure!(matches!(store.probe_writes().await, Err(StoreError::TakesNoWrites(_))), "a probe finds room");

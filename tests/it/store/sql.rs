@@ -101,7 +101,10 @@ on_each_backend! {
         store.by_ids(None, &contents).await.map(|_| one("by_ids"))?;
         store.counters(&contents).await.map(|_| one("counters"))?;
         store.outbox(Some(user(2)), &users[..64], &page).await.map(|_| one("outbox"))?;
-        store.outbox(Some(user(2)), &users, &PageRequest::newest(PageSize::default())).await.map(|_| one("outbox without a bound"))?;
+        store
+            .outbox(Some(user(2)), &users, &PageRequest::newest(PageSize::default()))
+            .await
+            .map(|_| one("outbox without a bound"))?;
         store.replies(Some(user(2)), &contents[..64], &page).await.map(|_| one("replies"))?;
         store.ancestors(&contents, 50).await.map(|_| one("ancestors"))?;
         store.followers(Some(user(2)), &users[..64], &page).await.map(|_| one("followers"))?;
@@ -136,7 +139,8 @@ on_each_backend! {
 
     async fn two_processes_share_one_database(backend: Backend) -> Result<()> {
         let database = backend.fresh_database().await?;
-        let stores = [impatient(&database).await?, SqlStore::connect(&options(&database.url, Duration::from_secs(20))).await?];
+        let stores =
+            [impatient(&database).await?, SqlStore::connect(&options(&database.url, Duration::from_secs(20))).await?];
         let accounts = (10..40).map(|id| account(id, &format!("user_{id}")));
         let turns = stores.iter().cycle().zip(accounts);
         let outcomes = at_once(turns.map(|(store, account)| store.register(account))).await?;
@@ -198,8 +202,13 @@ mod servers_only {
             let name = "LEFT(CONCAT('tidefeed:', DATABASE()), 64)";
             other_node.execute_unprepared(&format!("DO GET_LOCK({name}, 5)")).await?;
             let held = async {
-                sleep(Duration::from_secs(3)).await;
-                assert_eq!(rival.number("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()").await?, 0);
+                sleep(Duration::from_millis(2_200)).await;
+                assert_eq!(
+                    rival
+                        .number("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()")
+                        .await?,
+                    0
+                );
                 other_node.execute_unprepared(&format!("DO RELEASE_LOCK({name})")).await?;
                 anyhow::Ok(())
             };
@@ -227,7 +236,10 @@ mod servers_only {
             let server = Server::start(if backend == Backend::Mysql { Kind::Mysql } else { Kind::MariaDb }).await?;
             let database = FreshDatabase::on(&server).await?;
             // A server that is away is waited for as for a connection.
-            let options = SqlOptions { acquire_timeout: Duration::from_secs(5), ..options(&database.url, Duration::from_secs(10)) };
+            let options = SqlOptions {
+                acquire_timeout: Duration::from_secs(5),
+                ..options(&database.url, Duration::from_secs(10))
+            };
             let store = with_two(&options).await?;
             server.kill().await?;
             for _ in 0..3 {

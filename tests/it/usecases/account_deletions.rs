@@ -136,7 +136,10 @@ on_each_backend! {
         let story = Story::on(backend).await?;
         let page = PageRequest::newest(PageSize::try_new(10)?);
         for reader in READERS.map(user) {
-            ensure!(story.app.reader.page(reader, &page).await?.entries.iter().any(|it| it.author == user(GONE)), "{reader} follows them");
+            ensure!(
+                story.app.reader.page(reader, &page).await?.entries.iter().any(|it| it.author == user(GONE)),
+                "{reader} follows them"
+            );
         }
         story.delete().await?;
         story.nothing_is_shown().await?;
@@ -169,11 +172,17 @@ on_each_backend! {
         execute(&connect_sql(app.database_url()).await?, open).await?;
         app.clock.advance(30_001);
         while app.remover.run_once().await? {}
-        ensure!(story.number("SELECT COUNT(*) FROM account_deletions WHERE look_at IS NULL").await? == 0, "writes may be under way");
+        ensure!(
+            story.number("SELECT COUNT(*) FROM account_deletions WHERE look_at IS NULL").await? == 0,
+            "writes may be under way"
+        );
         app.clock.advance(60_000);
         ensure!(!app.remover.run_once().await?);
         for (left, sql) in [
-            (0, "SELECT COUNT(*) FROM contents WHERE author_id = 1 AND (removed_at IS NULL OR text <> '' OR media <> '[]')"),
+            (
+                0,
+                "SELECT COUNT(*) FROM contents WHERE author_id = 1 AND (removed_at IS NULL OR text <> '' OR media <> '[]')",
+            ),
             (130, "SELECT COUNT(*) FROM contents WHERE author_id = 1"),
             (0, "SELECT COUNT(*) FROM follows WHERE author_id = 1 OR follower_id = 1"),
             (0, "SELECT COUNT(*) FROM reactions WHERE user_id = 1"),
@@ -219,7 +228,9 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_pages_candidates_name_the_accounts_that_are_being_deleted_or_say_that_they_are_too_many(backend: Backend) -> Result<()> {
+    async fn a_pages_candidates_name_the_accounts_that_are_being_deleted_or_say_that_they_are_too_many(
+        backend: Backend,
+    ) -> Result<()> {
         let most = i64::try_from(MAX_LEAVING_ACCOUNTS)?;
         let world = World::on(backend).await?.with_users(most + 2).await?;
         let request = PageRequest::newest(PageSize::try_new(10)?);
@@ -235,7 +246,9 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn only_the_right_password_deletes_an_account_and_in_as_many_statements_for_all(backend: Backend) -> Result<()> {
+    async fn only_the_right_password_deletes_an_account_and_in_as_many_statements_for_all(
+        backend: Backend,
+    ) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let store = &world.store;
         let wrong = PasswordHash("another".into());

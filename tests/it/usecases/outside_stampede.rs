@@ -198,7 +198,8 @@ on_each_backend! {
         ensure!(app.ports.queue.depth(Topic::Visit).await? == READERS.unsigned_abs(), "everybody waits for an inbox");
         let (first, second, pages) =
             tokio::join!(reactivate(&app, "first"), reactivate(&app, "second"), pages_are_right(&app));
-        (first?, second?);
+        first?;
+        second?;
         let (pages, builds, most) = (pages?, counting.builds.load(SeqCst), counting.most.load(SeqCst));
         ensure!(most == BUILDS_AT_ONCE, "{most} builds at once, not {BUILDS_AT_ONCE}");
         ensure!(builds == usize::try_from(READERS)?, "{builds} builds for {READERS} readers, {pages} pages");

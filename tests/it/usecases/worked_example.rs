@@ -1,5 +1,5 @@
-//! The book's worked example (chapter 11.6.7, table 11-6) and its two further pages: two authors are pulled, three are
-//! in the inbox; every backend answers it page for page.
+//! The worked example of docs/protocol.md#a-worked-example: two authors are pulled, three are in the
+//! inbox. Every backend answers it page for page.
 
 use anyhow::{Context as _, Result, ensure};
 use scylla::client::session_builder::SessionBuilder;

@@ -32,19 +32,23 @@ type Key = (UserId, UserId, i32);
 #[async_trait]
 impl Exclusions for PrimaryStore {
     async fn mute(&self, reader: UserId, author: UserId, version: i64) -> Result<Excluded, StoreError> {
-        transaction!(self, tx => exclude(tx, (reader, author, ExclusionKind::Muted.code()), author, self.excluded_at(version)))
+        let key = (reader, author, ExclusionKind::Muted.code());
+        transaction!(self, tx => exclude(tx, key, author, self.excluded_at(version)))
     }
 
     async fn unmute(&self, reader: UserId, author: UserId, version: i64) -> Result<bool, StoreError> {
-        transaction!(self, tx => include(tx, &[(reader, author, ExclusionKind::Muted.code())], self.included_at(version)))
+        let key = (reader, author, ExclusionKind::Muted.code());
+        transaction!(self, tx => include(tx, &[key], self.included_at(version)))
     }
 
     async fn hide(&self, author: UserId, reader: UserId, version: i64) -> Result<Excluded, StoreError> {
-        transaction!(self, tx => exclude(tx, (reader, author, ExclusionKind::Hidden.code()), reader, self.excluded_at(version)))
+        let key = (reader, author, ExclusionKind::Hidden.code());
+        transaction!(self, tx => exclude(tx, key, reader, self.excluded_at(version)))
     }
 
     async fn unhide(&self, author: UserId, reader: UserId, version: i64) -> Result<bool, StoreError> {
-        transaction!(self, tx => include(tx, &[(reader, author, ExclusionKind::Hidden.code())], self.included_at(version)))
+        let key = (reader, author, ExclusionKind::Hidden.code());
+        transaction!(self, tx => include(tx, &[key], self.included_at(version)))
     }
 
     async fn block(&self, user: UserId, other: UserId, version: i64, now_ms: i64) -> Result<Blocked, StoreError> {

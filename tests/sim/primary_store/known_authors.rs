@@ -5,8 +5,8 @@ use tidefeed::{
     domain::{
         EdgeMode, Entry, Floor, PageRequest, UserId,
         timeline::{
-            authors::TimelineAuthors,
-            candidates::{Candidate, CandidateLimits, Candidates, ReaderSnapshot, Wanted},
+            authors::{ReaderSnapshot, TimelineAuthors},
+            candidates::{Candidate, CandidateLimits, Candidates, Wanted},
             reactions::RememberedReactions,
         },
     },

@@ -38,7 +38,7 @@ impl View<'_> {
         };
         let all = Side { limit: usize::MAX, ..Side::ahead(request) };
         let listed = authors.followed().iter().flat_map(|author| self.outbox(tables, *author, all));
-        let mut found: Vec<Entry> = listed.filter(within).collect();
+        let mut found: Vec<Entry> = all.first(listed.collect()).into_iter().filter(within).collect();
         let most_rows = stretch.most_rows.min(request.need() + BESIDE);
         let is_cut = found.len() > most_rows;
         // As the index has them: the rows that are read are those of the first authors.

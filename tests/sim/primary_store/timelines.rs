@@ -5,8 +5,8 @@ use tidefeed::{
     domain::{
         ContentId, Direction, EdgeMode, Entry, Floor, Kinds, PageRequest, Position, Run, UserId,
         timeline::{
-            authors::TimelineAuthors,
-            candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
+            authors::{ReaderSnapshot, TimelineAuthors},
+            candidates::{CandidateLimits, Candidates, Wanted},
             plan::{Snapshot, UncoveredAuthor},
             stretch::Stretch,
         },

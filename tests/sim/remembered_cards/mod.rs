@@ -1,6 +1,6 @@
 //! Tests the cards that nodes remember: two nodes with the real reader share one model of SQL, while profiles change,
-//! contents are removed, the reader reacts, and nodes remember late what they read. Everything on a page must be true in the page's own
-//! snapshot.
+//! contents are removed, the reader reacts, and nodes remember late what they read. Everything on a page must be true
+//! in the page's own snapshot.
 
 mod world;
 

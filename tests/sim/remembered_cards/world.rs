@@ -11,8 +11,8 @@ use tidefeed::{
         Content, ContentId, ContentKind, Counters, Entry, Floor, Handle, PageRequest, Position, Profile, Reaction,
         Reference, UserId, ViewerReactions,
         timeline::{
-            authors::TimelineAuthors,
-            candidates::{Candidate, CandidateLimits, Candidates, CardFacts, ReaderSnapshot, Wanted},
+            authors::{ReaderSnapshot, TimelineAuthors},
+            candidates::{Candidate, CandidateLimits, Candidates, CardFacts, Wanted},
             plan::Snapshot,
             reactions::RememberedReactions,
             stretch::Stretch,

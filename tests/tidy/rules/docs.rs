@@ -125,7 +125,7 @@ fn resolves(tree: &Tree, from: &str, target: &str) -> bool {
 }
 
 /// Whether a file or folder is in the tree, or on disk beside the files that it has read.
-fn exists(tree: &Tree, aim: &Path) -> bool {
+pub(super) fn exists(tree: &Tree, aim: &Path) -> bool {
     let in_tree = tree.files.iter().any(|file| Path::new(&file.path).starts_with(aim));
     in_tree || (tree.is_repository && Path::new(env!("CARGO_MANIFEST_DIR")).join(aim).exists())
 }

@@ -22,7 +22,6 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("api", BELOW_API),
     ("app", BELOW_APP),
     ("cli", BELOW_CLI),
-    ("testing", BELOW_CLI),
     ("main", BELOW_CLI),
 ];
 const BELOW_STORE: &[&str] = &["domain", "clock", "rng", "lifecycle", "telemetry"];
@@ -40,12 +39,12 @@ const BELOW_APP: &[&str] = &[
 #[rustfmt::skip]
 const BELOW_CLI: &[&str] = &[
     "domain", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "live", "api",
-    "config", "app", "cli", "testing",
+    "config", "app", "cli",
 ];
 
 const ADAPTER_MODULES: &[&str] =
     &["crate::store::sql", "crate::store::redis", "crate::store::memory", "crate::store::cassandra"];
-const MAY_NAME_ADAPTERS: &[&str] = &["store", "app", "testing", "lib"];
+const MAY_NAME_ADAPTERS: &[&str] = &["store", "app", "lib"];
 
 /// Each library and the only places that may name it.
 const PLACES: &[(&str, &[&str])] = &[
@@ -68,7 +67,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("std::env", &["src/config"]),
     ("clap", &["src/cli", "src/main.rs"]),
     ("figment", &["src/config"]),
-    ("anyhow", &["src/cli", "src/main.rs", "src/testing"]),
+    ("anyhow", &["src/cli", "src/main.rs"]),
 ];
 
 pub const ONE_WAY: Rule = Rule {
@@ -88,7 +87,7 @@ pub const ONE_WAY: Rule = Rule {
     kept_by: &[
         &[("src/read/mod.rs", "use crate::domain::Page; use super::store::Contents; use self::plan::Plan;")],
         &[("src/live/feed.rs", "use crate::read::TimelineReader;")],
-        &[("src/domain/page.rs", "#[cfg(test)] mod tests { use crate::testing::World; }")],
+        &[("src/domain/page.rs", "#[cfg(test)] mod tests { use crate::app::App; }")],
         &[("src/cli/serve.rs", "use crate::app::App; use crate::config::Config;")],
         &[("src/lib.rs", "pub mod cli; pub use cli::run;")],
     ],

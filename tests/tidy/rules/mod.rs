@@ -6,6 +6,8 @@ pub mod glossary;
 pub mod imports;
 pub mod layers;
 pub mod mission;
+pub mod named;
+pub mod prose;
 pub mod references;
 pub mod resolvers;
 pub mod sizes;

@@ -54,34 +54,6 @@ pub const TERMS: Rule = Rule {
     kept_by: &[&[("src/services.rs", "struct Warehouse; trait Truthful {}")]],
 };
 
-pub const WIDTH: Rule = Rule {
-    remedy: "break the comment before column 120",
-    check: |tree| tree.rust().flat_map(|(file, _)| file.lines_where(wide_comment)).collect(),
-    broken_by: &[&[(
-        "src/a.rs",
-        "//! A.\n// aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa",
-    )]],
-    kept_by: &[&[
-        (
-            "src/a.rs",
-            "//! | aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaa |",
-        ),
-        ("src/b.rs", "//! Short."),
-    ]],
-};
-
-pub const FORMULAS: Rule = Rule {
-    remedy: "say what the thing does, in the active voice and the present tense, as to a colleague",
-    check: |tree| tree.rust().flat_map(|(file, _)| file.lines_where(formula)).collect(),
-    broken_by: &[
-        &[("src/a.rs", concat!("//! Keys. Ap", "art, because anybody asks."))],
-        &[("src/a.rs", concat!("//! Keys. It refu", "ses to know tokens."))],
-        &[("src/a.rs", concat!("/// Zero for what is ", "no number."))],
-        &[("src/a.rs", concat!("/// A subscriber hea", "rs of nobody."))],
-    ],
-    kept_by: &[&[("src/a.rs", "//! Keys, kept apart from tokens.\nfn f() { expect(\"refuses to know\") }")]],
-};
-
 pub const ALLOWS: Rule = Rule {
     remedy: "`#[expect(lint, reason = \"...\")]`, as small as possible",
     check: |tree| tree.rust().flat_map(|(file, _)| file.lines_where(allowance)).collect(),
@@ -149,20 +121,6 @@ const PRIVATE: &[(&str, &str)] = &[
     ("inc", "incarnation"),
     ("turns", "batches, connection permits"),
 ];
-/// What no comment says.
-const FORMULAS_REFUSED: [&str; 9] = [
-    concat!("Ap", "art, because"),
-    concat!("efu", "ses to know"),
-    concat!("is tol", "d so"),
-    concat!("what is n", "o "),
-    concat!("hea", "rs of"),
-    concat!("whom there ", "is"),
-    concat!("told it ", "is"),
-    concat!("is not to ", "be had"),
-    concat!("shared with the rest of the ho", "use"),
-];
-/// Columns of a comment.
-const WIDEST: usize = 120;
 
 fn is_code(file: &SourceFile) -> bool {
     ["rs", "sh", "ts", "tsx", "css", "Makefile", "run"].contains(&extension(&file.path))
@@ -201,21 +159,6 @@ fn private_names(file: &SourceFile) -> Vec<Finding> {
     let replaced = |name: &str| PRIVATE.iter().find(|(ours, _)| words_of(name).any(|word| word == *ours));
     let found = of_file.chain(defined).filter_map(|(name, line)| Some((name, line, replaced(name)?)));
     found.map(|(name, line, (_, term))| file.finding(line, format!("`{name}`: say {term}"))).collect()
-}
-
-fn is_comment(line: &str) -> bool {
-    line.trim_start().starts_with("//")
-}
-
-fn wide_comment(line: &str) -> Option<String> {
-    let is_table = line.trim_start().trim_start_matches(['/', '!']).trim_start().starts_with('|');
-    let columns = line.chars().count();
-    (is_comment(line) && !is_table && columns > WIDEST).then(|| format!("{columns} columns"))
-}
-
-fn formula(line: &str) -> Option<String> {
-    let found = FORMULAS_REFUSED.iter().find(|formula| is_comment(line) && line.contains(**formula))?;
-    Some(format!("`{found}`"))
 }
 
 /// The words of `snake_case`, `kebab-case` and `CamelCase` names, in lower case.

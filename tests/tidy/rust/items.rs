@@ -27,6 +27,7 @@ pub struct Items {
     pub functions: Vec<Function>,
     pub names: Vec<Name>,
     pub test_code: Vec<RangeInclusive<usize>>,
+    pub error_texts: Vec<(usize, String)>,
     code_lines: Vec<usize>,
 }
 
@@ -93,6 +94,14 @@ impl<'ast> Visit<'ast> for Items {
             _ => {}
         }
         visit::visit_item(self, item);
+    }
+
+    fn visit_attribute(&mut self, it: &'ast syn::Attribute) {
+        if let (true, syn::Meta::List(list)) = (it.path().is_ident("error"), &it.meta) {
+            let first = list.tokens.clone().into_iter().next();
+            let text = first.and_then(|token| syn::parse2::<syn::LitStr>(token.into()).ok());
+            self.error_texts.extend(text.map(|text| (text.span().start().line, text.value())));
+        }
     }
 
     fn visit_item_fn(&mut self, it: &'ast syn::ItemFn) {

@@ -2,9 +2,11 @@
 
 mod items;
 mod paths;
+mod wording;
 
 pub use self::items::{Function, Name};
 pub use self::paths::{NamedPath, module_of};
+pub use self::wording::Wording;
 
 use std::ops::RangeInclusive;
 
@@ -18,10 +20,16 @@ pub struct Rust {
     pub functions: Vec<Function>,
     /// Modules and types that the file defines.
     pub names: Vec<Name>,
+    /// Comparisons with the words of a message.
+    pub wordings: Vec<Wording>,
     /// Lines with the keyword `async`.
     pub async_lines: Vec<usize>,
     /// Lines that are neither blank nor comment nor test code.
     pub code_lines: Vec<usize>,
+    /// The texts of `#[error("..")]`, and where they stand.
+    pub error_texts: Vec<(usize, String)>,
+    /// Literals: the lines, and the columns of the first and the last line.
+    literals: Vec<(RangeInclusive<usize>, usize, usize)>,
     test_code: Vec<RangeInclusive<usize>>,
     /// Why the file could not be parsed.
     pub broken: Option<String>,
@@ -39,9 +47,23 @@ impl Rust {
         let mut rust =
             Self { functions: items.functions, names: items.names, test_code: items.test_code, ..Self::default() };
         rust.paths = paths::read(path, tokens.clone());
+        rust.wordings = wording::read(&file);
+        rust.error_texts = items.error_texts;
+        find_literals(tokens.clone(), &mut rust.literals);
         find_async(tokens, &mut rust.async_lines);
         rust.code_lines = items::code_lines(text).filter(|line| !rust.is_test_code(*line)).collect();
         rust
+    }
+
+    /// How many columns of a line belong to literals.
+    pub fn literal_columns(&self, line: usize) -> usize {
+        let on_line = self.literals.iter().filter(|(lines, ..)| lines.contains(&line));
+        let columns = on_line.map(|(lines, from, to)| {
+            let begins = if *lines.start() == line { *from } else { 0 };
+            let ends = if *lines.end() == line { *to } else { usize::MAX / 4 };
+            ends - begins
+        });
+        columns.sum()
     }
 
     /// Whether the line stands under `#[cfg(test)]`.
@@ -55,6 +77,19 @@ fn find_async(tokens: TokenStream, lines: &mut Vec<usize>) {
         match token {
             TokenTree::Ident(ident) if ident == "async" => lines.push(ident.span().start().line),
             TokenTree::Group(group) => find_async(group.stream(), lines),
+            _ => {}
+        }
+    }
+}
+
+fn find_literals(tokens: TokenStream, literals: &mut Vec<(RangeInclusive<usize>, usize, usize)>) {
+    for token in tokens {
+        match token {
+            TokenTree::Literal(literal) => {
+                let (start, end) = (literal.span().start(), literal.span().end());
+                literals.push((start.line..=end.line, start.column, end.column));
+            }
+            TokenTree::Group(group) => find_literals(group.stream(), literals),
             _ => {}
         }
     }

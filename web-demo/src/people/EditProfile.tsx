@@ -7,7 +7,7 @@ import { describeFailure, errorAt, errorsElsewhere, type UserError } from "../ap
 import type { ProfileFragment } from "../gql/graphql";
 import { FormErrors } from "../parts/FormErrors";
 import { TextField } from "../parts/TextField";
-import { boundariesPath } from "../routing";
+import { exclusionsPath } from "../routing";
 
 const FIELDS = ["name", "bio", "avatarUrl"];
 
@@ -58,7 +58,7 @@ function ProfileForm({ user, onDone }: ProfileFormProps) {
       <TextField label="Address of your picture" name="avatarUrl" type="url" placeholder="https://…" defaultValue={user.avatarUrl ?? ""}
         hint="Without one a piece of coast stands there, which is yours alone." error={errorAt(errors, "avatarUrl")} />
       <FormErrors messages={failure === null ? errorsElsewhere(errors, FIELDS) : [failure]} />
-      <div className="boundaries-choice">
+      <div className="exclusions-choice">
         <button type="submit" className="button small" disabled={loading} data-testid="profile-save">Save</button>
         <button type="button" className="button quiet small" onClick={onDone}>Cancel</button>
       </div>
@@ -78,10 +78,10 @@ export function EditProfile({ user }: { user: ProfileFragment }) {
 
   return (
     <div className="edit-profile">
-      <div className="boundaries-choice">
+      <div className="exclusions-choice">
         <button ref={button} type="button" className="button quiet small" aria-expanded={editing} onClick={() => { setEditing(!editing); }}
           data-testid="edit-profile">Edit your profile</button>
-        <a className="button quiet small" href={boundariesPath("mute")} data-testid="kept-out">Whom you keep out</a>
+        <a className="button quiet small" href={exclusionsPath("mute")} data-testid="kept-out">Whom you keep out</a>
       </div>
       {editing && <ProfileForm user={user} onDone={close} />}
     </div>

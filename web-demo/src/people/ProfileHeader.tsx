@@ -1,7 +1,7 @@
 import { bannerOf } from "../content/pictures";
 import type { ProfileFragment, StandingFragment } from "../gql/graphql";
 import { Avatar } from "./Avatar";
-import { Boundaries } from "./Boundaries";
+import { Exclusions } from "./Exclusions";
 import { EditProfile } from "./EditProfile";
 import { FollowButton } from "./FollowButton";
 import { UserCounts } from "./UserCounts";
@@ -24,7 +24,7 @@ export function ProfileHeader({ user }: { user: ProfileFragment & StandingFragme
       </p>
       {user.bio !== "" && <p className="bio" dir="auto">{user.bio}</p>}
       <UserCounts user={user} />
-      {user.isViewer ? <EditProfile user={user} /> : <Boundaries user={user} />}
+      {user.isViewer ? <EditProfile user={user} /> : <Exclusions user={user} />}
     </section>
   );
 }

@@ -2,7 +2,7 @@
 import { tidefeed } from "../api/tidefeed";
 import { Icon } from "../parts/Icon";
 import { PageHead } from "../parts/PageHead";
-import { boundariesPath, profilePath } from "../routing";
+import { exclusionsPath, profilePath } from "../routing";
 import { ChangeHandle } from "./ChangeHandle";
 import { ChangePassword } from "./ChangePassword";
 import { forgetDrafts } from "../timeline/drafts";
@@ -26,7 +26,7 @@ export function SettingsPage({ handle }: { handle: string }) {
       <DeleteAccount handle={handle} />
       <p className="muted">
         Your name, words and picture are changed <a href={profilePath(handle)}>on your profile</a>. You can also
-        see <a href={boundariesPath("mute")}>whom you have muted, hide from or have blocked</a>.
+        see <a href={exclusionsPath("mute")}>whom you have muted, hide from or have blocked</a>.
       </p>
     </>
   );

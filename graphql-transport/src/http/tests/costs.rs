@@ -1,4 +1,4 @@
-//! What operations cost, who pays, and what happens to who cannot.
+//! Tests what operations cost, which client is charged, and the refusal of clients without points.
 
 use std::num::NonZeroU32;
 

@@ -19,8 +19,8 @@ use crate::{
 struct RegisterUserInput {
     /// The unique name: 2 to 30 of the characters a to z, 0 to 9 and _. Upper case is lowered.
     handle: String,
-    /// The name to show: 1 to 60 characters, of which one is visible and none breaks the line, controls the writing
-    /// direction or is invisible.
+    /// The name to show: 1 to 60 characters, at least one of them visible. Line breaks, control characters, invisible
+    /// characters and marks that change the writing direction are refused.
     name: String,
     /// At least 8 characters, at most 1024 bytes.
     password: String,

@@ -29,8 +29,8 @@ struct AttributeInput {
 /// The fields of the viewer's profile to change. Omitted fields stay as they are.
 #[derive(InputObject)]
 struct UpdateProfileInput {
-    /// The name to show: 1 to 60 characters, of which one is visible and none breaks the line, controls the writing
-    /// direction or is invisible. Cannot be null.
+    /// The name to show: 1 to 60 characters, at least one of them visible. Line breaks, control characters, invisible
+    /// characters and marks that change the writing direction are refused. Cannot be null.
     name: MaybeUndefined<String>,
     /// A few words, at most 500 characters; null for none.
     bio: MaybeUndefined<String>,

@@ -58,7 +58,7 @@ struct UnrepostContentPayload {
     deleted_content_id: Option<ID>,
     /// The original after the change. Null if it was deleted or is hidden by a block.
     content: Option<Content>,
-    /// Always empty.
+    /// Always empty: taking back a repost that does not exist succeeds.
     user_errors: Vec<UserError>,
     /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,

@@ -30,9 +30,9 @@ pub(super) struct PageInfo {
     pub has_previous_page: Metered<bool>,
     /// The cursor of the first entry. Pass it as `before` to read newer entries. Null on an empty page.
     pub start_cursor: Metered<Option<String>>,
-    /// Pass it as `after` to read on. The cursor of the last entry that the page is made of: the last one shown, or an
-    /// older one that was folded away. After a short page of a search: how far the search has come. Null on an empty
-    /// page that nothing follows.
+    /// The cursor to pass as `after` for the next page. It is the cursor of the last entry shown, or of an older one
+    /// that the page folds into a newer entry of the same subject. On a page of a search it says how far the search
+    /// has come. Null if the page is empty and nothing follows.
     pub end_cursor: Metered<Option<String>>,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use graphql_transport::metered::Metered;
 
-use super::{ReplyConnection, Shown, User, UserConnection, Window};
+use super::{PageArguments, ReplyConnection, Shown, User, UserConnection};
 use crate::{
     api::graphql::{
         hydration::Hydration,
@@ -208,7 +208,7 @@ impl Content {
         #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<UserConnection> {
         answer(ctx, async {
-            let request = Window { first, after, last, before }.request(List::Likers)?;
+            let request = PageArguments { first, after, last, before }.request(List::Likers)?;
             let listing = self.hydration.people_in(PageOf::Likers(self.content.id, request)).await?;
             let selection = UserSelection::of_connection(&ctx.look_ahead());
             UserConnection::load(&self.hydration, List::Likers, &listing, selection).await.map(Some)

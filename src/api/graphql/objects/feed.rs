@@ -95,9 +95,9 @@ pub struct ReadMarkerMoved {
     pub resume_token: ResumeToken,
 }
 
-/// Entries that the client shows may be outdated without an event: those below the 64 that a token covers, and, if the
-/// client filters by kind, those that a newer entry of another kind replaces. Read them again. Sent only with
-/// `compares`: after the replay, and whenever it may have happened again.
+/// Some entries that the client shows may have changed without an event of their own. These are the entries below the
+/// newest 64, which a `resumeToken` covers, and, in a list of some kinds, those that a newer entry of another kind
+/// replaces. Read them again. Sent only with `compares`: after the replay, and whenever such a change is possible.
 #[derive(SimpleObject)]
 pub struct TimelineMayDiffer {
     /// Where to resume; see `EntryAdded.resumeToken`.

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The arguments of a connection.
-pub struct Window {
+pub struct PageArguments {
     /// Towards the past.
     pub first: Option<AnyInt>,
     /// From where.
@@ -36,7 +36,7 @@ pub struct Window {
     pub before: Option<String>,
 }
 
-impl Window {
+impl PageArguments {
     /// The request for a list of contents.
     pub fn of_contents(&self) -> Result<PageRequest, InvalidPage> {
         let (first, last) = (self.first.map(|it| it.0), self.last.map(|it| it.0));

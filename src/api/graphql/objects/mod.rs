@@ -24,9 +24,9 @@ pub use feed::{
     ResumeToken, TimelineMayDiffer,
 };
 pub use filter::TimelineFilter;
-pub use lists::{UserConnection, Window};
+pub use lists::{PageArguments, UserConnection};
 pub use node::Node;
 pub use people::{FoundUserConnection, suggested};
-pub use reacted::{BookmarkConnection, LikeConnection, Reacted};
+pub use reacted::{BookmarkConnection, LikeConnection, ReactedPage};
 pub use session::{ProfileAttribute, Session};
 pub use user::User;

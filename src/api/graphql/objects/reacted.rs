@@ -59,12 +59,12 @@ struct LikeEdge {
 }
 
 /// A page with its loaded contents.
-pub struct Reacted {
+pub struct ReactedPage {
     rows: Vec<(Metered<String>, Metered<Timestamp>, Option<Content>)>,
     page_info: PageInfo,
 }
 
-impl Reacted {
+impl ReactedPage {
     /// A page of `list` with the parts in `selection`, in one batch for each kind; only cursors if it is `None`.
     pub async fn load(
         hydration: &Arc<Hydration>,
@@ -93,8 +93,8 @@ impl Reacted {
     }
 }
 
-impl From<Reacted> for BookmarkConnection {
-    fn from(page: Reacted) -> Self {
+impl From<ReactedPage> for BookmarkConnection {
+    fn from(page: ReactedPage) -> Self {
         let nodes = page.nodes();
         let edges =
             page.rows.into_iter().map(|(cursor, created_at, node)| BookmarkEdge { cursor, created_at, node }).collect();
@@ -102,8 +102,8 @@ impl From<Reacted> for BookmarkConnection {
     }
 }
 
-impl From<Reacted> for LikeConnection {
-    fn from(page: Reacted) -> Self {
+impl From<ReactedPage> for LikeConnection {
+    fn from(page: ReactedPage) -> Self {
         let nodes = page.nodes();
         let edges =
             page.rows.into_iter().map(|(cursor, created_at, node)| LikeEdge { cursor, created_at, node }).collect();

@@ -6,8 +6,8 @@ use async_graphql::{Context, ID, Object};
 use graphql_transport::metered::Metered;
 
 use super::{
-    BookmarkConnection, ContentConnection, ExcludedUserConnection, LikeConnection, ProfileAttribute, Reacted, Session,
-    Shown, TimelineFilter, UserConnection, Window,
+    BookmarkConnection, ContentConnection, ExcludedUserConnection, LikeConnection, PageArguments, ProfileAttribute,
+    ReactedPage, Session, Shown, TimelineFilter, UserConnection,
 };
 use crate::{
     api::graphql::{
@@ -57,15 +57,15 @@ impl User {
         ctx: &Context<'_>,
         reaction: Reaction,
         list: List,
-        window: Window,
-    ) -> Result<Option<Reacted>, Failure> {
-        let request = window.request(list)?;
+        arguments: PageArguments,
+    ) -> Result<Option<ReactedPage>, Failure> {
+        let request = arguments.request(list)?;
         if self.hydration.viewer_id() != Some(self.profile.id) {
             return Ok(None);
         }
         let listing = self.hydration.services().lists.reacted_to(self.profile.id, reaction, &request).await?;
         let selection = ContentSelection::of_connection(&ctx.look_ahead());
-        Reacted::load(&self.hydration, list, &listing, selection).await.map(Some)
+        ReactedPage::load(&self.hydration, list, &listing, selection).await.map(Some)
     }
 
     async fn published(&self, ctx: &Context<'_>, page: PageOf) -> Result<Option<ContentConnection>, Failure> {
@@ -247,7 +247,8 @@ impl User {
         #[graphql(desc = "Which kinds to show; all if omitted.")] filter: Option<TimelineFilter>,
     ) -> Answer<ContentConnection> {
         answer(ctx, async {
-            let request = Window { first, after, last, before }.of_contents()?.of(TimelineFilter::kinds(filter)?);
+            let request =
+                PageArguments { first, after, last, before }.of_contents()?.of(TimelineFilter::kinds(filter)?);
             self.published(ctx, PageOf::Outbox(self.profile.id, request)).await
         })
         .await
@@ -266,7 +267,7 @@ impl User {
         #[graphql(desc = "Only entries newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<ContentConnection> {
         answer(ctx, async {
-            let request = Window { first, after, last, before }.of_contents()?;
+            let request = PageArguments { first, after, last, before }.of_contents()?;
             self.published(ctx, PageOf::Media(self.profile.id, request)).await
         })
         .await
@@ -286,7 +287,7 @@ impl User {
         #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<UserConnection> {
         answer(ctx, async {
-            let request = Window { first, after, last, before }.request(List::Followers)?;
+            let request = PageArguments { first, after, last, before }.request(List::Followers)?;
             let listing = self.hydration.people_in(PageOf::Followers(self.profile.id, request)).await?;
             let selection = UserSelection::of_connection(&ctx.look_ahead());
             UserConnection::load(&self.hydration, List::Followers, &listing, selection).await.map(Some)
@@ -308,7 +309,7 @@ impl User {
         #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<UserConnection> {
         answer(ctx, async {
-            let request = Window { first, after, last, before }.request(List::Following)?;
+            let request = PageArguments { first, after, last, before }.request(List::Following)?;
             let listing = self.hydration.people_in(PageOf::Following(self.profile.id, request)).await?;
             let selection = UserSelection::of_connection(&ctx.look_ahead());
             UserConnection::load(&self.hydration, List::Following, &listing, selection).await.map(Some)
@@ -329,8 +330,8 @@ impl User {
         #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<BookmarkConnection> {
         answer(ctx, async {
-            let window = Window { first, after, last, before };
-            let page = self.reacted_to(ctx, Reaction::Bookmark, List::Bookmarks, window).await?;
+            let arguments = PageArguments { first, after, last, before };
+            let page = self.reacted_to(ctx, Reaction::Bookmark, List::Bookmarks, arguments).await?;
             Ok(page.map(BookmarkConnection::from))
         })
         .await
@@ -349,8 +350,8 @@ impl User {
         #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<LikeConnection> {
         answer(ctx, async {
-            let window = Window { first, after, last, before };
-            let page = self.reacted_to(ctx, Reaction::Like, List::Likes, window).await?;
+            let arguments = PageArguments { first, after, last, before };
+            let page = self.reacted_to(ctx, Reaction::Like, List::Likes, arguments).await?;
             Ok(page.map(LikeConnection::from))
         })
         .await

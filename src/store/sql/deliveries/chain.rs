@@ -1,5 +1,5 @@
-//! The chain of subtasks: grown, taken, asked whether it has been served. `domain::delivery::subtask` says where a
-//! range ends; this module fetches what it asks for.
+//! Extends a delivery's chain of subtasks, takes subtasks, and asks whether all are done. `domain::delivery::subtask`
+//! decides where a range ends; this module reads and writes the rows.
 
 use sea_orm::Value;
 

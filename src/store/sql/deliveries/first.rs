@@ -1,5 +1,5 @@
-//! Who is served first: a bounded number of the targets who were seen last, before the first range is cut. Rows prove
-//! nothing by themselves, and the ranges that follow hold everybody: it decides when a row comes, not whether.
+//! Serves a bounded number of the targets who were seen last, before the first range is cut. The ranges that follow
+//! hold everybody, so this decides when a row comes, and never whether it comes.
 
 use super::{
     super::{dialect::Dialect, fragment::Fragment, transaction::Tx},

@@ -11,8 +11,8 @@ use crate::{
         Counters, EdgeMode, Floor, PageRequest, Reaction, ViewerReactions,
         limits::{MAX_FEW_IN_FLIGHT, MAX_LEAVING_ACCOUNTS, MAX_REMEMBERED_EXCLUSIONS, MAX_REMEMBERED_REACTIONS},
         timeline::{
-            authors::TimelineAuthors,
-            candidates::{Candidate, CandidateLimits, Candidates, CardFacts, ReaderSnapshot, Wanted},
+            authors::{ReaderSnapshot, TimelineAuthors},
+            candidates::{Candidate, CandidateLimits, Candidates, CardFacts, Wanted},
             reactions::RememberedReactions,
         },
     },
@@ -122,8 +122,8 @@ impl Timeline {
             .then(side.first(ROW))
     }
 
-    /// The facts of a content with the counters `k`, and the joins that they need; the content's and the author's id are
-    /// in these columns. A content without them is still shown; its card reads them separately.
+    /// The facts of a content with the counters `k`, and the joins that they need; these columns have the content's and
+    /// the author's id. A content without them is still shown; its card reads them separately.
     pub(super) fn facts(self, (content, author): (&str, &str), wanted: Wanted) -> (String, Fragment) {
         if !wanted.facts {
             return Default::default();

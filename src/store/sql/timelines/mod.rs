@@ -32,8 +32,8 @@ use crate::{
     domain::{
         ContentId, Direction, Entry, Floor, PageRequest, Position, Run, UserId,
         timeline::{
-            authors::TimelineAuthors,
-            candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
+            authors::{ReaderSnapshot, TimelineAuthors},
+            candidates::{CandidateLimits, Candidates, Wanted},
             plan::{Snapshot, UncoveredAuthor},
             stretch::Stretch,
         },
@@ -59,7 +59,7 @@ impl Timelines for SqlStore {
         stretch: Stretch,
         authors: &TimelineAuthors,
     ) -> Result<Option<Snapshot>, StoreError> {
-        if !(1..=stretch::MAX_AUTHORS).contains(&authors.followed_count()) {
+        if !(1..=self.dialect.max_ranges()).contains(&authors.followed_count()) {
             return Ok(None);
         }
         let statement = Timeline { dialect: self.dialect, reader }.stretch(request, stretch, authors);

@@ -41,7 +41,9 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_client_that_lost_the_answer_gets_the_same_token_again_and_both_copies_go_on(backend: Backend) -> Result<()> {
+    async fn a_client_that_lost_the_answer_gets_the_same_token_again_and_both_copies_go_on(
+        backend: Backend,
+    ) -> Result<()> {
         let server = server(backend, Around::Memory).await?;
         let first = register(&server, "ann").await?;
         let lost = refresh(&server, &first.refresh).await?.context("refreshed")?;
@@ -52,7 +54,9 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_stolen_refresh_token_ends_its_session_at_the_second_use_whoever_comes_second(backend: Backend) -> Result<()> {
+    async fn a_stolen_refresh_token_ends_its_session_at_the_second_use_whoever_comes_second(
+        backend: Backend,
+    ) -> Result<()> {
         let server = server(backend, Around::Memory).await?;
         let (stolen, other) = (register(&server, "ann").await?, sign_in(&server, "ann").await?);
         let thief = refresh(&server, &stolen.refresh).await?.context("the thief was first")?;
@@ -73,8 +77,12 @@ on_each_backend! {
             ensure!(refresh(&server, bad).await?.is_none(), "{bad}");
         }
         let id = sessions(&server, &ann.access).await?[0]["id"].clone();
-        let theft = ask(&server, Some(&bob.access), "endSession", "EndSessionInput", json!({ "sessionId": id }), ENDED).await?;
-        ensure!(theft == json!({ "endedSessionCount": 0, "userErrors": [{ "code": "NOT_FOUND", "field": ["input", "sessionId"] }] }));
+        let theft =
+            ask(&server, Some(&bob.access), "endSession", "EndSessionInput", json!({ "sessionId": id }), ENDED).await?;
+        ensure!(
+            theft
+                == json!({ "endedSessionCount": 0, "userErrors": [{ "code": "NOT_FOUND", "field": ["input", "sessionId"] }] })
+        );
         ensure!(who(&server, &ann.access).await? == "ann" && refresh(&server, &ann.refresh).await?.is_some());
         Ok(())
     }
@@ -91,15 +99,23 @@ on_each_backend! {
         let input = json!({ "sessionId": other["id"] });
         let ended = ask(&server, Some(&all[0].access), "endSession", "EndSessionInput", input, ENDED).await?;
         ensure!(ended["endedSessionCount"] == 1);
-        ensure!(ask(&server, Some(&all[0].access), "signOut", "SignOutInput", json!({}), ENDED).await?["endedSessionCount"] == 1);
-        ensure!(who(&server, &all[0].access).await? == "UNAUTHENTICATED" && refresh(&server, &all[0].refresh).await?.is_none());
+        ensure!(
+            ask(&server, Some(&all[0].access), "signOut", "SignOutInput", json!({}), ENDED).await?["endedSessionCount"]
+                == 1
+        );
+        ensure!(
+            who(&server, &all[0].access).await? == "UNAUTHENTICATED"
+                && refresh(&server, &all[0].refresh).await?.is_none()
+        );
         let mut left = Vec::new();
         for tokens in &all {
             if who(&server, &tokens.access).await? == "ann" {
                 left.push(tokens);
             }
         }
-        let everywhere = ask(&server, Some(&left[0].access), "signOutEverywhere", "SignOutEverywhereInput", json!({}), ENDED).await?;
+        let everywhere =
+            ask(&server, Some(&left[0].access), "signOutEverywhere", "SignOutEverywhereInput", json!({}), ENDED)
+                .await?;
         ensure!(left.len() == 2 && everywhere["endedSessionCount"] == 2, "{everywhere:#}");
         for tokens in &all {
             ensure!(who(&server, &tokens.access).await? == "UNAUTHENTICATED");

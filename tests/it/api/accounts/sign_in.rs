@@ -132,7 +132,7 @@ fn cheap() -> PasswordSettings {
 }
 
 fn from(address: [u8; 4]) -> Caller {
-    Caller { address: Some(address.into()), agent: String::new() }
+    Caller { network: Some(address.into()), agent: String::new() }
 }
 
 #[tokio::test]

@@ -48,13 +48,22 @@ async fn seeded(backend: Backend) -> Result<(Arc<TestApp>, CommandLine, String)>
 }
 
 on_each_backend! {
-    async fn timelines_of_seeded_readers_equal_the_oracle_before_and_after_they_come_back(backend: Backend) -> Result<()> {
+    async fn timelines_of_seeded_readers_equal_the_oracle_before_and_after_they_come_back(
+        backend: Backend,
+    ) -> Result<()> {
         let (app, _, told) = seeded(backend).await?;
         ensure!(told.contains("61 users") && told.contains("sign in as `demo` with `demo-tidefeed`"), "{told}");
         let demo = user(&app, "demo").await?;
         let before = pages_equal_the_oracle(&app, demo).await?;
         ensure!(before > 100, "the timeline of demo has {before} entries");
-        let author = app.ports.follows.followed_by(demo).await?.into_iter().find(|id| *id != demo).context("demo follows nobody")?;
+        let author = app
+            .ports
+            .follows
+            .followed_by(demo)
+            .await?
+            .into_iter()
+            .find(|id| *id != demo)
+            .context("demo follows nobody")?;
         app.reactivator.wake(demo).await?;
         let draft = tidefeed::domain::content::Draft::try_new("fresh", Vec::new(), None)?;
         let publish_time = 1_900_000_000_000;

@@ -39,7 +39,8 @@ on_each_backend! {
         new.registration = longest();
         assert_eq!(world.store.register(new.clone()).await?, Registered::Created);
         let Registration { handle: taken, name, bio, avatar_url } = longest();
-        let profile = Profile { id: user(7), handle: taken.clone(), name, bio, avatar_url, created_at: NOW, version: 0 };
+        let profile =
+            Profile { id: user(7), handle: taken.clone(), name, bio, avatar_url, created_at: NOW, version: 0 };
         assert_eq!(world.store.profiles(&[user(7)]).await?, std::slice::from_ref(&profile));
         assert_eq!(world.store.by_handle(&taken).await?, Some(profile));
         let (id, hash) = world.store.credential(&taken).await?.context("a credential")?;
@@ -121,7 +122,11 @@ on_each_backend! {
 
     async fn of_parallel_first_sights_of_one_identity_one_makes_a_user(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
-        let identity = |text: &str| Identity { digest: text.repeat(32), issuer: "https://issuer".to_owned(), subject: "字".repeat(300) };
+        let identity = |text: &str| Identity {
+            digest: text.repeat(32),
+            issuer: "https://issuer".to_owned(),
+            subject: "字".repeat(300),
+        };
         let new = |id: i64, handle: &str| NewAccount { password_hash: None, ..account(id, handle) };
         let accounts: Vec<_> = (2..=9).map(|id| new(id, &format!("ann_{id}"))).collect();
         let whose = identity("ab");

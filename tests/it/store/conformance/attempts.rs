@@ -28,8 +28,16 @@ on_each_backend! {
         assert_eq!(world.store.admit(&here, NOW + 999).await?, Admission::NotBefore(NOW + 1_000));
         assert_eq!(world.store.admit(&there, NOW).await?, Admission::Admitted);
         assert_eq!(world.store.admit(&subjects("bob", "here"), NOW).await?, Admission::Admitted);
-        assert_eq!(world.store.admit(&here, NOW + 1_000).await?, Admission::Admitted, "what was refused has not counted");
-        assert_eq!(world.store.admit(&here, NOW + 1_001).await?, Admission::NotBefore(NOW + 3_000), "and the next wait is longer");
+        assert_eq!(
+            world.store.admit(&here, NOW + 1_000).await?,
+            Admission::Admitted,
+            "what was refused has not counted"
+        );
+        assert_eq!(
+            world.store.admit(&here, NOW + 1_001).await?,
+            Admission::NotBefore(NOW + 3_000),
+            "and the next wait is longer"
+        );
         Ok(())
     }
 

@@ -98,7 +98,8 @@ on_each_backend! {
 
     async fn a_contents_card_says_what_each_port_does(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_relations().await?;
-        let ids: Vec<ContentId> = (1..=USERS).flat_map(|author| [author * 10, author * 10 + 1]).map(content_id).collect();
+        let ids: Vec<ContentId> =
+            (1..=USERS).flat_map(|author| [author * 10, author * 10 + 1]).map(content_id).collect();
         for viewer in [None, Some(user(1)), Some(user(5))] {
             let contents: BTreeMap<_, _> =
                 world.store.by_ids(viewer, &ids).await?.into_iter().map(|content| (content.id, content)).collect();
@@ -111,7 +112,8 @@ on_each_backend! {
             for (number, author) in authors.enumerate() {
                 let parts = ContentParts { counters: number % 2 == 0, reactions: number % 3 != 0, author };
                 let cards = world.store.content_cards(viewer, &ids, parts).await?;
-                let found: BTreeMap<_, _> = cards.iter().map(|card| (card.content.id, (*card.content).clone())).collect();
+                let found: BTreeMap<_, _> =
+                    cards.iter().map(|card| (card.content.id, (*card.content).clone())).collect();
                 assert_eq!(found, contents, "for {viewer:?}");
                 for card in &cards {
                     let id = card.content.id;

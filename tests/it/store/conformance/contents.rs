@@ -48,7 +48,9 @@ impl World {
 }
 
 on_each_backend! {
-    async fn what_has_media_is_listed_by_itself_and_what_was_published_before_the_list_was_is_in_it(backend: Backend) -> Result<()> {
+    async fn what_has_media_is_listed_by_itself_and_what_was_published_before_the_list_was_is_in_it(
+        backend: Backend,
+    ) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         for id in 1..=6 {
             let mut new = content(id, 1 + id % 2, NOW + id);
@@ -77,7 +79,10 @@ on_each_backend! {
     async fn a_content_is_read_back_as_it_was_published(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         let new = largest();
-        assert_eq!(world.store.publish(new.clone()).await?, Published::Created { versions: VersionChange { before: 0, after: version(5) } });
+        assert_eq!(
+            world.store.publish(new.clone()).await?,
+            Published::Created { versions: VersionChange { before: 0, after: version(5) } }
+        );
         let expected = Content {
             id: new.id,
             author: new.author,
@@ -95,8 +100,16 @@ on_each_backend! {
     async fn a_publish_leaves_counters_a_delivery_a_version_and_a_count(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         assert_eq!(world.publish(5, 1, NOW).await?, VersionChange { before: 0, after: version(5) });
-        assert_eq!(world.publish(6, 1, NOW - 7).await?, VersionChange { before: version(5), after: version(6) }, "a publish time may lie before the last one's");
-        assert_eq!(world.publish(7, 2, NOW).await?, VersionChange { before: 0, after: version(7) }, "each author has an outbox of their own");
+        assert_eq!(
+            world.publish(6, 1, NOW - 7).await?,
+            VersionChange { before: version(5), after: version(6) },
+            "a publish time may lie before the last one's"
+        );
+        assert_eq!(
+            world.publish(7, 2, NOW).await?,
+            VersionChange { before: 0, after: version(7) },
+            "each author has an outbox of their own"
+        );
         let mut counters = world.store.counters(&[5, 6, 99].map(content_id)).await?;
         counters.sort_unstable_by_key(|(id, _)| *id);
         assert_eq!(counters, [5, 6].map(|id| (content_id(id), Counters::default())));
@@ -122,7 +135,10 @@ on_each_backend! {
             anyhow::bail!("a duplicate was expected")
         };
         assert_eq!((first.id, first.text.as_str()), (content_id(5), "content 5"));
-        assert!(matches!(world.store.publish(keyed(5, 1, "key")).await?, Published::Duplicate(Some(_))), "the key wins over the id");
+        assert!(
+            matches!(world.store.publish(keyed(5, 1, "key")).await?, Published::Duplicate(Some(_))),
+            "the key wins over the id"
+        );
         assert_eq!(world.traces().await?, before);
         world.store.remove(user(1), content_id(5), 9, NOW).await?;
         assert_eq!(world.store.publish(keyed(7, 1, "key")).await?, Published::Duplicate(None));
@@ -135,7 +151,10 @@ on_each_backend! {
         for (id, key) in (5..).zip(["key", "KEY", "key ", "kéy", "ke\u{301}y", "ｋey", longest.as_str()]) {
             assert!(matches!(world.store.publish(keyed(id, 1, key)).await?, Published::Created { .. }), "{key}");
         }
-        assert!(matches!(world.store.publish(keyed(20, 2, "key")).await?, Published::Created { .. }), "keys are each author's own");
+        assert!(
+            matches!(world.store.publish(keyed(20, 2, "key")).await?, Published::Created { .. }),
+            "keys are each author's own"
+        );
         world.publish(21, 1, NOW).await?;
         world.publish(22, 1, NOW).await?;
         assert_eq!(world.content_count(1).await?, 9, "contents without a key are never the same");
@@ -151,7 +170,13 @@ on_each_backend! {
         assert_eq!(world.store.publish(keyed(5, 2, "key")).await?, Published::IdTaken);
         assert_eq!(world.store.publish(content(6, 99, NOW)).await?, Published::UnknownAuthor);
         assert_eq!(world.traces().await?, before);
-        assert!(matches!(world.store.publish(keyed(6, 2, "key")).await?, Published::Created { versions: VersionChange { before: 0, .. } }), "the key is not used up");
+        assert!(
+            matches!(
+                world.store.publish(keyed(6, 2, "key")).await?,
+                Published::Created { versions: VersionChange { before: 0, .. } }
+            ),
+            "the key is not used up"
+        );
         Ok(())
     }
 
@@ -169,12 +194,17 @@ on_each_backend! {
             assert_eq!(world.store.remove(user(remover), content_id(77), 11, NOW).await?, Removed::Unknown);
         }
         assert_eq!(world.traces().await?, before, "only a removal changes the version");
-        let left: Vec<_> = world.store.by_ids(None, &[5, 6].map(content_id)).await?.iter().map(|content| content.id).collect();
+        let left: Vec<_> =
+            world.store.by_ids(None, &[5, 6].map(content_id)).await?.iter().map(|content| content.id).collect();
         assert_eq!(left, [content_id(6)]);
         let outbox = only(world.store.outbox(None, &[user(1)], &PageRequest::newest(PageSize::default())).await)?;
         assert_eq!(outbox.ahead.entries().len(), 1);
         assert_eq!(world.content_count(1).await?, 1);
-        assert_eq!(world.publish(8, 1, NOW).await?, VersionChange { before: 9, after: version(8) }, "a publish follows a removal");
+        assert_eq!(
+            world.publish(8, 1, NOW).await?,
+            VersionChange { before: 9, after: version(8) },
+            "a publish follows a removal"
+        );
         assert_eq!(world.number(&format!("SELECT COUNT(*) FROM contents WHERE removed_at = {}", NOW + 9)).await?, 1);
         Ok(())
     }
@@ -184,7 +214,9 @@ on_each_backend! {
         let outcomes = at_once((1..=20).map(|id| world.store.publish(content(id, 1, NOW)))).await?;
         let after: HashMap<i64, i64> = outcomes
             .iter()
-            .filter_map(|it| if let Published::Created { versions } = it { Some((versions.before, versions.after)) } else { None })
+            .filter_map(|it| {
+                if let Published::Created { versions } = it { Some((versions.before, versions.after)) } else { None }
+            })
             .collect();
         let chain: Vec<i64> = std::iter::successors(Some(0), |version| after.get(version).copied()).collect();
         assert_eq!(chain.len(), 21, "{chain:?}");
@@ -196,7 +228,10 @@ on_each_backend! {
     async fn of_parallel_publishes_under_one_key_one_is_created(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         let outcomes = at_once((1..=12).map(|id| world.store.publish(keyed(id, 1, "key")))).await?;
-        let created = outcomes.iter().filter(|outcome| matches!(outcome, Published::Created { versions: VersionChange { before: 0, .. } })).count();
+        let created = outcomes
+            .iter()
+            .filter(|outcome| matches!(outcome, Published::Created { versions: VersionChange { before: 0, .. } }))
+            .count();
         let duplicates = outcomes.iter().filter(|outcome| matches!(outcome, Published::Duplicate(Some(_)))).count();
         assert_eq!((created, duplicates), (1, 11));
         let traces = world.traces().await?;
@@ -210,7 +245,10 @@ on_each_backend! {
             world.publish(id, 1, NOW).await?;
         }
         let publishes = at_once((11..=20).map(|id| world.store.publish(content(id, 1, NOW))));
-        let removals = at_once((1..=10).flat_map(|id| [1, 2, 1].map(|author| world.store.remove(user(author), content_id(id), 100 + id, NOW))));
+        let removals =
+            at_once((1..=10).flat_map(|id| {
+                [1, 2, 1].map(|author| world.store.remove(user(author), content_id(id), 100 + id, NOW))
+            }));
         let (made, removed) = tokio::try_join!(publishes, removals)?;
         let gone = removed.iter().filter(|outcome| matches!(outcome, Removed::Gone { .. })).count();
         assert_eq!((made.len(), gone), (10, 10));

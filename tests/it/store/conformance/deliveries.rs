@@ -114,7 +114,10 @@ on_each_backend! {
         let (world, content) = world(backend, 5).await?;
         world.store.extend_chain(content.content, 2, 9).await?;
         let open = world.store.open_subtasks(content.content).await?;
-        assert_eq!(open.iter().map(|it| (it.task_no, it.progress.range.after)).collect::<Vec<_>>(), [(1, 0), (2, 2), (3, 4)]);
+        assert_eq!(
+            open.iter().map(|it| (it.task_no, it.progress.range.after)).collect::<Vec<_>>(),
+            [(1, 0), (2, 2), (3, 4)]
+        );
         push_all(&world, &open[1], 10).await?;
         let open = world.store.open_subtasks(content.content).await?;
         assert_eq!(open.iter().map(|it| it.task_no).collect::<Vec<_>>(), [1, 3]);
@@ -145,7 +148,11 @@ on_each_backend! {
         assert_eq!(served(&world).await?, [1, 2]);
         assert_eq!(push_all(&world, &subtask, 2).await?, 3, "a stale subtask goes on where the row says");
         assert_eq!(served(&world).await?, [1, 2, 3, 4, 5]);
-        assert_eq!(ranges(&world).await?, [[1, 0, subtask::END, subtask::END]], "the end of the range, not the last row");
+        assert_eq!(
+            ranges(&world).await?,
+            [[1, 0, subtask::END, subtask::END]],
+            "the end of the range, not the last row"
+        );
         let done = world.store.push_batch(&subtask, 2).await?;
         assert!(done.rows == 0 && done.progress.context("progress")?.is_done());
         let row = world.numbers("SELECT publish_time, content_id, author_id FROM inboxes WHERE user_id = 3").await?;
@@ -160,7 +167,9 @@ on_each_backend! {
         world.set_floor(user(4), Floor::Off).await?;
         world.run("DELETE FROM inbox_states WHERE user_id = 5").await?;
         world.drop_edge(user(6), user(AUTHOR)).await?;
-        world.run("INSERT INTO inboxes (user_id, publish_time, content_id, author_id) VALUES (7, 1000, 77, 5000)").await?;
+        world
+            .run("INSERT INTO inboxes (user_id, publish_time, content_id, author_id) VALUES (7, 1000, 77, 5000)")
+            .await?;
         world.store.extend_chain(content.content, 100, 9).await?;
         let subtask = take(&world, content.content, 0).await?.context("a subtask")?;
         assert_eq!(push_all(&world, &subtask, 100).await?, 2, "a row that is there does not count");
@@ -217,9 +226,8 @@ on_each_backend! {
         world.store.extend_chain(id, 30, 9).await?;
         let open = world.store.open_subtasks(id).await?;
         let world = &world;
-        let pushers = async {
-            futures_util::future::try_join_all(open.iter().map(|subtask| push_all(world, subtask, 4))).await
-        };
+        let pushers =
+            async { futures_util::future::try_join_all(open.iter().map(|subtask| push_all(world, subtask, 4))).await };
         let finisher = async {
             loop {
                 if world.store.finish(id).await? {

@@ -89,7 +89,11 @@ on_each_backend! {
         let exclusions = |has_muted, has_blocked, is_hiding| ExclusionState { has_muted, has_blocked, is_hiding };
         let told = world.store.exclusion_states(user(1), &[6, 5, 4, 3, 2, 77].map(user)).await?;
         let told: Vec<_> = told.into_iter().filter(|(_, it)| *it != ExclusionState::default()).collect();
-        let expected = [(user(2), exclusions(true, false, true)), (user(3), exclusions(false, false, true)), (user(4), exclusions(false, true, false))];
+        let expected = [
+            (user(2), exclusions(true, false, true)),
+            (user(3), exclusions(false, false, true)),
+            (user(4), exclusions(false, true, false)),
+        ];
         assert_eq!(told, expected);
         assert!(world.store.exclusion_states(user(1), &[]).await?.is_empty());
         Ok(())
@@ -123,7 +127,9 @@ on_each_backend! {
         world.store.hide(user(4), user(1), 1033).await?;
         let ids = [5, 6, 7].map(content_id);
         let newest = PageRequest::newest(PageSize::default());
-        for (viewer, expected) in [(Some(1), vec![7]), (Some(2), vec![5, 6, 7]), (Some(3), vec![5, 6, 7]), (None, vec![5, 6, 7])] {
+        for (viewer, expected) in
+            [(Some(1), vec![7]), (Some(2), vec![5, 6, 7]), (Some(3), vec![5, 6, 7]), (None, vec![5, 6, 7])]
+        {
             let viewer = viewer.map(user);
             let mut shown: Vec<i64> = world.store.by_ids(viewer, &ids).await?.iter().map(|it| it.id.get()).collect();
             shown.sort_unstable();
@@ -161,9 +167,11 @@ on_each_backend! {
 
     async fn people_who_block_and_follow_each_other_at_once_do_not_lock_each_other_out(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(5).await?;
-        let pairs = || (1..=5).flat_map(|one| (1..=5).filter(move |other| *other != one).map(move |other| (one, other)));
+        let pairs =
+            || (1..=5).flat_map(|one| (1..=5).filter(move |other| *other != one).map(move |other| (one, other)));
         let follows = at_once(pairs().map(|(one, other)| world.try_edge(one, other, 7)));
-        let blocks = at_once(pairs().filter(|(one, other)| one < other).map(|(one, other)| world.try_block(one, other)));
+        let blocks =
+            at_once(pairs().filter(|(one, other)| one < other).map(|(one, other)| world.try_block(one, other)));
         let (_, blocked) = tokio::try_join!(follows, blocks)?;
         assert_eq!(blocked.len(), 10);
         assert_eq!(world.number("SELECT COUNT(*) FROM follows").await?, 5, "everybody follows themselves alone");

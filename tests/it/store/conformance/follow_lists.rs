@@ -22,7 +22,11 @@ on_each_backend! {
         let size = PageSize::try_new(2)?;
         for followers in [true, false] {
             let page = async |request: &PageRequest| {
-                only(if followers { store.followers(None, &[user(1)], request).await } else { store.following(None, &[user(1)], request).await })
+                only(if followers {
+                    store.followers(None, &[user(1)], request).await
+                } else {
+                    store.following(None, &[user(1)], request).await
+                })
             };
             let first = page(&PageRequest::newest(size)).await?;
             assert_eq!((ids(&first), first.has_older, first.has_newer), (vec![2, 6], true, false));
@@ -32,7 +36,11 @@ on_each_backend! {
             assert_eq!((ids(&second), second.has_older, second.has_newer), (vec![5, 4], true, true));
             let after = PageRequest { bound: Some(Position::bound(NOW + 20, 4)), ..PageRequest::newest(size) };
             let last = page(&after).await?;
-            assert_eq!((ids(&last), last.has_older, last.has_newer), (vec![3], false, true), "the self-edge is the oldest, and not shown");
+            assert_eq!(
+                (ids(&last), last.has_older, last.has_newer),
+                (vec![3], false, true),
+                "the self-edge is the oldest, and not shown"
+            );
             let before = PageRequest { direction: Direction::Newer, ..after };
             let newer = page(&before).await?;
             assert_eq!((ids(&newer), newer.has_older, newer.has_newer), (vec![6, 5], true, true));
@@ -55,7 +63,9 @@ on_each_backend! {
         assert_eq!(ids(&only(store.following(None, &[user(2)], &newest).await)?), [1]);
         Ok(())
     }
-    async fn a_block_takes_each_of_the_two_out_of_what_the_other_reads_and_out_of_nothing_else(backend: Backend) -> Result<()> {
+    async fn a_block_takes_each_of_the_two_out_of_what_the_other_reads_and_out_of_nothing_else(
+        backend: Backend,
+    ) -> Result<()> {
         let world = World::on(backend).await?.with_users(7).await?;
         let store = &world.store;
         for (other, at) in (2..).zip([50, 40, 30, 20, 10, 0]) {
@@ -69,9 +79,18 @@ on_each_backend! {
         for followers in [true, false] {
             let page = async |viewer: Option<i64>, request: &PageRequest| {
                 let viewer = viewer.map(user);
-                only(if followers { store.followers(viewer, &[user(1)], request).await } else { store.following(viewer, &[user(1)], request).await })
+                only(if followers {
+                    store.followers(viewer, &[user(1)], request).await
+                } else {
+                    store.following(viewer, &[user(1)], request).await
+                })
             };
-            for (viewer, seen) in [(Some(3), vec![2, 3, 4, 6, 7]), (Some(5), vec![2, 4, 5, 6, 7]), (Some(4), vec![2, 3, 4, 5, 6, 7]), (None, vec![2, 3, 4, 5, 6, 7])] {
+            for (viewer, seen) in [
+                (Some(3), vec![2, 3, 4, 6, 7]),
+                (Some(5), vec![2, 4, 5, 6, 7]),
+                (Some(4), vec![2, 3, 4, 5, 6, 7]),
+                (None, vec![2, 3, 4, 5, 6, 7]),
+            ] {
                 let all = page(viewer, &PageRequest::newest(PageSize::default())).await?;
                 assert_eq!(ids(&all), seen, "as {viewer:?} sees it");
                 let (mut walked, mut request) = (Vec::new(), PageRequest::newest(size));

@@ -59,7 +59,10 @@ on_each_backend! {
         assert_eq!(world.store.author_facts(user(99)).await?.followers, 0);
         assert_eq!((world.edge(2, "mode").await?, world.edge(2, "inc").await?), (Some(1), Some(77)));
         assert_eq!((world.edge(3, "mode").await?, world.edge(3, "followed_at").await?), (Some(0), Some(NOW + 1)));
-        assert_eq!((world.relation(3, "attempts").await?, world.relation(3, "look_at").await?), (Some(0), Some(NOW + 5_001)));
+        assert_eq!(
+            (world.relation(3, "attempts").await?, world.relation(3, "look_at").await?),
+            (Some(0), Some(NOW + 5_001))
+        );
         Ok(())
     }
 
@@ -75,7 +78,9 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn an_unknown_author_cannot_be_followed_and_nothing_can_be_pushed_from_the_start(backend: Backend) -> Result<()> {
+    async fn an_unknown_author_cannot_be_followed_and_nothing_can_be_pushed_from_the_start(
+        backend: Backend,
+    ) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         assert_eq!(world.try_follow(1, 99, 77).await?, Followed::UnknownAuthor);
         let pushed = world.store.follow(user(1), user(2), EdgeMode::Push, 77, NOW).await;
@@ -93,7 +98,10 @@ on_each_backend! {
         assert!(world.try_unfollow(1, 2).await?);
         assert_eq!(world.store.followed_by(user(1)).await?, [user(1)]);
         assert_eq!((world.follow_counts(1).await?, world.follow_counts(2).await?), ((0, 0), (0, 0)));
-        assert_eq!((world.relation(2, "attempts").await?, world.relation(2, "look_at").await?), (Some(0), Some(NOW + 5_000)));
+        assert_eq!(
+            (world.relation(2, "attempts").await?, world.relation(2, "look_at").await?),
+            (Some(0), Some(NOW + 5_000))
+        );
         world.run("DELETE FROM relations").await?;
         assert!(!world.try_unfollow(1, 2).await?);
         assert!(!world.try_unfollow(1, 99).await?);
@@ -138,7 +146,10 @@ on_each_backend! {
         world.run(&format!("UPDATE user_counts SET following = {} WHERE user_id = 1", MAX_FOLLOWS - 1)).await?;
         let mut outcomes = at_once((2..=6).map(|author| world.try_follow(1, author, author))).await?;
         outcomes.sort_unstable_by_key(|outcome| *outcome == Followed::TooMany);
-        assert_eq!(outcomes, [Followed::New, Followed::TooMany, Followed::TooMany, Followed::TooMany, Followed::TooMany]);
+        assert_eq!(
+            outcomes,
+            [Followed::New, Followed::TooMany, Followed::TooMany, Followed::TooMany, Followed::TooMany]
+        );
         assert_eq!(world.store.followed_by(user(1)).await?.len(), 3);
         assert_eq!(world.number("SELECT COUNT(*) FROM relations").await?, 2);
         assert_eq!(world.number("SELECT COUNT(*) FROM user_counts WHERE followers > 0").await?, 2);
@@ -151,7 +162,12 @@ on_each_backend! {
         let world = World::on(backend).await?.with_users(1).await?;
         for thousand in 1..=11 {
             let edges: Vec<String> = (0..1_000).map(|n| format!("(1, {}, 2, 1, 1)", thousand * 1_000 + n)).collect();
-            world.run(&format!("INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES {}", edges.join(", "))).await?;
+            world
+                .run(&format!(
+                    "INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES {}",
+                    edges.join(", ")
+                ))
+                .await?;
         }
         let expected: Vec<_> = std::iter::once(1).chain(1_000..11_000).map(user).collect();
         assert_eq!(world.store.followed_by(user(1)).await?, expected);
@@ -165,7 +181,9 @@ on_each_backend! {
         for follower in 2..=9 {
             world.try_follow(follower, 1, follower).await?;
         }
-        world.run("UPDATE inbox_states SET last_seen = user_id * 100, read_every_ms = user_id * 7 WHERE user_id > 5").await?;
+        world
+            .run("UPDATE inbox_states SET last_seen = user_id * 100, read_every_ms = user_id * 7 WHERE user_id > 5")
+            .await?;
         world.run("UPDATE inbox_states SET last_seen = NULL WHERE user_id = 4").await?;
         world.run("DELETE FROM inbox_states WHERE user_id = 3").await?;
         world.run("UPDATE follows SET mode = 2 WHERE follower_id = 4 AND author_id = 1").await?;
@@ -231,13 +249,22 @@ on_each_backend! {
         for author in &promoted {
             let author = author.get();
             assert_eq!(world.edge(author, "mode").await?, Some(1));
-            assert!(world.edge(author, "inc").await?.is_some_and(|incarnation| incarnation != author), "the identity is a new one");
-            assert_eq!((world.relation(author, "attempts").await?, world.relation(author, "look_at").await?), (Some(0), Some(NOW + 5_001)));
+            assert!(
+                world.edge(author, "inc").await?.is_some_and(|incarnation| incarnation != author),
+                "the identity is a new one"
+            );
+            assert_eq!(
+                (world.relation(author, "attempts").await?, world.relation(author, "look_at").await?),
+                (Some(0), Some(NOW + 5_001))
+            );
         }
         assert_eq!(world.store.promote(user(1), &[2, 3].map(user), 901, NOW).await?, [user(3)]);
         assert_eq!(world.store.promote(user(1), &[2, 3].map(user), 902, NOW).await?, []);
         assert_eq!(world.store.promote(user(1), &[], 903, NOW).await?, []);
-        assert_eq!((world.edge(6, "mode").await?, world.edge(6, "inc").await?, world.relation(6, "version").await?), (Some(2), Some(6), None));
+        assert_eq!(
+            (world.edge(6, "mode").await?, world.edge(6, "inc").await?, world.relation(6, "version").await?),
+            (Some(2), Some(6), None)
+        );
         assert_eq!(world.number("SELECT COUNT(*) FROM follows WHERE follower_id = 7 AND mode = 0").await?, 1);
         Ok(())
     }
@@ -258,7 +285,11 @@ on_each_backend! {
 
     async fn users_who_follow_each_other_at_once_do_not_lock_each_other_out(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;
-        let pairs = || (1..=6).flat_map(|follower| (1..=6).filter(move |author| *author != follower).map(move |author| (follower, author)));
+        let pairs = || {
+            (1..=6).flat_map(|follower| {
+                (1..=6).filter(move |author| *author != follower).map(move |author| (follower, author))
+            })
+        };
         let outcomes = at_once(pairs().map(|(follower, author)| world.try_follow(follower, author, 7))).await?;
         assert!(outcomes.iter().all(|outcome| *outcome == Followed::New));
         for id in 1..=6 {

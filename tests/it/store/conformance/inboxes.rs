@@ -65,7 +65,8 @@ on_each_backend! {
     async fn how_often_a_reader_comes_is_smoothed_over_visits(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let see = async |at| anyhow::Ok(world.store.mark_seen(&[reader()], at).await?[0].reader);
-        let facts = |last_seen, read_every_ms| ReaderFacts { reader: reader(), last_seen: Some(last_seen), read_every_ms };
+        let facts =
+            |last_seen, read_every_ms| ReaderFacts { reader: reader(), last_seen: Some(last_seen), read_every_ms };
         let hour = 60 * 60 * 1_000;
         assert_eq!(see(0).await?, facts(0, None));
         assert_eq!(see(hour).await?, facts(hour, Some(hour)));
@@ -108,7 +109,8 @@ on_each_backend! {
 
     async fn readers_whom_many_note_at_once_are_all_seen(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
-        let groups: Vec<Vec<UserId>> = (0..4).map(|from| (1 + 10 * from..=40 + 10 * from).map(user).collect()).collect();
+        let groups: Vec<Vec<UserId>> =
+            (0..4).map(|from| (1 + 10 * from..=40 + 10 * from).map(user).collect()).collect();
         at_once(groups.iter().map(|readers| world.store.mark_seen(readers, 7))).await?;
         assert_eq!(world.number("SELECT COUNT(*) FROM inbox_states WHERE last_seen = 7").await?, 70);
         Ok(())
@@ -210,7 +212,14 @@ on_each_backend! {
         for (author, mode) in [(51, EdgeMode::Push), (52, EdgeMode::Pull), (53, EdgeMode::Fill)] {
             world.put_edge(reader(), user(author), mode).await?;
         }
-        world.put_contents(&[entry(101, user(51), 9), entry(102, user(51), 2), entry(103, user(52), 9), entry(104, user(53), 9)]).await?;
+        world
+            .put_contents(&[
+                entry(101, user(51), 9),
+                entry(102, user(51), 2),
+                entry(103, user(52), 9),
+                entry(104, user(53), 9),
+            ])
+            .await?;
         world.remove(content_id(8)).await?;
         assert_eq!(world.store.extend(reader(), 3).await?, Extended::To(at(7, 7)));
         assert_eq!(world.inbox(reader()).await?, [101, 9, 7]);
@@ -338,7 +347,11 @@ on_each_backend! {
         assert_eq!(overfull(499, 500).await?, [2, 3], "who is off keeps nothing");
         assert_eq!(overfull(500, 900).await?, [1, 2, 3], "its life is over");
         assert_eq!(overfull(100, 499).await?, [1, 2, 3], "no life is that long: a clock was wrong");
-        assert_eq!((world.store.floor(user(1)).await?, world.rev(user(1)).await?), (at(1, 1), 0), "nothing else changed");
+        assert_eq!(
+            (world.store.floor(user(1)).await?, world.rev(user(1)).await?),
+            (at(1, 1), 0),
+            "nothing else changed"
+        );
         Ok(())
     }
 
@@ -355,7 +368,9 @@ on_each_backend! {
 
     async fn overfull_inboxes_are_found_state_by_state(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
-        for (id, floor, rows) in [(1, Floor::OPEN, 3), (2, Floor::OPEN, 2), (3, Floor::Off, 1), (4, Floor::Off, 0), (5, at(1, 1), 4)] {
+        for (id, floor, rows) in
+            [(1, Floor::OPEN, 3), (2, Floor::OPEN, 2), (3, Floor::Off, 1), (4, Floor::Off, 0), (5, at(1, 1), 4)]
+        {
             world.set_floor(user(id), floor).await?;
             world.fill_inbox(user(id), &outbox(AUTHOR, 1..=rows)).await?;
         }

@@ -88,7 +88,10 @@ on_each_backend! {
     async fn many_lists_at_once_are_what_each_is_alone(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_lists().await?;
         let store = &world.store;
-        for (viewer, request) in [None, Some(user(1)), Some(user(3))].into_iter().flat_map(|it| requests().into_iter().flatten().map(move |request| (it, request))) {
+        for (viewer, request) in [None, Some(user(1)), Some(user(3))]
+            .into_iter()
+            .flat_map(|it| requests().into_iter().flatten().map(move |request| (it, request)))
+        {
             let kinds = [
                 same_as_alone(&users(), async |users| store.followers(viewer, users, &request).await).await?,
                 same_as_alone(&users(), async |users| store.following(viewer, users, &request).await).await?,
@@ -110,7 +113,8 @@ on_each_backend! {
     async fn more_lists_than_a_statement_takes_are_read_by_several(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_lists().await?;
         let (store, newest) = (&world.store, PageRequest::newest(PageSize::try_new(2)?));
-        let (users, contents): (Vec<UserId>, Vec<ContentId>) = (0..150).map(|n| (user(1 + n * n % 11), content_id(1 + n * n % 41))).unzip();
+        let (users, contents): (Vec<UserId>, Vec<ContentId>) =
+            (0..150).map(|n| (user(1 + n * n % 11), content_id(1 + n * n % 41))).unzip();
         for (bound, statements) in [(None, 2), (Some(Position::bound(NOW + 3, 4)), 3)] {
             let request = PageRequest { bound, ..newest };
             same_as_alone(&users, async |users| store.following(Some(user(1)), users, &request).await).await?;

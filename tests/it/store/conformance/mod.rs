@@ -37,6 +37,7 @@ mod search;
 mod search_model;
 mod sessions;
 mod timelines;
+mod visibility;
 
 use std::time::Duration;
 

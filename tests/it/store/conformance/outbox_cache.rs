@@ -313,7 +313,9 @@ mod on_servers {
     }
 
     on_each_place!(@in redis_server Redis an_outbox_lies_there_as_documented_and_not_for_ever,
-        anything_foreign_is_a_miss_and_is_replaced, a_key_of_another_kind_is_a_miss_for_its_author_alone, a_time_without_an_exact_score_is_never_cached);
+        anything_foreign_is_a_miss_and_is_replaced, a_key_of_another_kind_is_a_miss_for_its_author_alone,
+        a_time_without_an_exact_score_is_never_cached);
     on_each_place!(@in redis_cluster Cluster an_outbox_lies_there_as_documented_and_not_for_ever,
-        anything_foreign_is_a_miss_and_is_replaced, a_key_of_another_kind_is_a_miss_for_its_author_alone, a_time_without_an_exact_score_is_never_cached);
+        anything_foreign_is_a_miss_and_is_replaced, a_key_of_another_kind_is_a_miss_for_its_author_alone,
+        a_time_without_an_exact_score_is_never_cached);
 }

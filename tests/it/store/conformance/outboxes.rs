@@ -47,19 +47,35 @@ on_each_backend! {
         let world = World::on(backend).await?.with_users(2).await?;
         let all = world.with_outboxes().await?;
         let mut bounds: Vec<Position> = all.iter().map(Entry::position).collect();
-        bounds.extend([Position::OLDEST, Position::NEWEST, Position::bound(NOW + 1, 13), Position::bound(NOW + 3, i64::MAX)]);
+        bounds.extend([
+            Position::OLDEST,
+            Position::NEWEST,
+            Position::bound(NOW + 1, 13),
+            Position::bound(NOW + 3, i64::MAX),
+        ]);
         for direction in [Direction::Older, Direction::Newer] {
             for size in [1, 3, 100] {
                 let size = PageSize::try_new(size)?;
                 for bound in &bounds {
-                    let page = only(world.store.outbox(None, &[user(1)], &PageRequest { direction, bound: Some(*bound), ..PageRequest::newest(size) }).await)?;
+                    let page = only(
+                        world
+                            .store
+                            .outbox(
+                                None,
+                                &[user(1)],
+                                &PageRequest { direction, bound: Some(*bound), ..PageRequest::newest(size) },
+                            )
+                            .await,
+                    )?;
                     let ahead = side(&all, direction, |position| direction.meets_first(*bound, position));
                     assert_eq!(page.ahead, expected_run(direction, ahead, size.get() + 1), "{direction:?} {bound:?}");
                     let back = direction.reversed();
                     let behind = side(&all, back, |position| !direction.meets_first(*bound, position));
                     assert_eq!(page.behind, Some(expected_run(back, behind, 1)), "{direction:?} {bound:?}");
                 }
-                let page = only(world.store.outbox(None, &[user(1)], &PageRequest { direction, ..PageRequest::newest(size) }).await)?;
+                let page = only(
+                    world.store.outbox(None, &[user(1)], &PageRequest { direction, ..PageRequest::newest(size) }).await,
+                )?;
                 assert_eq!(page.ahead, expected_run(direction, side(&all, direction, |_| true), size.get() + 1));
                 assert!(page.behind.is_none());
             }
@@ -70,7 +86,8 @@ on_each_backend! {
     async fn an_author_without_contents_has_an_empty_outbox(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         for author in [1, 99] {
-            let page = only(world.store.outbox(None, &[user(author)], &PageRequest::newest(PageSize::default())).await)?;
+            let page =
+                only(world.store.outbox(None, &[user(author)], &PageRequest::newest(PageSize::default())).await)?;
             assert_eq!(page.ahead, Run::empty(Direction::Older));
             let head = OutboxHead { author: user(author), version: 0, entries: Vec::new(), whole: true };
             assert_eq!(world.store.outbox_heads(&[user(author)], 5).await?, [head]);
@@ -88,13 +105,21 @@ on_each_backend! {
         }
         for chosen in [&[ContentKind::Post][..], &[ContentKind::Reply], &[ContentKind::Post, ContentKind::Repost]] {
             let kinds = Kinds::try_new(chosen.iter().copied())?;
-            let left: Vec<Entry> =
-                all.iter().enumerate().filter(|(nth, _)| kinds.contains(kinds_of(*nth))).map(|(_, entry)| *entry).collect();
-            for (direction, size) in [(Direction::Older, 1), (Direction::Older, 4), (Direction::Newer, 3), (Direction::Newer, 100)] {
+            let left: Vec<Entry> = all
+                .iter()
+                .enumerate()
+                .filter(|(nth, _)| kinds.contains(kinds_of(*nth)))
+                .map(|(_, entry)| *entry)
+                .collect();
+            for (direction, size) in
+                [(Direction::Older, 1), (Direction::Older, 4), (Direction::Newer, 3), (Direction::Newer, 100)]
+            {
                 let newest = PageRequest { direction, ..PageRequest::newest(PageSize::try_new(size)?).of(kinds) };
                 let limit = newest.need();
                 for bound in all.iter().map(Entry::position) {
-                    let page = only(world.store.outbox(None, &[user(1)], &PageRequest { bound: Some(bound), ..newest }).await)?;
+                    let page = only(
+                        world.store.outbox(None, &[user(1)], &PageRequest { bound: Some(bound), ..newest }).await,
+                    )?;
                     let ahead = side(&left, direction, |position| direction.meets_first(bound, position));
                     assert_eq!(page.ahead, expected_run(direction, ahead, limit), "{kinds:?} {direction:?} {bound:?}");
                     let back = direction.reversed();
@@ -133,8 +158,12 @@ on_each_backend! {
                 let heads = world.store.outbox_heads(&[1, 2].map(user), 100).await?;
                 for head in &heads {
                     // The last one committed is not always the newest: its version names it.
-                    let named = head.version == 0 || head.entries.iter().any(|it| version(it.content.get()) == head.version);
-                    assert!(named && (head.version == 0) == head.entries.is_empty(), "each version comes with its entry: {head:?}");
+                    let named =
+                        head.version == 0 || head.entries.iter().any(|it| version(it.content.get()) == head.version);
+                    assert!(
+                        named && (head.version == 0) == head.entries.is_empty(),
+                        "each version comes with its entry: {head:?}"
+                    );
                 }
                 seen.push(heads.iter().map(|head| head.entries.len()).sum());
             }

@@ -108,9 +108,11 @@ async fn a_time_without_an_exact_score_is_refused(place: Place) -> Result<()> {
 }
 
 on_each_place!(@in redis_server Redis an_inbox_lies_there_as_documented_and_not_for_ever,
-    a_key_of_another_kind_is_refused_until_it_is_replaced, an_inbox_without_its_header_is_none, a_time_without_an_exact_score_is_refused);
+    a_key_of_another_kind_is_refused_until_it_is_replaced, an_inbox_without_its_header_is_none,
+    a_time_without_an_exact_score_is_refused);
 on_each_place!(@in redis_cluster Cluster an_inbox_lies_there_as_documented_and_not_for_ever,
-    a_key_of_another_kind_is_refused_until_it_is_replaced, an_inbox_without_its_header_is_none, a_time_without_an_exact_score_is_refused);
+    a_key_of_another_kind_is_refused_until_it_is_replaced, an_inbox_without_its_header_is_none,
+    a_time_without_an_exact_score_is_refused);
 
 /// The identity, as soon as the server answers.
 async fn identified(store: &RedisInboxes) -> Result<NodeId> {

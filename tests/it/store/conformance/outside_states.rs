@@ -181,7 +181,9 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_node_that_knows_of_no_inboxes_outside_delivers_nothing_while_there_are_some(backend: Backend) -> Result<()> {
+    async fn a_node_that_knows_of_no_inboxes_outside_delivers_nothing_while_there_are_some(
+        backend: Backend,
+    ) -> Result<()> {
         let world = world(backend).await?;
         let (store, content) = (&world.store, entry(9, user(AUTHOR), 9));
         world.deliver(&[content]).await?;
@@ -223,7 +225,9 @@ on_each_backend! {
     }
 
     /// Content 8 is of another author, whom the node drops; 7 is removed; 6 is below the floor of the slice.
-    async fn a_page_by_remembered_authors_has_the_slices_contents_whoever_their_authors_are(backend: Backend) -> Result<()> {
+    async fn a_page_by_remembered_authors_has_the_slices_contents_whoever_their_authors_are(
+        backend: Backend,
+    ) -> Result<()> {
         let world = world(backend).await?;
         let store = &world.store;
         store.read_for_build(user(READER), Generation(3), 9, Basis(5)).await?;
@@ -233,7 +237,10 @@ on_each_backend! {
         let request = PageRequest { bound: Some(Position::bound(8, 8)), ..PageRequest::newest(PageSize::try_new(2)?) };
         let floor = Position::bound(6, 6);
         let header = |fence| Header { fence, revision: Revision(1), basis: Some(Basis(5)), floor };
-        let slice = |fence, rows: &[i64]| Slice { header: header(fence), rows: rows.iter().map(|time| Position::bound(*time, *time)).collect() };
+        let slice = |fence, rows: &[i64]| Slice {
+            header: header(fence),
+            rows: rows.iter().map(|time| Position::bound(*time, *time)).collect(),
+        };
         let ahead = |fence| SideRead {
             window: Window { direction: Direction::Older, bound: request.bound, limit: 3 },
             slice: slice(fence, &[7, 6, 5]),
@@ -258,7 +265,8 @@ on_each_backend! {
             assert_eq!((ids(&read.found.ahead), ids(&read.found.behind)), (vec![5, 6], vec![8, 9, 20]));
         }
         let other = Fence { token: token(2), ..fence() };
-        let read = store.candidates_with(user(READER), &request, (&ahead(other), Some(&behind(other))), Wanted::ALL).await?;
+        let read =
+            store.candidates_with(user(READER), &request, (&ahead(other), Some(&behind(other))), Wanted::ALL).await?;
         assert_eq!(read.expected, None);
         Ok(())
     }

@@ -154,7 +154,8 @@ on_each_backend! {
     }
 
     async fn who_keeps_their_name_is_met_once_whatever_others_do_between_pages(backend: Backend) -> Result<()> {
-        let names: Vec<String> = (1..=24).map(|id| format!("Ada {}", char::from(b'a' + u8::try_from(id).unwrap_or(0)))).collect();
+        let names: Vec<String> =
+            (1..=24).map(|id| format!("Ada {}", char::from(b'a' + u8::try_from(id).unwrap_or(0)))).collect();
         let world = World::on(backend).await?.with_names(&names.iter().map(String::as_str).collect::<Vec<_>>()).await?;
         let prefix = KeyPrefix::try_new("ada")?;
         let mut met: Vec<FoundUser> = Vec::new();
@@ -202,14 +203,16 @@ on_each_backend! {
         let store = &world.store;
         let identity = Identity { digest: "d".to_owned(), issuer: "i".to_owned(), subject: "s".to_owned() };
         ensure!(matches!(store.adopt(&named(3, "Outside Ada"), &identity).await?, Adopted::Created));
-        store.add_authors(&[SeedAuthor {
-            id: user(4),
-            registration: Registration::try_new("seeded", "Seeded Ada", "", None)?,
-            created_at: NOW,
-            last_seen: NOW,
-            incarnation: 9,
-            contents: Vec::new(),
-        }]).await?;
+        store
+            .add_authors(&[SeedAuthor {
+                id: user(4),
+                registration: Registration::try_new("seeded", "Seeded Ada", "", None)?,
+                created_at: NOW,
+                last_seen: NOW,
+                incarnation: 9,
+                contents: Vec::new(),
+            }])
+            .await?;
         assert_eq!(world.people_found(None, "ada").await?, [3, 4, 1]);
         assert_eq!([world.people_found(None, "outside").await?, world.people_found(None, "@seed").await?], [[3], [4]]);
         assert_eq!(store.rename(user(1), &handle("h2"), 2017).await?, Renamed::Taken);
@@ -217,15 +220,22 @@ on_each_backend! {
         assert!(!store.edit(user(9), &edit("Ada"), 2019).await?);
         assert_eq!(world.people_found(None, "@h").await?, [1, 2, 3], "what is refused changes nothing");
         ensure!(store.rename(user(1), &handle("Countess"), 2020).await? == Renamed::Done);
-        ensure!(store.edit(user(1), &edit("Augusta"), 2021).await? && store.edit(user(1), &edit("Augusta"), 2022).await?);
-        ensure!(store.edit(user(1), &ProfileEdit { bio: Some("Ada".to_owned()), ..ProfileEdit::default() }, 2023).await?);
+        ensure!(
+            store.edit(user(1), &edit("Augusta"), 2021).await? && store.edit(user(1), &edit("Augusta"), 2022).await?
+        );
+        ensure!(
+            store.edit(user(1), &ProfileEdit { bio: Some("Ada".to_owned()), ..ProfileEdit::default() }, 2023).await?
+        );
         assert_eq!([world.people_found(None, "ada").await?, world.people_found(None, "@h").await?], [[3, 4], [2, 3]]);
         assert_eq!([world.people_found(None, "aug").await?, world.people_found(None, "count").await?], [[1], [1]]);
         store.delete(user(1), None, NOW).await?;
         for text in ["aug", "count", "@count"] {
             assert!(world.people_found(None, text).await?.is_empty(), "{text}");
         }
-        ensure!(!store.edit(user(1), &edit("Augusta"), 2024).await? && store.rename(user(1), &handle("back"), 2025).await? == Renamed::NoUser);
+        ensure!(
+            !store.edit(user(1), &edit("Augusta"), 2024).await?
+                && store.rename(user(1), &handle("back"), 2025).await? == Renamed::NoUser
+        );
         assert_eq!(world.number("SELECT COUNT(*) FROM user_names WHERE user_id = 1").await?, 0);
         Ok(())
     }
@@ -253,7 +263,10 @@ on_each_backend! {
         world.insert("account_deletions", "user_id, deleted_at", &["(7, 1)".to_owned()]).await?;
         world.store.migrate().await?;
         assert_eq!(world.walk(None, "ada", 200).await?.len(), 1_200);
-        assert_eq!([world.people_found(None, "number1201").await?, world.people_found(None, "@h500").await?], [[1_201], [500]]);
+        assert_eq!(
+            [world.people_found(None, "number1201").await?, world.people_found(None, "@h500").await?],
+            [[1_201], [500]]
+        );
         assert!(world.people_found(None, "number7 ").await?.iter().all(|id| *id != 7), "an account that is deleted");
         let rows = world.number("SELECT COUNT(*) FROM user_names").await?;
         world.store.migrate().await?;

@@ -24,7 +24,8 @@ on_each_backend! {
         assert!(world.store.edit(user(1), &ProfileEdit::default(), 2003).await?, "nothing to change is no failure");
         assert_eq!(profile(&world, 1).await?, Profile { version: 2003, ..before.clone() });
         let avatar = Some("https://a.example/a.png".to_owned());
-        let edit = ProfileEdit { name: Some("👩".repeat(60)), avatar_url: Some(avatar.clone()), ..ProfileEdit::default() };
+        let edit =
+            ProfileEdit { name: Some("👩".repeat(60)), avatar_url: Some(avatar.clone()), ..ProfileEdit::default() };
         assert!(world.store.edit(user(1), &edit, 2004).await?);
         let renamed = Profile { name: "👩".repeat(60), avatar_url: avatar, version: 2004, ..before.clone() };
         assert_eq!(profile(&world, 1).await?, renamed);

@@ -32,7 +32,7 @@ use super::places::{Backdoor, Place, on_each_place};
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_mins(10);
 /// Short enough to wait for, long enough not to pass by accident.
-const SOON: Duration = Duration::from_millis(1_500);
+const SOON: Duration = Duration::from_millis(500);
 /// What a test waits at most for something that must come.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// How often a test is begun anew that a busy machine has kept from its next step until a message came again.

@@ -75,10 +75,15 @@ on_each_backend! {
         let most = i64::try_from(MAX_REMEMBERED_REACTIONS)?;
         let row = |id: i64| format!("({id}, 1, 2, {NOW})");
         let rows: Vec<String> = (1..=most).map(row).collect();
-        world.run(&format!("INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES {}", rows.join(", "))).await?;
-        let remembered = async || Ok::<_, anyhow::Error>(world.store.reader(user(2)).await?.context("a reader")?.reactions);
+        world
+            .run(&format!("INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES {}", rows.join(", ")))
+            .await?;
+        let remembered =
+            async || Ok::<_, anyhow::Error>(world.store.reader(user(2)).await?.context("a reader")?.reactions);
         assert!(remembered().await?.is_some_and(|all| all.to(content_id(most)).liked));
-        world.run(&format!("INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES {}", row(most + 1))).await?;
+        world
+            .run(&format!("INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES {}", row(most + 1)))
+            .await?;
         assert!(remembered().await?.is_none());
         Ok(())
     }
@@ -134,19 +139,30 @@ on_each_backend! {
         let outcomes = at_once(users().map(|user| store.react(user, content, Reaction::Like, VERSION, NOW))).await?;
         assert_eq!(outcomes.iter().filter(|outcome| **outcome == Reacted::Done).count(), 50);
         assert_eq!(world.reactions_of(5).await?, (50, 0));
-        let outcomes = at_once(users().take(80).map(|user| store.take_back(user, content, Reaction::Like, VERSION))).await?;
+        let outcomes =
+            at_once(users().take(80).map(|user| store.take_back(user, content, Reaction::Like, VERSION))).await?;
         assert_eq!(outcomes.iter().filter(|outcome| **outcome == Reacted::Done).count(), 50);
         assert_eq!((world.reactions_of(5).await?, world.number("SELECT COUNT(*) FROM reactions").await?), ((0, 0), 0));
         let mixed = at_once((1..=50).map(|id| async move {
             store.react(user(id), content, Reaction::Like, VERSION, NOW).await?;
-            if id % 2 == 0 { store.take_back(user(id), content, Reaction::Like, VERSION).await } else { Ok(Reacted::Done) }
-        })).await?;
+            if id % 2 == 0 {
+                store.take_back(user(id), content, Reaction::Like, VERSION).await
+            } else {
+                Ok(Reacted::Done)
+            }
+        }))
+        .await?;
         assert!(mixed.iter().all(|outcome| *outcome == Reacted::Done));
-        assert_eq!((world.reactions_of(5).await?, world.number("SELECT COUNT(*) FROM reactions").await?), ((25, 0), 25));
+        assert_eq!(
+            (world.reactions_of(5).await?, world.number("SELECT COUNT(*) FROM reactions").await?),
+            ((25, 0), 25)
+        );
         Ok(())
     }
 
-    async fn likers_likes_and_bookmarks_are_paged_by_time_and_id_without_gap_or_repetition(backend: Backend) -> Result<()> {
+    async fn likers_likes_and_bookmarks_are_paged_by_time_and_id_without_gap_or_repetition(
+        backend: Backend,
+    ) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
         let store = &world.store;
         for id in 1..=9 {
@@ -183,7 +199,9 @@ on_each_backend! {
         assert_eq!(newer.rows.iter().map(|row| row.item.get()).collect::<Vec<_>>(), [6, 5, 4, 3]);
         Ok(())
     }
-    async fn who_likes_a_content_is_shown_to_nobody_between_whom_and_them_a_block_stands(backend: Backend) -> Result<()> {
+    async fn who_likes_a_content_is_shown_to_nobody_between_whom_and_them_a_block_stands(
+        backend: Backend,
+    ) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;
         world.publish(5, 1, NOW).await?;
         let (store, newest) = (&world.store, PageRequest::newest(PageSize::try_new(2)?));
@@ -191,7 +209,9 @@ on_each_backend! {
             store.react(user(fan), content_id(5), Reaction::Like, VERSION, NOW - fan).await?;
         }
         store.block(user(2), user(4), 1052, NOW).await?;
-        for (viewer, seen, more) in [(Some(4), [3, 4], true), (Some(2), [2, 3], true), (Some(6), [2, 3], true), (None, [2, 3], true)] {
+        for (viewer, seen, more) in
+            [(Some(4), [3, 4], true), (Some(2), [2, 3], true), (Some(6), [2, 3], true), (None, [2, 3], true)]
+        {
             let page = only(store.likers(viewer.map(user), &[content_id(5)], &newest).await)?;
             let likers: Vec<i64> = page.rows.iter().map(|row| row.item.get()).collect();
             assert_eq!((&likers[..], page.has_older), (&seen[..], more), "as {viewer:?} sees it");

@@ -12,7 +12,9 @@ on_each_backend! {
         let world = World::on(backend).await?;
         let store = &world.store;
         assert_eq!(store.marker(user(1)).await?, None);
-        for (moved_to, stands_at) in [((5, 5), (5, 5)), ((4, 9), (5, 5)), ((5, 4), (5, 5)), ((5, 6), (5, 6)), ((6, 1), (6, 1)), ((6, 1), (6, 1))] {
+        for (moved_to, stands_at) in
+            [((5, 5), (5, 5)), ((4, 9), (5, 5)), ((5, 4), (5, 5)), ((5, 6), (5, 6)), ((6, 1), (6, 1)), ((6, 1), (6, 1))]
+        {
             let before = store.statements();
             store.advance(user(1), Position::bound(moved_to.0, moved_to.1)).await?;
             assert_eq!(store.statements() - before, 1);

@@ -74,7 +74,10 @@ on_each_backend! {
             (ContentKind::Repost, Reference::RepostOf(content_id(5)), ""),
         ];
         assert_eq!(told, expected);
-        assert_eq!(world.column::<i64>("SELECT repost_author_id FROM contents WHERE repost_of = 5 ORDER BY id").await?, [1, 1]);
+        assert_eq!(
+            world.column::<i64>("SELECT repost_author_id FROM contents WHERE repost_of = 5 ORDER BY id").await?,
+            [1, 1]
+        );
         for (id, author) in [(6, 2), (7, 3), (7, 3)] {
             world.store.remove(user(author), content_id(id), 100 + id, NOW).await?;
         }
@@ -87,16 +90,24 @@ on_each_backend! {
         world.publish(5, 1, NOW).await?;
         world.made(repost(6, 2, 5)).await?;
         let before = world.rows().await?;
-        let Published::Duplicate(Some(Content { id, reference, .. })) = world.store.publish(repost(7, 2, 5)).await? else {
+        let Published::Duplicate(Some(Content { id, reference, .. })) = world.store.publish(repost(7, 2, 5)).await?
+        else {
             anyhow::bail!("a duplicate was expected")
         };
         assert_eq!((id, reference), (content_id(6), Reference::RepostOf(content_id(5))));
         assert_eq!((world.rows().await?, world.counted(5).await?), (before, (0, 1)));
-        assert_eq!(world.store.reposted_among(user(2), &[4, 5].map(content_id)).await?, [(content_id(5), content_id(6))]);
+        assert_eq!(
+            world.store.reposted_among(user(2), &[4, 5].map(content_id)).await?,
+            [(content_id(5), content_id(6))]
+        );
         assert!(world.store.reposted_among(user(1), &[content_id(5)]).await?.is_empty());
         assert!(matches!(world.store.remove(user(2), content_id(6), 9, NOW).await?, Removed::Gone { .. }));
         assert!(world.store.reposted_among(user(2), &[content_id(5)]).await?.is_empty());
-        assert_eq!(world.store.originals(&[5, 6, 7].map(content_id)).await?, [(content_id(6), content_id(5))], "removed ones too");
+        assert_eq!(
+            world.store.originals(&[5, 6, 7].map(content_id)).await?,
+            [(content_id(6), content_id(5))],
+            "removed ones too"
+        );
         world.made(repost(8, 2, 5)).await?;
         assert_eq!(world.counted(5).await?, (0, 1));
         Ok(())
@@ -116,9 +127,15 @@ on_each_backend! {
     async fn counters_hold_while_people_answer_repost_and_take_back_at_once(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;
         world.publish(5, 1, NOW).await?;
-        at_once((1..=6).flat_map(|author| [reply(10 + author, author, 5), repost(20 + author, author, 5)]).map(|new| world.store.publish(new))).await?;
+        at_once(
+            (1..=6)
+                .flat_map(|author| [reply(10 + author, author, 5), repost(20 + author, author, 5)])
+                .map(|new| world.store.publish(new)),
+        )
+        .await?;
         assert_eq!(world.counted(5).await?, (6, 6));
-        let removals = at_once((1..=5).map(|author| world.store.remove(user(author), content_id(20 + author), 200 + author, NOW)));
+        let removals =
+            at_once((1..=5).map(|author| world.store.remove(user(author), content_id(20 + author), 200 + author, NOW)));
         let replies = at_once((1..=6).map(|author| world.store.publish(reply(30 + author, author, 10 + author))));
         tokio::try_join!(removals, replies)?;
         assert_eq!(world.counted(5).await?, (6, 1));
@@ -148,10 +165,12 @@ on_each_backend! {
     async fn a_key_answers_for_a_reply_whose_original_has_gone(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         world.publish(5, 1, NOW).await?;
-        let keyed_reply = |id| NewContent { draft: keyed(id, 2, "key").draft.replying_to(content_id(5)), ..content(id, 2, NOW) };
+        let keyed_reply =
+            |id| NewContent { draft: keyed(id, 2, "key").draft.replying_to(content_id(5)), ..content(id, 2, NOW) };
         world.made(keyed_reply(6)).await?;
         world.store.remove(user(1), content_id(5), 9, NOW).await?;
-        assert!(matches!(world.store.publish(keyed_reply(7)).await?, Published::Duplicate(Some(first)) if first.id == content_id(6)));
+        let again = world.store.publish(keyed_reply(7)).await?;
+        assert!(matches!(again, Published::Duplicate(Some(first)) if first.id == content_id(6)));
         Ok(())
     }
 
@@ -170,7 +189,11 @@ on_each_backend! {
         assert_eq!(world.replies_to(None, 5, None, 2).await?, (vec![10, 11], true, false));
         assert_eq!(world.replies_to(None, 5, after(11), 2).await?, (vec![12, 13], false, true));
         assert_eq!(world.replies_to(None, 5, after(13), 2).await?, (vec![], false, true));
-        assert_eq!(world.replies_to(Some(5), 5, after(10), 2).await?, (vec![11, 13], false, true), "a blocked author's is left out");
+        assert_eq!(
+            world.replies_to(Some(5), 5, after(10), 2).await?,
+            (vec![11, 13], false, true),
+            "a blocked author's is left out"
+        );
         assert_eq!(world.replies_to(Some(3), 5, None, 9).await?, (vec![10, 11, 12, 13], false, false));
         assert_eq!(world.replies_to(None, 99, None, 2).await?, (vec![], false, false));
         Ok(())

@@ -100,9 +100,23 @@ on_each_backend! {
             world.say(saying(id, author, text)).await?;
         }
         for (text, expected) in [
-            ("tide", vec![4, 3, 1]), ("Tide TABLES", vec![3]), ("tid", vec![]), ("café", vec![4, 1]), ("🎉", vec![3]), ("👍", vec![5]),
-            ("潮", vec![4, 2]), ("潮汐", vec![2]), ("汐潮", vec![]), ("海", vec![5, 2]), ("天气很好 潮汐", vec![2]), ("天好", vec![]), ("テレビ", vec![5]),
-            ("潮 tide", vec![4]), ("beach tide low", vec![1]), ("beach tables", vec![]), ("missing", vec![]),
+            ("tide", vec![4, 3, 1]),
+            ("Tide TABLES", vec![3]),
+            ("tid", vec![]),
+            ("café", vec![4, 1]),
+            ("🎉", vec![3]),
+            ("👍", vec![5]),
+            ("潮", vec![4, 2]),
+            ("潮汐", vec![2]),
+            ("汐潮", vec![]),
+            ("海", vec![5, 2]),
+            ("天气很好 潮汐", vec![2]),
+            ("天好", vec![]),
+            ("テレビ", vec![5]),
+            ("潮 tide", vec![4]),
+            ("beach tide low", vec![1]),
+            ("beach tables", vec![]),
+            ("missing", vec![]),
         ] {
             assert_eq!(world.found(None, &words(text)?).await?, expected, "{text}");
         }
@@ -213,7 +227,11 @@ on_each_backend! {
             costs.push(world.store.statements() - before);
         }
         let without = costs[0];
-        assert_eq!(costs, [without, without + 1, without + 1, without + 20], "9999 terms are the most a plain text has");
+        assert_eq!(
+            costs,
+            [without, without + 1, without + 1, without + 20],
+            "9999 terms are the most a plain text has"
+        );
         assert_eq!(world.terms_kept(5).await?, 9_999);
         assert_eq!(world.found(None, &words(&han[3 * 4_900..])?).await?, [5]);
         Ok(())
@@ -281,7 +299,11 @@ on_each_backend! {
             }
         }
         assert_eq!(world.found(None, &words("潮汐")?).await?, [many + 1, 300, 100]);
-        assert_eq!(world.number("SELECT COUNT(DISTINCT content_id) FROM search_terms").await?, many, "all but the removed one");
+        assert_eq!(
+            world.number("SELECT COUNT(DISTINCT content_id) FROM search_terms").await?,
+            many,
+            "all but the removed one"
+        );
         assert_eq!(world.store.index_next().await?.contents, 0);
         assert_eq!(world.terms_kept(200).await?, 0);
         world.store.remove(user(1), content_id(100), version(1), NOW).await?;

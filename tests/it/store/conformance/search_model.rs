@@ -60,15 +60,21 @@ on_each_backend! {
         let world = World::on(backend).await?.with_users(AUTHORS).await?;
         world.hurry().await?;
         let mut runner = TestRunner::deterministic();
-        let mut draw = |what: &BoxedStrategy<Wanted>| what.new_tree(&mut runner).map(|it| it.current()).map_err(|why| anyhow!("{why}"));
-        let texts = prop::collection::vec(tokens(6), 120).new_tree(&mut TestRunner::deterministic()).map_err(|why| anyhow!("{why}"))?.current();
+        let mut draw = |what: &BoxedStrategy<Wanted>| {
+            what.new_tree(&mut runner).map(|it| it.current()).map_err(|why| anyhow!("{why}"))
+        };
+        let texts = prop::collection::vec(tokens(6), 120)
+            .new_tree(&mut TestRunner::deterministic())
+            .map_err(|why| anyhow!("{why}"))?
+            .current();
         let texts: BTreeMap<i64, Vec<String>> = (1..).zip(texts).collect();
         for (id, text) in &texts {
             world.say(saying(*id, 1 + id % AUTHORS, &written(text))).await?;
         }
         let removed = [7, 30, 77];
         for id in removed {
-            tidefeed::store::Contents::remove(&world.store, user(1 + id % AUTHORS), content_id(id), 9_000 + id, NOW).await?;
+            tidefeed::store::Contents::remove(&world.store, user(1 + id % AUTHORS), content_id(id), 9_000 + id, NOW)
+                .await?;
         }
         let (strategy, mut hits) = (wanted().boxed(), 0);
         for _ in 0..150 {
@@ -86,7 +92,12 @@ on_each_backend! {
                 .map(|(id, _)| *id)
                 .collect();
             let text = wanted.text.as_ref().map(|tokens| tokens.join(" "));
-            let search = Search::try_new(text.as_deref(), wanted.author.map(user), wanted.from.map(|it| NOW + it), wanted.to.map(|it| NOW + it))?;
+            let search = Search::try_new(
+                text.as_deref(),
+                wanted.author.map(user),
+                wanted.from.map(|it| NOW + it),
+                wanted.to.map(|it| NOW + it),
+            )?;
             let (mut found, mut after) = (Vec::new(), None);
             loop {
                 let page = world.page_of(None, &search, after, wanted.size).await?;

@@ -52,7 +52,10 @@ on_each_backend! {
         assert_eq!(world.store.find(id(1)).await?, Some(begun.clone()));
         assert_eq!(world.store.of_user(user(7), NOW).await?, [begun]);
         assert_eq!(world.store.living(&[id(1), id(2)], NOW).await?, [id(1)]);
-        assert!(world.store.living(&[id(1)], NOW + LIFE_MS).await?.is_empty() && world.store.living(&[], NOW).await?.is_empty());
+        assert!(
+            world.store.living(&[id(1)], NOW + LIFE_MS).await?.is_empty()
+                && world.store.living(&[], NOW).await?.is_empty()
+        );
         assert!(!world.store.end(user(8), id(1)).await?, "it is somebody else's");
         assert!(world.store.end(user(7), id(1)).await? && !world.store.end(user(7), id(1)).await?);
         assert_eq!(world.store.find(id(1)).await?, None);
@@ -91,7 +94,8 @@ on_each_backend! {
     async fn of_many_refreshes_at_once_with_one_token_all_lead_to_one(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         world.store.begin(&session(1, user(7), NOW), 50).await?;
-        let all: Vec<_> = (0..8).map(|n| Rotation { nonce: format!("n{n}"), ..rotation(1, "1", &format!("t{n}"), NOW) }).collect();
+        let all: Vec<_> =
+            (0..8).map(|n| Rotation { nonce: format!("n{n}"), ..rotation(1, "1", &format!("t{n}"), NOW) }).collect();
         let ended = at_once(all.iter().map(|one| world.store.rotate(one))).await?;
         assert_eq!(ended.iter().filter(|(presented, _)| *presented == Presented::Current).count(), 1);
         let kept = world.store.find(id(1)).await?.context("a session")?;

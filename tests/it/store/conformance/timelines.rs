@@ -11,8 +11,8 @@ use tidefeed::{
     domain::{
         ContentKind, Direction, EdgeMode, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, Run, UserId,
         timeline::{
-            authors::TimelineAuthors,
-            candidates::{CandidateLimits, ReaderSnapshot, Wanted},
+            authors::{ReaderSnapshot, TimelineAuthors},
+            candidates::{CandidateLimits, Wanted},
             exclusion::ExclusionKind,
             plan::{Next, Outboxes, UncoveredAuthor, decide},
             stretch::Stretch,
@@ -386,7 +386,9 @@ fn over_states(world: &World, cases: u32) -> Result<()> {
 }
 
 on_each_backend! {
-    async fn a_page_is_what_the_definition_says_in_every_state_that_the_protocol_allows(backend: Backend) -> Result<()> {
+    async fn a_page_is_what_the_definition_says_in_every_state_that_the_protocol_allows(
+        backend: Backend,
+    ) -> Result<()> {
         let world = World::on(backend).await?;
         world.hurry().await?;
         let covered = check(&world, &of_one_author(Floor::At(Position::OLDEST)), 3).await?;
@@ -397,49 +399,5 @@ on_each_backend! {
         assert!(off.known_served == 0 && off.known_refused > 0, "{off:?}");
         assert!(off.stretch_served > 0 && off.stretch_refused > 0, "{off:?}");
         over_states(&world, if backend == Backend::Sqlite && !is_fast() { 200 } else { 25 })
-    }
-
-    async fn what_is_visible_is_what_is_followed_not_kept_out_and_not_removed(backend: Backend) -> Result<()> {
-        let world = World::on(backend).await?;
-        let (reader, followed, stranger, muted) = (user(1), user(11), user(12), user(13));
-        world.put_edge(reader, followed, EdgeMode::Pull).await?;
-        world.put_edge(reader, muted, EdgeMode::Push).await?;
-        world.exclude(reader, muted, ExclusionKind::Muted).await?;
-        let entries = [entry(1, followed, 5), entry(2, followed, 6), entry(3, stranger, 7), entry(4, muted, 8), entry(5, followed, 9)];
-        world.put_contents(&entries).await?;
-        world.set_original_author(entries[4].content, muted).await?;
-        world.remove(entries[1].content).await?;
-        let asked: Vec<_> = entries.iter().map(|it| it.content).chain([entry(9, stranger, 1).content]).collect();
-        assert_eq!(world.store.visible(reader, &asked).await?, [entries[0]]);
-        assert_eq!(world.store.visible(reader, &[]).await?, []);
-        assert_eq!(world.store.visible(stranger, &asked).await?, []);
-        Ok(())
-    }
-
-    async fn those_who_see_a_content_follow_its_author_without_an_exclusion_until_it_is_removed(backend: Backend) -> Result<()> {
-        let world = World::on(backend).await?;
-        let author = user(11);
-        let (here, removed, repost) = (entry(1, author, 5), entry(2, author, 6), entry(3, author, 7));
-        world.put_contents(&[here, removed, repost]).await?;
-        world.set_original_author(repost.content, user(12)).await?;
-        world.exclude(user(2), user(12), ExclusionKind::Muted).await?;
-        world.remove(removed.content).await?;
-        for (reader, mode) in [(1, EdgeMode::Push), (2, EdgeMode::Fill), (3, EdgeMode::Pull)] {
-            world.put_edge(user(reader), author, mode).await?;
-        }
-        world.put_edge(user(4), author, EdgeMode::Push).await?;
-        world.exclude(user(4), author, ExclusionKind::Muted).await?;
-        let asked: Vec<_> = (1..=5).map(user).collect();
-        let before = world.store.statements();
-        let mut seeing = world.store.visible_to(here.content, &asked).await?;
-        assert_eq!(world.store.statements() - before, 1);
-        seeing.sort_unstable();
-        assert_eq!(seeing, [user(1), user(2), user(3)]);
-        assert_eq!(world.store.visible_to(removed.content, &asked).await?, []);
-        assert_eq!(world.store.visible_to(here.content, &[]).await?, []);
-        let mut seeing = world.store.visible_to(repost.content, &asked).await?;
-        seeing.sort_unstable();
-        assert_eq!(seeing, [user(1), user(3)], "whoever is kept out is not shown by others' reposts");
-        Ok(())
     }
 }

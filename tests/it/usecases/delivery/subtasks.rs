@@ -13,7 +13,7 @@ use crate::{
 };
 
 on_each_backend! {
-    /// The book's figure: the author follows themselves, so 2999 others make 3000 targets.
+    /// As docs/delivery.md#subtasks counts: the author follows themselves, so 2999 others make 3000 targets.
     async fn three_thousand_targets_make_three_subtasks(backend: Backend) -> Result<()> {
         let app = TestApp::start(backend, Around::Memory).await?;
         followed_author(&app, 2999).await?;
@@ -77,7 +77,9 @@ on_each_backend! {
     }
 
     /// A2: as many followers as the threshold, whose author follows themselves, too: all are pushed to, seen or not.
-    async fn at_the_threshold_everybody_is_pushed_to_and_authors_do_not_count_themselves(backend: Backend) -> Result<()> {
+    async fn at_the_threshold_everybody_is_pushed_to_and_authors_do_not_count_themselves(
+        backend: Backend,
+    ) -> Result<()> {
         let mut settings = crate::harness::settings();
         settings.policy.rule = EdgeRule::Threshold { push_threshold: 10, active_days: 7 };
         let app = TestApp::start_with(backend, Around::Memory, settings).await?;

@@ -39,7 +39,10 @@ impl Backend {
 /// ```
 #[macro_export]
 macro_rules! on_each_backend {
-    (on $($engine:ident),+; $($(#[$attribute:meta])* async fn $name:ident($backend:ident: Backend) -> $result:ty $body:block)+) => {
+    (
+        on $($engine:ident),+;
+        $($(#[$attribute:meta])* async fn $name:ident($backend:ident: Backend $(,)?) -> $result:ty $body:block)+
+    ) => {
         $($(#[$attribute])* async fn $name($backend: $crate::servers::Backend) -> $result $body)+
         $crate::on_each_backend!(@modules [$($engine)+] [$($name)+]);
     };

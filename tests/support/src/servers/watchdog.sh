@@ -1,10 +1,11 @@
 # Runs one server for one test process, and outlives that process just long enough to clean up.
 #
-# The test process holds the other end of our standard input. However it ends, kill -9 included, the pipe closes, `read` fails, the server
-# is killed by its pid and its folder removed. Until then each line we read is an order, and each order is answered with one line.
+# The test process holds the other end of our standard input. However it ends, kill -9 included, the pipe closes,
+# `read` fails, the server is killed by its pid and its folder removed. Until then each line we read is an order,
+# and each order is answered with one line.
 #
-# Environment: folder (the server's own), port, program, prepare and serve (shell text; `serve` must exec the server). What `prepare` has
-# mounted on $folder/disk can be filled, and is unmounted in the end.
+# Environment: folder (the server's own), port, program, prepare and serve (shell text; `serve` must exec the
+# server). What `prepare` has mounted on $folder/disk can be filled, and is unmounted in the end.
 PATH=$PATH:/usr/sbin:/sbin
 server=
 

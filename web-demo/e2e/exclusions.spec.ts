@@ -15,7 +15,7 @@ test.beforeEach(async () => {
 /** Opens the profile of `other` and presses the button that hides from them, or ends that. */
 async function toggleHiding(page: Page, other: Person) {
   await page.goto(`/#/u/${other.handle}`);
-  await page.getByTestId("boundaries").click();
+  await page.getByTestId("exclusions").click();
   await page.getByTestId("hide").click();
 }
 
@@ -92,7 +92,7 @@ test("a long list of those who are kept out goes on past its first page", async 
 
 test("hiding that does not get through is told, and nothing looks hidden", async ({ page }) => {
   await openAs(page, vera, `/#/u/${finn.handle}`);
-  await page.getByTestId("boundaries").click();
+  await page.getByTestId("exclusions").click();
   await page.route("**/graphql", (route) => route.abort());
   await page.getByTestId("hide").click();
   await expect(page.getByTestId("profile").getByRole("alert")).toContainText("cannot be reached", AFTER_ALL_TRIES);

@@ -1,22 +1,22 @@
 // How much the viewer and somebody else see of each other: mute them, hide from them, or block them, and undo each.
 import { useId, useState } from "react";
-import { type BoundedUser, useBoundaries } from "./useBoundaries";
+import { type ExcludableUser, useExclusions } from "./useExclusions";
 
-export function Boundaries({ user }: { user: BoundedUser }) {
+export function Exclusions({ user }: { user: ExcludableUser }) {
   const id = useId();
   const [open, setOpen] = useState(false);
   const [asking, setAsking] = useState(false);
-  const { has, busy, refusal, toggle } = useBoundaries(user);
+  const { has, busy, refusal, toggle } = useExclusions(user);
 
   async function toggleBlock() {
     if (await toggle("block")) setAsking(false);
   }
 
   return (
-    <div className="boundaries">
+    <div className="exclusions">
       <button type="button" className="button quiet small" aria-expanded={open} aria-controls={id} onClick={() => { setOpen(!open); }}
-        data-testid="boundaries">Mute, hide or block</button>
-      <div id={id} className="boundaries-choice" hidden={!open}>
+        data-testid="exclusions">Mute, hide or block</button>
+      <div id={id} className="exclusions-choice" hidden={!open}>
         {asking ? (
           <span className="confirm" role="group" aria-label={`Block ${user.name}?`}>
             <span>Block <bdi>{user.name}</bdi>? Neither of you follows the other any more, or sees what the other publishes.</span>

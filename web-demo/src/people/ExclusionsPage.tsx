@@ -1,13 +1,13 @@
 // Whom the viewer has muted, hides from, or has blocked: three lists, a click apart. Nobody else sees them.
 import { useRead } from "../api/useRead";
-import { BlockedDocument, HiddenDocument, MutedDocument } from "../api/boundaryDocuments";
+import { BlockedDocument, HiddenDocument, MutedDocument } from "../api/exclusionDocuments";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PageHead } from "../parts/PageHead";
 import { PeopleSkeletons } from "../parts/Skeletons";
-import { BOUNDARIES, boundariesPath, type Boundary } from "../routing";
+import { EXCLUSIONS, exclusionsPath, type Exclusion } from "../routing";
 import { PeopleList } from "./PeopleList";
-import { type BoundedUser, useBoundaries } from "./useBoundaries";
+import { type ExcludableUser, useExclusions } from "./useExclusions";
 
 const DOCUMENTS = { mute: MutedDocument, hide: HiddenDocument, block: BlockedDocument } as const;
 
@@ -26,32 +26,32 @@ const WORDS = {
   },
 } as const;
 
-function BoundaryButton({ user, boundary }: { user: BoundedUser; boundary: Boundary }) {
-  const { has, busy, refusal, toggle } = useBoundaries(user);
-  const { begin, end } = WORDS[boundary];
-  const label = has[boundary] ? end : begin;
+function ExclusionButton({ user, exclusion }: { user: ExcludableUser; exclusion: Exclusion }) {
+  const { has, busy, refusal, toggle } = useExclusions(user);
+  const { begin, end } = WORDS[exclusion];
+  const label = has[exclusion] ? end : begin;
   return (
     <span className="follow">
       <button type="button" className="button quiet" aria-label={`${label} ${user.name}`} disabled={busy}
-        onClick={() => { void toggle(boundary); }} data-testid="toggle-boundary">{label}</button>
+        onClick={() => { void toggle(exclusion); }} data-testid="toggle-exclusion">{label}</button>
       {refusal !== null && <span role="alert" className="field-error">{refusal}</span>}
     </span>
   );
 }
 
-export function BoundariesPage({ boundary }: { boundary: Boundary }) {
-  const query = DOCUMENTS[boundary];
+export function ExclusionsPage({ exclusion }: { exclusion: Exclusion }) {
+  const query = DOCUMENTS[exclusion];
   const { data, error, loading, nextPage, refresh } = useRead(query, {});
   const people = data?.viewer?.people;
-  const { title, nobody, meaning } = WORDS[boundary];
+  const { title, nobody, meaning } = WORDS[exclusion];
 
   return (
     <>
       <title>{`${title} · Tidefeed`}</title>
       <PageHead title="Whom you keep out"><span className="muted">Only you see them</span></PageHead>
       <nav className="tabs card" aria-label="Muted, hidden from and blocked">
-        {BOUNDARIES.map((other) => (
-          <a key={other} href={boundariesPath(other)} aria-current={other === boundary ? "page" : undefined} data-testid={`tab-${other}`}>
+        {EXCLUSIONS.map((other) => (
+          <a key={other} href={exclusionsPath(other)} aria-current={other === exclusion ? "page" : undefined} data-testid={`tab-${other}`}>
             {WORDS[other].title}
           </a>
         ))}
@@ -63,7 +63,7 @@ export function BoundariesPage({ boundary }: { boundary: Boundary }) {
       )}
       {people != null && people.edges.length > 0 && <p className="muted">{meaning}</p>}
       {people != null && (
-        <PeopleList label={title} people={people} nextPage={nextPage} action={(user) => <BoundaryButton user={user} boundary={boundary} />} />
+        <PeopleList label={title} people={people} nextPage={nextPage} action={(user) => <ExclusionButton user={user} exclusion={exclusion} />} />
       )}
     </>
   );

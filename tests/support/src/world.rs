@@ -2,6 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crate::{
+    benched::{Benched, open_store, use_cases},
+    harness::settings,
+};
 use anyhow::{Context as _, Result, ensure};
 use axum::{
     Router,
@@ -10,10 +14,6 @@ use axum::{
 };
 use graphql_transport::http::HttpSettings;
 use serde_json::{Value, json};
-use support::{
-    benched::{Benched, open_store, use_cases},
-    harness::settings,
-};
 use tidefeed::{
     accounts::{PasswordSettings, Passwords, SessionSettings},
     api::graphql::FeedShare,
@@ -59,6 +59,7 @@ pub struct World {
 }
 
 impl World {
+    /// A world with one reader.
     pub async fn open() -> Result<Self> {
         Self::with_readers(1).await
     }

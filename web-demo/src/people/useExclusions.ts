@@ -3,9 +3,9 @@ import { useState } from "react";
 import { tidefeed } from "../api/tidefeed";
 import { describeFailure } from "../api/userErrors";
 import type { StandingFragment } from "../gql/graphql";
-import type { Boundary } from "../routing";
+import type { Exclusion } from "../routing";
 
-export type BoundedUser = StandingFragment & { id: string; name: string };
+export type ExcludableUser = StandingFragment & { id: string; name: string };
 
 const ACTIONS = {
   mute: { begin: tidefeed.mute, end: tidefeed.unmute },
@@ -13,23 +13,23 @@ const ACTIONS = {
   block: { begin: tidefeed.block, end: tidefeed.unblock },
 } as const;
 
-export interface Boundaries {
+export interface Exclusions {
   /** Which of them stand. */
-  has: Record<Boundary, boolean>;
+  has: Record<Exclusion, boolean>;
   busy: boolean;
   /** Why the last change was refused, or failed. */
   refusal: string | null;
   /** Whether it was changed. */
-  toggle: (boundary: Boundary) => Promise<boolean>;
+  toggle: (exclusion: Exclusion) => Promise<boolean>;
 }
 
-export function useBoundaries(user: BoundedUser): Boundaries {
+export function useExclusions(user: ExcludableUser): Exclusions {
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
   const has = { mute: user.viewerHasMuted === true, hide: user.viewerIsHiding === true, block: user.viewerHasBlocked === true };
 
-  async function toggle(boundary: Boundary): Promise<boolean> {
-    const change = ACTIONS[boundary][has[boundary] ? "end" : "begin"];
+  async function toggle(exclusion: Exclusion): Promise<boolean> {
+    const change = ACTIONS[exclusion][has[exclusion] ? "end" : "begin"];
     setBusy(true);
     setRefusal(null);
     try {
