@@ -197,6 +197,6 @@ mod tests {
         let delivery = Delivery { entry, removed: false, attempts: 9, last_error: "disk full".to_owned() };
         let told = line(&failing_delivery(&delivery));
         assert!(told.starts_with("FAIL delivery: content 7 of author 3 has failed 9 times: disk full"), "{told}");
-        assert!(told.contains("-> mend"), "{told}");
+        assert!(told.contains("-> repair"), "{told}");
     }
 }

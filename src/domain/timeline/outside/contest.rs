@@ -14,7 +14,7 @@ const SETTLED_AFTER: u32 = 4 << MOST_DOUBLINGS;
 pub struct Contest {
     /// The node that the token should name; `None`: there should be no token.
     wanted: Option<NodeId>,
-    /// Whether the last round found it so.
+    /// Whether the last round found it so, or set it.
     was_in_force: bool,
     /// How often somebody else has changed it.
     lost: u32,
@@ -58,6 +58,7 @@ impl Contest {
             self.wait -= 1;
             return Move::Wait(self.wait + 1);
         }
+        self.was_in_force = true;
         Move::Set
     }
 }
@@ -79,7 +80,7 @@ mod tests {
         assert_eq!(contest.round(None, THERE), Move::Set, "silent");
         assert_eq!(contest.round(None, None), Move::Keep);
         assert_eq!(contest.round(THERE, None), Move::Set, "it answers again");
-        assert_eq!(contest.round(THERE, HERE), Move::Set, "another node was faster, and nothing was lost");
+        assert_eq!(contest.round(THERE, HERE), Move::Wait(2), "another node that sees another server was faster");
     }
 
     /// Changes of a token that two nodes make which see different servers.
