@@ -114,7 +114,7 @@ impl KnownAuthors {
         known.floor = floor;
         known.hints.note(page);
         if let Some(pace) = known.hints.pace {
-            self.author_pace_us.store(pace.of_one_of(known.authors.followed_count()).us(), Ordering::Relaxed);
+            self.author_pace_us.store(pace.of_one_of(known.authors.followed().len()).us(), Ordering::Relaxed);
         }
         self.remember(reader, known);
     }
@@ -137,7 +137,7 @@ impl KnownAuthors {
     ) -> Option<(Stretch, Arc<TimelineAuthors>)> {
         let mut known = self.get(reader).filter(|_| request.kinds.is_all())?;
         let of_author = Pace::from_us(self.author_pace_us.load(Ordering::Relaxed));
-        let typical = of_author.map(|pace| pace.of_all(known.authors.followed_count()));
+        let typical = of_author.map(|pace| pace.of_all(known.authors.followed().len()));
         let stretch = known.hints.stretch(request, typical, now_ms);
         let authors = Arc::clone(&known.authors);
         self.remember(reader, known);

@@ -67,11 +67,6 @@ impl TimelineAuthors {
         &self.followed
     }
 
-    /// How many of them there are.
-    pub const fn followed_count(&self) -> usize {
-        self.followed.len()
-    }
-
     /// Bytes in memory.
     pub const fn bytes(&self) -> usize {
         size_of::<Self>() + (self.followed.len() + self.excluded.len()) * size_of::<UserId>()
@@ -88,14 +83,10 @@ impl TimelineAuthors {
     /// The snapshot of a page, from candidates within `limits`. `None` if the versions differ, some edge is not
     /// covered, or too much is in flight.
     pub fn snapshot(&self, request: &PageRequest, found: &Candidates, limits: CandidateLimits) -> Option<Snapshot> {
-        let in_flight = found.in_flight.as_ref()?;
-        if found.version != Some(self.version) || !self.is_covered {
-            return None;
-        }
+        let flying = self.flying(found)?;
         let PageRequest { direction, bound, .. } = *request;
         let edge = found.floor.trusted_from();
         let area = |direction, limit| TrustedArea { direction, bound, limit, edge };
-        let flying = self.entries(in_flight, found);
         let ahead = self.runs(&area(direction, limits.ahead), (&found.ahead, found), &flying, |position, from| {
             direction.meets_first(from, position)
         });
@@ -122,11 +113,7 @@ impl TimelineAuthors {
         ahead: (&Window, &Slice),
         behind: Option<(&Window, &Slice)>,
     ) -> Option<Snapshot> {
-        let in_flight = found.in_flight.as_ref()?;
-        if found.version != Some(self.version) || !self.is_covered {
-            return None;
-        }
-        let flying = self.entries(in_flight, found);
+        let flying = self.flying(found)?;
         let runs = |(window, slice): (&Window, &Slice), rows: &[Candidate]| {
             let Window { direction, bound, .. } = *window;
             let is_beyond = |entry: &&Entry| bound.is_none_or(|bound| direction.meets_first(bound, entry.position()));
@@ -156,6 +143,14 @@ impl TimelineAuthors {
         let shown = |rows: &[Candidate]| self.entries(rows, found).len();
         let is_short = |rows: &[Candidate], limit, need| rows.len() == limit && shown(rows) < need;
         is_short(&found.ahead, limits.ahead, request.need()) || is_short(&found.behind, limits.behind, 1)
+    }
+
+    /// The contents in flight that the timeline shows. `None` if the versions differ, some edge is not covered, or too
+    /// much is in flight: then `found` makes no page.
+    fn flying(&self, found: &Candidates) -> Option<Vec<Entry>> {
+        let in_flight = found.in_flight.as_ref()?;
+        let is_believed = found.version == Some(self.version) && self.is_covered;
+        is_believed.then(|| self.entries(in_flight, found))
     }
 
     /// The entries of those candidates in `found` that the timeline shows.

@@ -59,7 +59,7 @@ impl Timelines for SqlStore {
         stretch: Stretch,
         authors: &TimelineAuthors,
     ) -> Result<Option<Snapshot>, StoreError> {
-        if !(1..=self.dialect.max_ranges()).contains(&authors.followed_count()) {
+        if !(1..=self.dialect.max_ranges()).contains(&authors.followed().len()) {
             return Ok(None);
         }
         let statement = Timeline { dialect: self.dialect, reader }.stretch(request, stretch, authors);

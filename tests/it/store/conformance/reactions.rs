@@ -101,6 +101,23 @@ on_each_backend! {
         Ok(())
     }
 
+    /// As nodes of earlier versions left them: a removed content kept its counters.
+    async fn the_migration_makes_counters_the_proof_that_a_content_exists(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(1).await?;
+        for id in [5, 6, 7] {
+            world.publish(id, 1, NOW).await?;
+        }
+        world.run("UPDATE counters SET likes = 3 WHERE content_id = 5").await?;
+        world.run("UPDATE contents SET removed_at = 1 WHERE id = 6").await?;
+        world.run("DELETE FROM counters WHERE content_id = 7").await?;
+        world.run("DELETE FROM seaql_migrations WHERE version = 'm20261124_000015_reactions'").await?;
+        world.store.migrate().await?;
+        assert!(world.store.pending_migrations().await?.is_empty());
+        let kept = world.numbers("SELECT content_id, likes FROM counters ORDER BY content_id").await?;
+        assert_eq!(kept, [[5, 3], [7, 0]]);
+        Ok(())
+    }
+
     async fn a_counter_never_falls_below_zero(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         world.publish(5, 1, NOW).await?;
