@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Puts Cassandra 5 into target/cassandra, for the tests only: the jars that Maven fetches as
-# tests/support/cassandra/pom.xml pins them, and a launcher. Needs Java 17 and Maven; installs Debian's packages of them if
-# they are missing.
+# tests/support/cassandra/pom.xml pins them, and a launcher. Needs Java 17 and Maven; installs Debian's packages of them
+# if they are missing.
 #
 # Exit codes: 0 if Cassandra is there; 3 if it cannot be fetched (the tests then say so and run without it).
 set -euo pipefail

@@ -132,7 +132,7 @@ fn outside(
         states: for_deliveries.clone(),
         pages: Arc::new(for_pages.clone()),
         keep: config.inbox.keep,
-        active_ms: i64::from(config.inbox.redis_hours) * HOUR_MS.cast_signed(),
+        active_ms: i64::from(config.inbox.outside_hours) * HOUR_MS.cast_signed(),
         builds_at_once: config.inbox.builds_at_once,
     })
 }

@@ -32,7 +32,7 @@ enum Action {
     Renew,
 }
 
-/// Needs SQL alone: Redis may be gone.
+/// Needs SQL alone: the store of the inboxes may be gone.
 pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<Outcome> {
     let store = open_store(config).await?;
     if !store.pending().await?.is_empty() {
@@ -64,7 +64,7 @@ async fn status(store: &dyn OutsideStates) -> anyhow::Result<()> {
         *nodes.entry(token.node.to_string()).or_default() += 1;
     }
     for (node, buckets) in nodes {
-        print::line(format!("Redis {node}: {buckets} buckets."))?;
+        print::line(format!("Inbox store {node}: {buckets} buckets."))?;
     }
     Ok(())
 }

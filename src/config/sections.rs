@@ -189,7 +189,7 @@ fn inbox(reader: &mut Reader) -> InboxSettings {
         deep_keep: reader.whole("inbox.deep_keep", 20..=100_000),
         deep_minutes: reader.whole("inbox.deep_minutes", 0..=525_600),
         store: reader.parsed("inbox.store", place),
-        redis_hours: reader.whole("inbox.redis_hours", 1..=8_760),
+        outside_hours: reader.whole("inbox.outside_hours", 1..=8_760),
         redis_ttl_hours: reader.whole("inbox.redis_ttl_hours", 1..=87_600),
         builds_at_once: reader.whole("inbox.builds_at_once", 1..=256),
     }

@@ -186,7 +186,7 @@ pub struct InboxSettings {
     pub deep_keep: u32,
     pub deep_minutes: u32,
     pub store: InboxPlace,
-    pub redis_hours: u32,
+    pub outside_hours: u32,
     pub redis_ttl_hours: u32,
     pub builds_at_once: usize,
 }

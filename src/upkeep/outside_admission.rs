@@ -104,7 +104,7 @@ impl Changes {
         if contested > 0 {
             tracing::info!(
                 contested,
-                "Another node sees another Redis, or none. Buckets of inboxes are left to it for a while."
+                "Another node sees another server of the inboxes, or none. Buckets of inboxes are left to it for a while."
             );
         }
     }

@@ -8,6 +8,7 @@ use anyhow::{Result, ensure};
 use tidefeed::rng::SharedRng;
 use tokio::time::{Instant, sleep};
 
+use crate::cassandra_faults::{self, CassandraFault};
 use crate::clients::{Crowd, below};
 use crate::place::Place;
 use crate::proxy::Proxy;
@@ -37,6 +38,7 @@ pub enum Fault {
     RedisCut,
     RedisSlow,
     RedisHeld,
+    Cassandra(CassandraFault),
 }
 
 impl Fault {
@@ -70,6 +72,7 @@ impl Fault {
             Self::RedisCut => "Redis cut off",
             Self::RedisSlow => "Redis slow",
             Self::RedisHeld => "Redis silent",
+            Self::Cassandra(fault) => fault.name(),
         }
     }
 
@@ -90,6 +93,9 @@ pub fn deck(place: &Place, rng: &SharedRng) -> Vec<Fault> {
         _ => !place.redis_servers().is_empty(),
     };
     let mut deck: Vec<Fault> = Fault::ALL.into_iter().filter(fits).collect();
+    if place.cassandras.is_some() {
+        deck.extend(CassandraFault::ALL.map(Fault::Cassandra));
+    }
     deck.extend([Fault::NodeKilled; 2]);
     for index in (1..deck.len()).rev() {
         deck.swap(index, below(rng, index + 1));
@@ -122,6 +128,7 @@ pub async fn strike(fault: Fault, place: &mut Place, crew: &Crowd, rng: &SharedR
                 spoil(fault, line, rng).await;
             }
         }
+        Fault::Cassandra(fault) => return cassandra_faults::strike(fault, place, crew, rng).await,
         Fault::RedisCut | Fault::RedisSlow | Fault::RedisHeld => spoil(fault, &place.redis_lines()[some], rng).await,
     }
     Ok(())

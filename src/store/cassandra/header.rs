@@ -1,164 +1,37 @@
-//! A reader's header as it lies in Cassandra, and what each operation makes of it. Pure: the adapter reads one,
-//! decides here, and sets the next if the revision is still the same.
+//! A reader's header as its row in Cassandra has it.
 
 use crate::domain::{
     Position,
-    limits::NODE_ID_BYTES,
-    timeline::outside::{Basis, Claim, Cover, Fence, Generation, Header, NodeId, Nonce, Revision, Token},
+    timeline::outside::{Basis, Fence, Generation, Header, NodeId, Revision, StoredHeader, Token},
 };
-
-/// Fences remembered as dropped. More would have to be given back by one loss of SQL's commits to be used again.
-const REMEMBERED: usize = 32;
 
 /// The columns in the order of the statement that reads them.
 pub type Columns =
     (Option<i64>, Option<Vec<u8>>, Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<Vec<i64>>);
 
-/// A header, and the fences whose rows were removed: they must never hold rows again, because an old removal could
-/// hide a later row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
-    /// What the rows of its fence prove.
-    pub header: Header,
-    /// The last [`REMEMBERED`] fences whose rows were removed, by [`mark`].
-    pub dropped: Vec<i64>,
-}
-
-/// How an inbox may be opened.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Opening {
-    /// This replaces what is there; then the rows of the former fence go, if there was another.
-    Next(Stored, Option<Fence>),
-    /// The rows of this fence were removed.
-    Spent,
-}
-
-impl Stored {
-    /// `None`: the columns are no whole header.
-    pub fn read(columns: Columns) -> Option<Self> {
-        let (generation, node, epoch, revision, basis, floor_time, floor_id, dropped) = columns;
-        let node = NodeId::of(node?.try_into().ok()?);
-        let fence = Fence { token: Token { node, epoch: epoch? }, generation: Generation(generation?) };
-        let header = Header {
-            fence,
-            revision: Revision(revision?),
-            basis: basis.map(Basis),
-            floor: Position::bound(floor_time?, floor_id?),
-        };
-        Some(Self { header, dropped: dropped.unwrap_or_default() })
-    }
-
-    /// Opens an inbox over `before`.
-    pub fn open(before: Option<&Self>, fence: Fence, nonce: Nonce) -> Opening {
-        let mut dropped = before.map(|before| before.dropped.clone()).unwrap_or_default();
-        if dropped.contains(&mark(fence)) {
-            return Opening::Spent;
-        }
-        let former = before.filter(|before| before.is_there()).map(|before| before.header.fence);
-        let former = former.filter(|former| *former != fence);
-        dropped.extend(former.map(mark));
-        dropped.drain(..dropped.len().saturating_sub(REMEMBERED));
-        let revision = Revision::after(before.map(|before| before.header.revision), nonce);
-        Opening::Next(Self { header: Header::opened(fence, revision), dropped }, former)
-    }
-
-    /// Claims, if token and revision are the expected ones.
-    pub fn claim(&self, (token, expected): (Token, Revision), claim: &Claim) -> Option<Self> {
-        let header = &self.header;
-        (header.fence.token == token && header.revision == expected)
-            .then(|| self.with(Some(claim.basis), claim.floor, claim.nonce))
-    }
-
-    /// Raises the floor, if the fence is the expected one.
-    pub fn cover(&self, fence: Fence, cover: &Cover) -> Option<Self> {
-        let header = &self.header;
-        (header.fence == fence).then(|| self.with(header.basis, header.floor.max(cover.floor), cover.nonce))
-    }
-
-    /// Nobody has the inbox any more. `None`: nobody had. The header stays, with a fence that no token has.
-    pub fn forget(&self) -> Option<Self> {
-        let former = self.header.fence;
-        let token = Token { node: NodeId::of([0; NODE_ID_BYTES]), epoch: 0 };
-        let nobody = Fence { token, generation: Generation(0) };
-        if former == nobody {
-            return None;
-        }
-        let mut dropped = self.dropped.clone();
-        dropped.push(mark(former));
-        dropped.drain(..dropped.len().saturating_sub(REMEMBERED));
-        let revision = Revision::after(Some(self.header.revision), Nonce(0));
-        Some(Self { header: Header::opened(nobody, revision), dropped })
-    }
-
-    /// Whether somebody has the inbox.
-    pub fn is_there(&self) -> bool {
-        self.header.fence.token.node != NodeId::of([0; NODE_ID_BYTES])
-    }
-
-    fn with(&self, basis: Option<Basis>, floor: Position, nonce: Nonce) -> Self {
-        let revision = Revision::after(Some(self.header.revision), nonce);
-        Self { header: Header { revision, basis, floor, ..self.header }, dropped: self.dropped.clone() }
-    }
-}
-
-/// A number that stands for a fence among the few of one reader.
-const fn mark(fence: Fence) -> i64 {
-    Revision::after(Some(Revision(fence.generation.0)), Nonce(fence.token.epoch)).0
+/// `None`: the columns are no whole header.
+pub fn read(columns: Columns) -> Option<StoredHeader> {
+    let (generation, node, epoch, revision, basis, floor_time, floor_id, dropped) = columns;
+    let node = NodeId::of(node?.try_into().ok()?);
+    let fence = Fence { token: Token { node, epoch: epoch? }, generation: Generation(generation?) };
+    let header = Header {
+        fence,
+        revision: Revision(revision?),
+        basis: basis.map(Basis),
+        floor: Position::bound(floor_time?, floor_id?),
+    };
+    Some(StoredHeader { header, dropped: dropped.unwrap_or_default() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fence(generation: i64) -> Fence {
-        Fence { token: Token { node: NodeId::of([3; 20]), epoch: 5 }, generation: Generation(generation) }
-    }
-
-    fn open(before: Option<&Stored>, generation: i64) -> (Option<Stored>, Option<Fence>) {
-        match Stored::open(before, fence(generation), Nonce(1)) {
-            Opening::Next(next, former) => (Some(next), former),
-            Opening::Spent => (None, None),
-        }
-    }
-
-    #[test]
-    fn a_fence_whose_rows_were_removed_is_never_opened_again() {
-        let (first, former) = open(None, 1);
-        assert_eq!(former, None);
-        let (again, former) = open(first.as_ref(), 1);
-        assert_eq!(former, None, "the same fence keeps its rows");
-        assert_ne!(again, first);
-        let (second, former) = open(again.as_ref(), 2);
-        assert_eq!(former, Some(fence(1)));
-        assert_eq!(open(second.as_ref(), 1), (None, None));
-        assert_eq!(Stored::open(second.as_ref(), fence(1), Nonce(9)), Opening::Spent);
-    }
-
-    #[test]
-    fn a_forgotten_inbox_is_opened_under_another_fence_only() {
-        let forgotten = open(None, 1).0.and_then(|opened| opened.forget());
-        assert_eq!(forgotten.as_ref().map(Stored::is_there), Some(false));
-        assert_eq!(forgotten.as_ref().and_then(Stored::forget), None);
-        assert_eq!(open(forgotten.as_ref(), 1), (None, None));
-        let (next, former) = open(forgotten.as_ref(), 2);
-        assert_eq!((next.map(|next| next.is_there()), former), (Some(true), None));
-    }
-
-    #[test]
-    fn only_the_last_dropped_fences_are_remembered() {
-        let mut stored = open(None, 0).0;
-        for generation in 1..=40 {
-            stored = open(stored.as_ref(), generation).0;
-        }
-        assert_eq!(stored.as_ref().map(|stored| stored.dropped.len()), Some(REMEMBERED));
-        assert_eq!(open(stored.as_ref(), 39), (None, None));
-    }
-
     #[test]
     fn a_header_that_is_not_whole_is_none() {
         let with = |node: Vec<u8>, revision| (Some(1), Some(node), Some(5), revision, None, Some(0), Some(0), None);
-        assert!(Stored::read(with(vec![3; 20], Some(7))).is_some());
-        assert_eq!(Stored::read(with(vec![3; 19], Some(7))), None);
-        assert_eq!(Stored::read(with(vec![3; 20], None)), None);
+        assert!(read(with(vec![3; 20], Some(7))).is_some());
+        assert_eq!(read(with(vec![3; 19], Some(7))), None);
+        assert_eq!(read(with(vec![3; 20], None)), None);
     }
 }

@@ -73,18 +73,21 @@ async fn replication(session: &Session, keyspace: &str) -> Result<Option<usize>,
     Ok(row.map(|(pairs,)| pairs.values().filter_map(|value| value.parse::<usize>().ok()).sum()))
 }
 
-/// Whether the node may forget what it has acknowledged.
 async fn commit_log(session: &Session, node: &Node) -> Finding {
-    let subject = format!("cassandra {}", node.address);
-    match commit_log_sync(session, node).await {
-        Ok(mode) if SAFE_SYNC.contains(&mode.as_str()) => Finding::fine(&subject, format!("commitlog_sync: {mode}")),
+    judged(&format!("cassandra {}", node.address), commit_log_sync(session, node).await)
+}
+
+/// Whether the node may forget what it has acknowledged.
+fn judged(subject: &str, mode: Result<String, StoreError>) -> Finding {
+    match mode {
+        Ok(mode) if SAFE_SYNC.contains(&mode.as_str()) => Finding::fine(subject, format!("commitlog_sync: {mode}")),
         Ok(mode) => Finding::doubtful(
-            &subject,
+            subject,
             format!("commitlog_sync: {mode}"),
             "a power cut may lose what was acknowledged: set `commitlog_sync: group` in cassandra.yaml, and run `tidefeed inbox renew` after a power cut of several nodes",
         ),
         Err(error) => Finding::broken(
-            &subject,
+            subject,
             error.with_causes(),
             "bring it back, or replace it, repair, and run `tidefeed inbox renew`. With two of three copies everything goes on",
         ),
@@ -99,4 +102,24 @@ async fn commit_log_sync(session: &Session, node: &Node) -> Result<String, Store
     let found = found.into_rows_result().map_err(unreadable)?;
     let row = found.maybe_first_row::<(Option<String>,)>().map_err(unreadable)?;
     row.and_then(|(value,)| value).ok_or_else(|| unreadable("no setting commitlog_sync"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::inspection::Verdict;
+
+    #[test]
+    fn only_a_node_that_writes_before_it_acknowledges_is_fine() {
+        for (mode, verdict) in [
+            ("batch", Verdict::Fine),
+            ("group", Verdict::Fine),
+            ("periodic", Verdict::Doubtful),
+            ("", Verdict::Doubtful),
+        ] {
+            let found = judged("cassandra 127.0.0.1", Ok(mode.to_owned()));
+            assert_eq!((found.verdict, found.seen), (verdict, format!("commitlog_sync: {mode}")));
+        }
+        assert_eq!(judged("cassandra 127.0.0.1", Err(unreadable("nothing"))).verdict, Verdict::Broken);
+    }
 }

@@ -16,13 +16,14 @@ use tokio::{sync::Mutex, time::Instant};
 use super::{
     connect::{Cassandra, Connected},
     error::{away_recently, overtaken, store_error, unreadable},
-    header::{Columns, Opening, Stored},
+    header::{self, Columns},
 };
 use crate::{
     domain::{
         Direction, Position, UserId,
         timeline::outside::{
-            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, Revision, Slice, Token, Window,
+            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, Opening, Revision, Slice, StoredHeader,
+            Token, Window,
         },
     },
     store::{
@@ -95,15 +96,20 @@ impl CassandraInboxes {
         asked
     }
 
-    async fn stored(&self, reader: UserId) -> Result<Option<Stored>, StoreError> {
+    async fn stored(&self, reader: UserId) -> Result<Option<StoredHeader>, StoreError> {
         let Connected { session, statements } = self.connected().await?;
         let found = session.execute_unpaged(&statements.header, (reader.get(),)).await.map_err(store_error)?;
         let found = found.into_rows_result().map_err(unreadable)?;
-        Ok(found.maybe_first_row::<Columns>().map_err(unreadable)?.and_then(Stored::read))
+        Ok(found.maybe_first_row::<Columns>().map_err(unreadable)?.and_then(header::read))
     }
 
     /// Replaces the header if it is `before`; whether it was.
-    async fn set(&self, reader: UserId, before: Option<&Stored>, next: &Stored) -> Result<bool, StoreError> {
+    async fn set(
+        &self,
+        reader: UserId,
+        before: Option<&StoredHeader>,
+        next: &StoredHeader,
+    ) -> Result<bool, StoreError> {
         let Connected { session, statements } = self.connected().await?;
         let header = &next.header;
         let (fence, floor) = (header.fence, header.floor);
@@ -194,7 +200,7 @@ impl InboxStore for CassandraInboxes {
 
     /// The header first, then the rows of its fence: at least what the header claims.
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError> {
-        let Some(stored) = self.stored(reader).await?.filter(Stored::is_there) else { return Ok(None) };
+        let Some(stored) = self.stored(reader).await?.filter(StoredHeader::is_there) else { return Ok(None) };
         let header = stored.header;
         let rows = self.rows(reader, header.fence, window).await?;
         Ok(Some(Slice { header, rows }))
@@ -204,7 +210,7 @@ impl InboxStore for CassandraInboxes {
         self.admits(fence.token).await?;
         for _ in 0..TRIES {
             let before = self.stored(reader).await?;
-            let Opening::Next(next, former) = Stored::open(before.as_ref(), fence, nonce) else {
+            let Opening::Next(next, former) = StoredHeader::open(before.as_ref(), fence, nonce) else {
                 return Err(OutsideError::Spent);
             };
             if self.set(reader, before.as_ref(), &next).await? {

@@ -24,7 +24,7 @@ on_each_backend! {
             execute(&past, &statement).await?;
         }
         let status = it.done(&["inbox", "status"]).await?;
-        ensure!(status.contains("inbox outside SQL: 21, 21 of them built") && status.contains(&format!("Redis {node}: 2 buckets")), "{status}");
+        ensure!(status.contains("inbox outside SQL: 21, 21 of them built") && status.contains(&format!("Inbox store {node}: 2 buckets")), "{status}");
         ensure!(it.run(&["doctor"]).await?.out.contains("FAIL inboxes"), "this node is not configured for them");
         ensure!(it.done(&["inbox", "renew"]).await?.contains("Renewed 2 buckets"));
         ensure!(numbers(&past, "SELECT COUNT(*) FROM inbox_buckets WHERE epoch = 7").await? == [0]);

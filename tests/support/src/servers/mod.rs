@@ -18,7 +18,7 @@ use anyhow::Result;
 use tokio::sync::OnceCell;
 
 pub use self::backend::Backend;
-pub use self::cassandra::{CassandraCluster, CassandraNode};
+pub use self::cassandra::{CassandraCluster, CassandraLine, CassandraNode};
 pub use self::line::{Line, Stop};
 pub use self::recipe::{Kind, Recipe};
 pub use self::redis::{FreshKeys, RedisCluster, connect as connect_redis};
@@ -47,10 +47,11 @@ pub async fn fresh_keys() -> Result<FreshKeys> {
     Ok(FreshKeys::on(shared(Kind::Redis).await?))
 }
 
-/// The Cassandra of one node that all tests of this process share. Tests use other readers or keyspaces to stay apart.
+/// The Cassandra of one node that all tests of this process share, with the `commitlog_sync` that is its default. Tests
+/// use other readers or keyspaces to stay apart.
 pub async fn cassandra() -> Result<&'static CassandraCluster> {
     static CASSANDRA: OnceCell<CassandraCluster> = OnceCell::const_new();
-    CASSANDRA.get_or_try_init(|| CassandraCluster::start(1, "group")).await
+    CASSANDRA.get_or_try_init(|| CassandraCluster::start(1, "periodic")).await
 }
 
 /// The cluster of three masters that all tests of this process share. Tests use different keys to stay apart.
