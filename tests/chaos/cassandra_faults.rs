@@ -80,12 +80,17 @@ fn away(rng: &SharedRng) -> Duration {
 
 /// Nothing reaches them, and in the end some of what was sent may do so late.
 async fn cut_off(nodes: &Cassandras, some: &[usize], rng: &SharedRng) -> Result<()> {
-    some.iter().for_each(|node| nodes.hold(*node, true));
-    sleep(away(rng)).await;
-    if below(rng, 2) == 0 {
-        some.iter().for_each(|node| nodes.cut(*node));
+    for node in some {
+        nodes.hold(*node, true);
     }
-    some.iter().for_each(|node| nodes.hold(*node, false));
+    sleep(away(rng)).await;
+    let is_lost = below(rng, 2) == 0;
+    for node in some {
+        if is_lost {
+            nodes.cut(*node);
+        }
+        nodes.hold(*node, false);
+    }
     Ok(())
 }
 

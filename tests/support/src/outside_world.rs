@@ -19,9 +19,9 @@ use crate::{
 };
 
 /// Entries that its inboxes keep.
-pub const KEEP: usize = 20;
+const KEEP: u32 = 20;
 /// Entries of a page.
-const PAGE: usize = 10;
+const PAGE: i64 = 10;
 
 /// The reader follows the author.
 pub struct OutsideWorld {
@@ -39,7 +39,7 @@ impl OutsideWorld {
     /// On SQLite. The reader has come, and nothing is published yet. `told` is of the recorder of the calling thread.
     pub async fn start(inboxes: Inboxes, told: PrometheusHandle) -> Result<Self> {
         let mut settings = settings();
-        settings.tiers.keep = KEEP as u32;
+        settings.tiers.keep = KEEP;
         let app = TestApp::start_outside(Backend::Sqlite, Around::Memory, inboxes, settings).await?;
         let (reader, author) = (UserId::try_new(1)?, UserId::try_new(2)?);
         for id in [reader, author] {
@@ -83,11 +83,12 @@ impl OutsideWorld {
     /// Reads the newest page. It must be right, wherever it comes from. Returns whether it was the inbox outside SQL.
     pub async fn page(&self) -> Result<bool> {
         let before = self.pages_from_outside();
-        let page = self.app.reader.page(self.reader, &PageRequest::newest(PageSize::try_new(PAGE as i64)?)).await?;
+        let page = self.app.reader.page(self.reader, &PageRequest::newest(PageSize::try_new(PAGE)?)).await?;
         let shown: Vec<i64> = page.entries.iter().map(|entry| entry.publish_time).collect();
-        let due: Vec<i64> = self.published.iter().rev().take(PAGE).copied().collect();
+        let page_size = usize::try_from(PAGE)?;
+        let due: Vec<i64> = self.published.iter().rev().take(page_size).copied().collect();
         ensure!(shown == due, "{shown:?} instead of {due:?}");
-        ensure!(page.has_older == (self.published.len() > PAGE), "the end of {shown:?}");
+        ensure!(page.has_older == (self.published.len() > page_size), "the end of {shown:?}");
         Ok(self.pages_from_outside() > before)
     }
 

@@ -95,10 +95,8 @@ case $sync in group) sed -i /sync_period/d "$folder/cassandra.yaml" ;; periodic)
 impl CassandraNode {
     /// A node whose folder is empty.
     pub(super) async fn prepare(setup: &Setup<'_>) -> Result<Self> {
-        let mut options = format!("-Dcassandra.ring_delay_ms={}", setup.ring_delay_ms);
-        if let Some(lost) = setup.replaces {
-            options += &format!(" -Dcassandra.replace_address_first_boot={lost}");
-        }
+        let replaces = setup.replaces.map(|lost| format!(" -Dcassandra.replace_address_first_boot={lost}"));
+        let options = format!("-Dcassandra.ring_delay_ms={}{}", setup.ring_delay_ms, replaces.unwrap_or_default());
         let variables = [
             ("cluster", setup.cluster),
             ("seed", setup.seed),
