@@ -28,9 +28,10 @@ async fn endure(primary_store: PrimaryStore, between: Between) -> Result<()> {
         tell(&format!("    {name}: {done} of {operations} calls, {wrong} mismatches, {} s", began.elapsed().as_secs()));
     }
     tell(&row(&run, &name, began.elapsed().as_secs(), seed)?);
+    ended.with_context(|| format!("{name}, seed {seed}"))?;
     let outside = run.found.readers_outside;
     ensure!(between.holds_inboxes() == (outside > 0), "{name}: {outside} readers had their inboxes outside SQL");
-    ended.and_then(|()| run.verdict()).with_context(|| format!("{name}, seed {seed}"))
+    run.verdict().with_context(|| format!("{name}, seed {seed}"))
 }
 
 /// A line of the table that scripts/chaos.sh heads.
