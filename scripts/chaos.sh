@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs OPERATIONS calls of the API (100000) on each combination of servers, while everything around the nodes fails.
-# Prints a table. SEED repeats a run's random choices; JOBS (2) combinations run at a time. Fails if a page was wrong or
-# an acknowledged change was lost.
+# Runs OPERATIONS calls of the API (100000) on each combination of servers, while everything around the nodes fails, and
+# a cluster of Cassandra nodes that loses each of them. Prints a table. SEED repeats a run's random choices; JOBS (2)
+# combinations run at a time. Fails if a page was wrong or an acknowledged change was lost.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -15,8 +15,9 @@ if ! may_mount; then
     loud "DISK FULL IS NOT RUN: nothing can be mounted here, neither as this user nor in a namespace of its own. Run as root."
     export WITHOUT_FULL_DISK=1
 fi
-arguments=(--nocapture "--test-threads=${JOBS:-2}")
+arguments=(--include-ignored --nocapture "--test-threads=${JOBS:-2}")
 scripts/fetch-mysql.sh || arguments+=(--skip mysql::)
+scripts/fetch-cassandra.sh || arguments+=(--skip cassandra)
 log=$(mktemp "${TMPDIR:-/tmp}/tidefeed-chaos.XXXXXX")
 trap 'rm -f "$log"' EXIT
 
@@ -25,7 +26,7 @@ cargo test --profile long --test chaos --no-run
 status=0
 SEED=${SEED:-$(fresh_seed)}
 export SEED
-OPERATIONS=${OPERATIONS:-100000} cargo test --profile long --test chaos -- combinations:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
+OPERATIONS=${OPERATIONS:-100000} cargo test --profile long --test chaos -- cassandra_nodes:: combinations:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
 
 step "Results: calls, pages and entries checked, faults, wrong pages or devices, longest time until the system was quiet"
 printf '| servers | calls | pages | entries | live events | faults | failed reads | unanswered changes | mismatches | rest, ms | devices, ms | seconds | seed |\n'

@@ -15,7 +15,7 @@ cargo test --workspace --no-run
 step "Running the tests on memory and SQLite"
 skipped=()
 slow=(every_broken_rule every_cell_of_the_authorisation_table accounts::export a_thousand_subscribers held::storms)
-for part in mariadb mysql redis cluster combinations a_server_is_gone "${slow[@]}"; do skipped+=(--skip "$part"); done
+for part in mariadb mysql redis cassandra cluster combinations a_server_is_gone "${slow[@]}"; do skipped+=(--skip "$part"); done
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-test-fast.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 began=$SECONDS

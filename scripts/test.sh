@@ -49,7 +49,9 @@ rust_tests() {
         return
     fi
     built=yes
-    [ -n "$mysql" ] || arguments+=(-- --skip mysql::)
+    if [ -z "$mysql" ] || [ -z "$cassandra" ]; then arguments+=(--); fi
+    [ -n "$mysql" ] || arguments+=(--skip mysql::)
+    [ -n "$cassandra" ] || arguments+=(--skip cassandra)
     [ -n "$mounts" ] || export WITHOUT_FULL_DISK=1
     step "Running the Rust tests: cargo test ${arguments[*]}"
     cargo test "${arguments[@]}" 2>&1 | tee "$log" || status=$?
@@ -127,6 +129,9 @@ summary() {
     if [ -z "$mysql" ]; then
         loud "NOT RUN ON MYSQL: MySQL 9 cannot be had here (see above). MariaDB alone has decided."
     fi
+    if [ -z "$cassandra" ]; then
+        loud "NOT RUN ON CASSANDRA: Cassandra 5 cannot be had here (see above). Nothing has tried inboxes in it."
+    fi
     if [ -z "$mounts" ]; then
         loud "NOT RUN WITH A FULL DISK: nothing can be mounted here. Run as root, or within: unshare --map-root-user --mount make test"
     fi
@@ -143,6 +148,7 @@ summary() {
 
 built=
 mysql=yes
+cassandra=yes
 mounts=
 if may_mount; then mounts=yes; fi
 scripts/install-servers.sh || fail "Nothing has been tested: what the tests need is not there (see above)."
@@ -152,6 +158,13 @@ if ! scripts/fetch-mysql.sh; then
     if [ -n "${CI:-}" ]; then
         record 0 1 0 "mysql: it cannot be fetched, and CI must not pass without it"
         echo "mysql: scripts/fetch-mysql.sh" >>"$failures"
+    fi
+fi
+if ! scripts/fetch-cassandra.sh; then
+    cassandra=
+    if [ -n "${CI:-}" ]; then
+        record 0 1 0 "cassandra: it cannot be fetched, and CI must not pass without it"
+        echo "cassandra: scripts/fetch-cassandra.sh" >>"$failures"
     fi
 fi
 tool "web: build" scripts/web.sh

@@ -1,5 +1,5 @@
 //! Chooses the adapter behind each port by configuration: SQL for the primary store, Redis or this process for the
-//! rest.
+//! rest, Cassandra for inboxes outside SQL.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,10 +8,12 @@ use tokio_util::task::TaskTracker;
 use super::{AppError, use_cases::Ports};
 use crate::{
     config::{Config, InboxPlace, SqlEngine},
+    domain::{limits::NODE_ID_BYTES, timeline::outside::NodeId},
     lifecycle::Lifecycle,
     rng::SharedRng,
     store::{
-        Announcements, OutboxCache, Queue,
+        Announcements, InboxStore, OutboxCache, Queue,
+        cassandra::{Cassandra, CassandraInboxes, CassandraOptions},
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
         outside_states::OutsideStores,
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue},
@@ -102,7 +104,7 @@ pub async fn open(config: &Config, lifecycle: &Lifecycle, rng: &SharedRng) -> Re
     let (queue, cache, announcements) = surroundings(config, redis.as_ref(), lifecycle, rng).await?;
     let cache = config.outbox_cache.enabled.then_some(cache);
     let for_deliveries = Arc::new(open_for_deliveries(config, &store).await?);
-    let outside = outside(config, (&store, &for_deliveries), redis.as_ref());
+    let outside = outside(config, (&store, &for_deliveries), redis.as_ref(), rng);
     let ports =
         Ports::with_primary_store(Arc::new(store.clone()), queue, cache, announcements).delivering_by(for_deliveries);
     let ports = Ports { outside, ..ports };
@@ -114,16 +116,39 @@ fn outside(
     config: &Config,
     (for_pages, for_deliveries): (&SqlStore, &Arc<SqlStore>),
     redis: Option<&Redis>,
+    rng: &SharedRng,
 ) -> Option<OutsideStores> {
-    let redis = redis.filter(|_| config.inbox.store == InboxPlace::Redis)?;
+    let inboxes: Arc<dyn InboxStore> = match config.inbox.store {
+        InboxPlace::Sql => return None,
+        InboxPlace::Redis => Arc::new(RedisInboxes::new(redis?.clone())),
+        InboxPlace::Cassandra => {
+            let mut candidate = [0; NODE_ID_BYTES];
+            rng.fill(&mut candidate);
+            Arc::new(CassandraInboxes::new(Cassandra::new(cassandra_options(config)), NodeId::of(candidate)))
+        }
+    };
     Some(OutsideStores {
-        inboxes: Arc::new(RedisInboxes::new(redis.clone())),
+        inboxes,
         states: for_deliveries.clone(),
         pages: Arc::new(for_pages.clone()),
         keep: config.inbox.keep,
-        active_ms: i64::from(config.inbox.redis_hours) * HOUR_MS.cast_signed(),
+        active_ms: i64::from(config.inbox.outside_hours) * HOUR_MS.cast_signed(),
         builds_at_once: config.inbox.builds_at_once,
     })
+}
+
+/// How Cassandra is reached.
+pub fn cassandra_options(config: &Config) -> CassandraOptions {
+    let cassandra = &config.cassandra;
+    CassandraOptions {
+        contact_points: cassandra.contact_points.clone(),
+        keyspace: cassandra.keyspace.clone(),
+        replication: cassandra.replication,
+        datacenter: cassandra.datacenter.clone(),
+        user: cassandra.user.clone(),
+        password: cassandra.password.expose().to_owned(),
+        timeout: cassandra.timeout_ms.duration(),
+    }
 }
 
 /// How Redis is reached, if at all.

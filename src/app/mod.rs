@@ -26,7 +26,7 @@ pub use self::{
     api::{ApiRuntime, ApiSettings, OutsideSettings, router as api_router},
     audit::{auditor, open_auditor, options as audit_options},
     error::AppError,
-    inspection::inspect_redis,
+    inspection::{inspect_cassandra, inspect_redis},
     jwks::HttpKeys,
     use_cases::{Ports, Settings, UseCases},
 };

@@ -95,7 +95,7 @@ pub fn spawn(use_cases: &UseCases, config: &Config, lifecycle: &Lifecycle, rng: 
 /// Compares the tokens of outside inboxes with the nodes that answer.
 fn keep_outside(lifecycle: &Lifecycle, keeper: Arc<OutsideKeeper>) {
     let draining = lifecycle.draining();
-    let mut health = Health::new("keeper of inboxes in Redis", draining.clone());
+    let mut health = Health::new("keeper of inboxes outside SQL", draining.clone());
     lifecycle.spawn("outside keeper", async move {
         while !draining.is_cancelled() {
             health.of(keeper.run_once().await).await;

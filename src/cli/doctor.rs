@@ -4,7 +4,7 @@ use anyhow::Context;
 
 use super::{outcome::Outcome, print};
 use crate::{
-    app::{AppError, inspect_redis, open_for_deliveries, open_store},
+    app::{AppError, inspect_cassandra, inspect_redis, open_for_deliveries, open_store},
     clock::{Clock, SystemClock},
     config::{Config, InboxPlace, SqlEngine},
     domain::limits::INBOX_BUCKETS,
@@ -25,6 +25,7 @@ pub async fn run(config: &Config) -> anyhow::Result<Outcome> {
     let mut findings = vec![secret(config), shape(config)];
     findings.extend(store(config, &SystemClock).await);
     findings.extend(inspect_redis(config).await.unwrap_or_default());
+    findings.extend(inspect_cassandra(config).await);
     for finding in &findings {
         print::line(line(finding))?;
     }
@@ -127,21 +128,18 @@ async fn inboxes(states: &dyn OutsideStates, configured: InboxPlace) -> Finding 
         Ok(occupancy) => occupancy,
         Err(error) => return unanswered("inboxes", error),
     };
-    let (readers, admitted) = (occupancy.readers, occupancy.admitted);
+    let seen = format!(
+        "{} readers have theirs outside SQL, in {} of {INBOX_BUCKETS} buckets",
+        occupancy.readers, occupancy.admitted
+    );
     match configured {
         InboxPlace::Sql if occupancy.admitted > 0 || occupancy.readers > 0 => Finding::broken(
             "inboxes",
-            format!(
-                "{readers} readers have their inboxes in Redis, but inbox.store is \"sql\" here: this node delivers nothing"
-            ),
-            "set inbox.store = \"redis\", if other nodes have it; or stop them and run `tidefeed inbox move`; pages are right \
-             meanwhile",
+            format!("{seen}, but inbox.store is \"sql\" here: this node delivers nothing"),
+            "set inbox.store as on the other nodes; or stop them and run `tidefeed inbox move`; pages are right meanwhile",
         ),
         InboxPlace::Sql => Finding::fine("inboxes", "in SQL"),
-        InboxPlace::Redis => Finding::fine(
-            "inboxes",
-            format!("{readers} readers have theirs in Redis, in {admitted} of {INBOX_BUCKETS} buckets"),
-        ),
+        InboxPlace::Redis | InboxPlace::Cassandra => Finding::fine("inboxes", seen),
     }
 }
 

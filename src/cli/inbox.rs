@@ -1,4 +1,4 @@
-//! `tidefeed inbox`: shows, moves and renews the inboxes that lie in Redis.
+//! `tidefeed inbox`: shows, moves and renews the inboxes that lie outside SQL.
 
 use std::collections::BTreeMap;
 
@@ -23,15 +23,16 @@ pub struct InboxArguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Tell how many readers have their inboxes in Redis, and which servers are admitted.
+    /// Tell how many readers have their inboxes outside SQL, and which servers are admitted.
     Status,
-    /// Move all inboxes to SQL. Stop the nodes first that have inbox.store = "redis".
+    /// Move all inboxes to SQL. Stop the nodes first that have inbox.store = "redis" or "cassandra".
     Move,
-    /// Rebuild each inbox in Redis when its reader next comes. Run this after Redis was restored from a backup.
+    /// Rebuild each inbox outside SQL when its reader next comes. Run this after Redis was restored from a backup, or
+    /// after Cassandra may have lost what it acknowledged.
     Renew,
 }
 
-/// Needs SQL alone: Redis may be gone.
+/// Needs SQL alone: the store of the inboxes may be gone.
 pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<Outcome> {
     let store = open_store(config).await?;
     if !store.pending().await?.is_empty() {
@@ -54,7 +55,7 @@ pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<
 async fn status(store: &dyn OutsideStates) -> anyhow::Result<()> {
     let occupancy = store.occupancy().await?;
     print::line(format!(
-        "Readers with an inbox in Redis: {}, {} of them built. In SQL: {}. Without one: {}.",
+        "Readers with an inbox outside SQL: {}, {} of them built. In SQL: {}. Without one: {}.",
         occupancy.readers, occupancy.claimed, occupancy.in_sql, occupancy.without
     ))?;
     print::line(format!("Buckets admitted: {} of {INBOX_BUCKETS}.", occupancy.admitted))?;
@@ -63,7 +64,7 @@ async fn status(store: &dyn OutsideStates) -> anyhow::Result<()> {
         *nodes.entry(token.node.to_string()).or_default() += 1;
     }
     for (node, buckets) in nodes {
-        print::line(format!("Redis {node}: {buckets} buckets."))?;
+        print::line(format!("Inbox store {node}: {buckets} buckets."))?;
     }
     Ok(())
 }

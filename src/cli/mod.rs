@@ -58,7 +58,7 @@ enum Command {
     Config(configuration::ConfigArguments),
     /// Check every timeline against its definition, report differences and repair them.
     Audit(audit::AuditArguments),
-    /// Look after readers' inboxes in Redis.
+    /// Look after readers' inboxes outside SQL.
     Inbox(inbox::InboxArguments),
     /// Try every server, look for work that is stuck, and say what to do.
     Doctor,

@@ -26,14 +26,17 @@ fn inbox(config: &Config, reader: &mut Reader) {
     if config.inbox.store == InboxPlace::Redis && config.redis.urls.is_empty() {
         reader.refuse("inbox.store", "\"redis\" needs redis.urls".to_owned());
     }
-    let InboxSettings { redis_hours, redis_ttl_hours, .. } = config.inbox;
-    if redis_ttl_hours < redis_hours {
-        reader.refuse("inbox.redis_ttl_hours", format!("expected at least inbox.redis_hours, {redis_hours}"));
+    if config.inbox.store == InboxPlace::Cassandra && config.cassandra.contact_points.is_empty() {
+        reader.refuse("inbox.store", "\"cassandra\" needs cassandra.contact_points".to_owned());
+    }
+    let InboxSettings { outside_hours, redis_ttl_hours, .. } = config.inbox;
+    if config.inbox.store != InboxPlace::Cassandra && redis_ttl_hours < outside_hours {
+        reader.refuse("inbox.redis_ttl_hours", format!("expected at least inbox.outside_hours, {outside_hours}"));
     }
     let dormant = config.delivery.dormant_days;
-    if config.inbox.store == InboxPlace::Redis && u64::from(redis_hours) > u64::from(dormant) * 24 {
+    if config.inbox.store != InboxPlace::Sql && u64::from(outside_hours) > u64::from(dormant) * 24 {
         let days = format!("expected at most delivery.dormant_days, {dormant} days");
-        reader.refuse("inbox.redis_hours", days);
+        reader.refuse("inbox.outside_hours", days);
     }
 }
 

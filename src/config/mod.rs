@@ -22,10 +22,10 @@ pub use problem::{ConfigError, Problem};
 pub use reference::reference;
 pub use secret::Secret;
 pub use settings::{
-    AdmissionSettings, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxPlace,
-    InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings, OutboxCacheSettings,
-    PersistedSettings, PolicyName, RateLimitSettings, RedisSettings, ServerSettings, SseSettings, StoreSettings,
-    UpkeepSettings, WebsocketSettings,
+    AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, DeliverySettings, GraphqlSettings,
+    InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings,
+    OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings, ServerSettings, SseSettings,
+    StoreSettings, UpkeepSettings, WebsocketSettings,
 };
 pub use signing_secret::{SecretError, signing_secret};
 pub use sources::{DEFAULTS, Sources};

@@ -9,10 +9,10 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Address, AdmissionSettings, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxPlace,
-    InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings, Millis, OutboxCacheSettings,
-    PersistedSettings, PolicyName, RateLimitSettings, RedisSettings, Secret, ServerSettings, SseSettings,
-    StoreSettings, UpkeepSettings, WebsocketSettings,
+    Address, AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, DeliverySettings,
+    GraphqlSettings, InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings,
+    Millis, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings, Secret,
+    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
     reader::{Reader, URL_ALIAS},
 };
 use crate::domain::limits::{MAX_CATCH_UP, MIN_CATCH_UP};
@@ -27,6 +27,7 @@ pub fn read(reader: &mut Reader) -> Config {
         server: server(reader),
         store: store(reader),
         redis: redis(reader),
+        cassandra: cassandra(reader),
         outbox_cache: outbox_cache(reader),
         auth: auth(reader),
         issuer: issuer(reader),
@@ -100,6 +101,18 @@ fn redis(reader: &mut Reader) -> RedisSettings {
     }
 }
 
+fn cassandra(reader: &mut Reader) -> CassandraSettings {
+    CassandraSettings {
+        contact_points: contact_points(reader),
+        keyspace: reader.parsed("cassandra.keyspace", keyspace),
+        replication: reader.whole("cassandra.replication", 1..=9),
+        datacenter: reader.text("cassandra.datacenter"),
+        user: reader.text("cassandra.user"),
+        password: Secret::new(reader.text("cassandra.password")),
+        timeout_ms: millis(reader, "cassandra.timeout_ms", 10, MINUTE_MS),
+    }
+}
+
 fn outbox_cache(reader: &mut Reader) -> OutboxCacheSettings {
     OutboxCacheSettings {
         enabled: reader.flag("outbox_cache.enabled"),
@@ -167,7 +180,8 @@ fn inbox(reader: &mut Reader) -> InboxSettings {
     let place = |text: &str| match text {
         "sql" => Ok(InboxPlace::Sql),
         "redis" => Ok(InboxPlace::Redis),
-        _ => Err("expected \"sql\" or \"redis\"".to_owned()),
+        "cassandra" => Ok(InboxPlace::Cassandra),
+        _ => Err("expected \"sql\", \"redis\" or \"cassandra\"".to_owned()),
     };
     InboxSettings {
         keep: reader.whole("inbox.keep", 20..=10_000),
@@ -175,7 +189,7 @@ fn inbox(reader: &mut Reader) -> InboxSettings {
         deep_keep: reader.whole("inbox.deep_keep", 20..=100_000),
         deep_minutes: reader.whole("inbox.deep_minutes", 0..=525_600),
         store: reader.parsed("inbox.store", place),
-        redis_hours: reader.whole("inbox.redis_hours", 1..=8_760),
+        outside_hours: reader.whole("inbox.outside_hours", 1..=8_760),
         redis_ttl_hours: reader.whole("inbox.redis_ttl_hours", 1..=87_600),
         builds_at_once: reader.whole("inbox.builds_at_once", 1..=256),
     }
@@ -322,6 +336,31 @@ fn redis_urls(reader: &mut Reader) -> Vec<Address> {
         reader.refuse(key, expected);
         Vec::new()
     })
+}
+
+fn contact_points(reader: &mut Reader) -> Vec<String> {
+    let key = "cassandra.contact_points";
+    let points: Vec<String> = reader.list(key).into_iter().filter(|point| !point.is_empty()).collect();
+    let is_address = |point: &String| {
+        let port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+        point.rsplit_once(':').is_some_and(|(host, after)| !host.is_empty() && port(after))
+    };
+    if !points.iter().all(is_address) {
+        reader.refuse(key, "expected host:9042".to_owned());
+    }
+    points
+}
+
+/// A name that needs no quotes.
+fn keyspace(text: &str) -> Result<String, String> {
+    let fits = text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.len() <= 48
+        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if fits {
+        Ok(text.to_owned())
+    } else {
+        Err("expected up to 48 lower-case letters, digits and underscores, a letter first".to_owned())
+    }
 }
 
 /// Braces would move the hash tags that keep one author's keys on one cluster node.

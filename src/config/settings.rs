@@ -19,6 +19,8 @@ pub struct Config {
     pub store: StoreSettings,
     /// Queue, outbox cache and announcements between nodes.
     pub redis: RedisSettings,
+    /// Inboxes in Cassandra.
+    pub cassandra: CassandraSettings,
     /// Recent entries of pulled authors.
     pub outbox_cache: OutboxCacheSettings,
     /// Accounts and tokens.
@@ -94,6 +96,18 @@ pub struct RedisSettings {
     pub command_timeout_ms: Millis,
     pub redelivery_ms: Millis,
     pub stream_max_len: u64,
+}
+
+/// `[cassandra]`
+#[derive(Debug, Clone)]
+pub struct CassandraSettings {
+    pub contact_points: Vec<String>,
+    pub keyspace: String,
+    pub replication: u32,
+    pub datacenter: String,
+    pub user: String,
+    pub password: Secret,
+    pub timeout_ms: Millis,
 }
 
 /// `[outbox_cache]`
@@ -172,7 +186,7 @@ pub struct InboxSettings {
     pub deep_keep: u32,
     pub deep_minutes: u32,
     pub store: InboxPlace,
-    pub redis_hours: u32,
+    pub outside_hours: u32,
     pub redis_ttl_hours: u32,
     pub builds_at_once: usize,
 }
@@ -185,6 +199,8 @@ pub enum InboxPlace {
     Sql,
     /// In Redis.
     Redis,
+    /// In Cassandra.
+    Cassandra,
 }
 
 /// `[upkeep]`

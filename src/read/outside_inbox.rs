@@ -43,7 +43,7 @@ impl OutsideReader {
     }
 
     fn leave_alone(&self, error: &StoreError) {
-        tracing::debug!(error = error as &dyn std::error::Error, "The inboxes in Redis cannot be read for a while.");
+        tracing::debug!(error = error as &dyn std::error::Error, "The inboxes outside SQL cannot be read for a while.");
         let mut until = self.away_until.lock().unwrap_or_else(PoisonError::into_inner);
         *until = Some(Instant::now() + AWAY);
     }

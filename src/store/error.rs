@@ -29,8 +29,26 @@ pub enum StoreError {
 #[error(transparent)]
 pub struct OfRedis(pub Box<dyn std::error::Error + Send + Sync>);
 
+/// As [`OfRedis`], of Cassandra.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct OfCassandra(pub Box<dyn std::error::Error + Send + Sync>);
+
+/// As [`OfRedis`], of the store of inboxes outside SQL, whichever it is.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct OfInboxes(pub Box<dyn std::error::Error + Send + Sync>);
+
 fn server_name(source: &(dyn std::error::Error + Send + Sync + 'static)) -> &'static str {
-    if source.is::<OfRedis>() { "Redis" } else { "the store" }
+    if source.is::<OfRedis>() {
+        "Redis"
+    } else if source.is::<OfCassandra>() {
+        "Cassandra"
+    } else if source.is::<OfInboxes>() {
+        "the store of inboxes"
+    } else {
+        "the store"
+    }
 }
 
 impl StoreError {

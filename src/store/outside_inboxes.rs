@@ -1,9 +1,10 @@
-//! Inboxes in a store beside SQL: each method is one script on each inbox, and checks at its own instant which node
-//! answers. docs/protocol.md#outside says what each operation keeps true.
+//! Inboxes in a store beside SQL. In Redis each method is one script on each inbox, which checks at its own instant
+//! which node answers; in Cassandra, a few statements whose order makes up for it. docs/protocol.md#outside says what
+//! each operation keeps true.
 
 use async_trait::async_trait;
 
-use super::{StoreError, error::OfRedis};
+use super::{StoreError, error::OfInboxes};
 use crate::domain::{
     Position, UserId,
     timeline::outside::{
@@ -17,6 +18,9 @@ pub enum OutsideError {
     /// The answering node is not a master, or not the one in the token. The inbox is unchanged: read the token again.
     #[error("a different node of the inbox store answered")]
     OtherNode,
+    /// The store has removed the rows of this fence and takes none again. The reader needs another generation.
+    #[error("the rows of this fence were removed for good")]
+    Spent,
     /// Whether it was done is unknown. It may be repeated, and may still run late: neither brings an old revision
     /// back.
     #[error(transparent)]
@@ -27,7 +31,7 @@ pub enum OutsideError {
 impl From<OutsideError> for StoreError {
     fn from(error: OutsideError) -> Self {
         match error {
-            OutsideError::OtherNode => Self::Unavailable(Box::new(OfRedis(Box::new(error)))),
+            OutsideError::OtherNode | OutsideError::Spent => Self::Unavailable(Box::new(OfInboxes(Box::new(error)))),
             OutsideError::Store(error) => error,
         }
     }
@@ -42,28 +46,34 @@ pub struct Push {
     pub recipients: Vec<(UserId, Generation)>,
     /// The bucket's token in the same snapshot.
     pub token: Token,
-    /// Rows that an inbox keeps. Above 110 % it is trimmed.
+    /// Rows that an inbox keeps. Above 110 % it is trimmed, unless the store never trims.
     pub keep: usize,
     /// Gives the next revision of each inbox that is trimmed.
     pub nonce: Nonce,
 }
 
 /// The store of outside inboxes. It may lose anything at any time; its claims then no longer count.
+///
+/// Rows of a fence may be written before there is an inbox and after it has gone: they prove nothing without a header.
 #[async_trait]
 pub trait InboxStore: Send + Sync {
-    /// The identity of the master that holds the bucket now, for the bucket's token.
+    /// The identity of the master that holds the bucket now, for the bucket's token. In Cassandra it is the
+    /// keyspace's, and a write has succeeded.
     async fn identify(&self, bucket: Bucket) -> Result<NodeId, StoreError>;
 
-    /// Header and rows of a window at one instant. `None` without an inbox, from a replica, or if the inbox was opened
-    /// under another node's identity.
+    /// Header and rows of a window: at one instant, or the header first. So the rows are at least what it claims.
+    /// `None` without an inbox, from a replica, or if the inbox was opened under another node's identity.
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError>;
 
-    /// Replaces whatever is there by an inbox without rows that claims nothing; its revision. Each run gives another
-    /// one, so that a claim on the revision of one run fails if the opening ran once more.
+    /// Replaces whatever is there by an inbox that claims nothing; its revision. A store that never trims keeps the
+    /// rows of the same fence, and removes those of the former one for good: a fence that it has removed is
+    /// [`OutsideError::Spent`]. Each run gives another one, so that a claim on the revision of one run fails if the
+    /// opening ran once more.
     async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError>;
 
-    /// Adds a row to each recipient's inbox with the right token and generation, and skips the others. Idempotent, and
-    /// atomic for each inbox. Results are in the order of the recipients.
+    /// Adds a row to each recipient's inbox with the right token and generation, and skips the others. A store that
+    /// keeps rows by fence adds it to all. Idempotent, and atomic for each inbox. Results are in the order of the
+    /// recipients.
     async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError>;
 
     /// Adds rows and claims them if token and revision still match. Returns whether they did.
@@ -79,8 +89,14 @@ pub trait InboxStore: Send + Sync {
     /// whether it had. Repeated, it changes nothing but the revision.
     async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError>;
 
-    /// Removes rows if token and revision still match. Returns whether they did.
+    /// Removes rows if token and revision still match. Returns whether they did; always false in a store that removes
+    /// no single row.
     async fn remove(&self, reader: UserId, at: (Token, Revision), cleared: &Cleared) -> Result<bool, OutsideError>;
+
+    /// Whether an inbox has grown so long that it needs a new fence; never in a store that trims.
+    async fn is_too_long(&self, _reader: UserId, _keep: usize) -> Result<bool, StoreError> {
+        Ok(false)
+    }
 
     /// Deletes the reader's inbox, whatever it is. Repeated or late, it costs at most a build: what is lost is not
     /// claimed.

@@ -114,7 +114,7 @@ impl OutsideStores {
 /// Why work on inboxes outside SQL is refused.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "readers have inboxes in Redis, and this node is not configured for them: set inbox.store as on the other nodes"
+    "readers have inboxes outside SQL, and this node is not configured for them: set inbox.store as on the other nodes"
 )]
 pub struct NotConfigured;
 

@@ -38,7 +38,7 @@ pub const LIVE_CATCH_UPS: &str = "tidefeed_live_catch_ups_total";
 pub const LIVE_RENDERINGS: &str = "tidefeed_live_renderings_total";
 /// Time to read one page of a timeline, without hydration.
 pub const PAGE_SECONDS: &str = "tidefeed_timeline_page_seconds";
-/// Timeline pages by way: inbox, outside (an inbox in Redis), outboxes (cached), stretch or everything (both pulled
+/// Timeline pages by way: inbox, outside (an inbox outside SQL), outboxes (cached), stretch or everything (both pulled
 /// from SQL).
 pub const PAGES: &str = "tidefeed_timeline_pages_total";
 /// Looks at inboxes outside SQL, by outcome: believed, changed, foreign, absent, short or away.
@@ -174,28 +174,28 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         PAGES,
         Kind::Counter,
         Unit::Count,
-        "Timeline pages by way: inbox, outside (an inbox in Redis), outboxes (cached), stretch or everything (both pulled from SQL)",
+        "Timeline pages by way: inbox, outside (an inbox outside SQL), outboxes (cached), stretch or everything (both pulled from SQL)",
     ),
     (
         OUTSIDE_READS,
         Kind::Counter,
         Unit::Count,
-        "Looks at inboxes in Redis by outcome: believed, changed, foreign, absent, short or away",
+        "Looks at inboxes outside SQL by outcome: believed, changed, foreign, absent, short or away",
     ),
-    (OUTSIDE_ROWS, Kind::Counter, Unit::Count, "Rows that deliveries wrote to inboxes in Redis"),
-    (OUTSIDE_BUILDS, Kind::Counter, Unit::Count, "Inboxes built in Redis, by outcome: built or overtaken"),
-    (OUTSIDE_BUILDING, Kind::Gauge, Unit::Count, "Inboxes that this node builds in Redis now"),
+    (OUTSIDE_ROWS, Kind::Counter, Unit::Count, "Rows that deliveries wrote to inboxes outside SQL"),
+    (OUTSIDE_BUILDS, Kind::Counter, Unit::Count, "Inboxes built outside SQL, by outcome: built or overtaken"),
+    (OUTSIDE_BUILDING, Kind::Gauge, Unit::Count, "Inboxes that this node builds outside SQL now"),
     (
         TIER_CHANGES,
         Kind::Counter,
         Unit::Count,
-        "Readers whose inbox changed its tier, from and to: outside (in Redis), sql or none",
+        "Readers whose inbox changed its tier, from and to: outside, sql or none",
     ),
     (
         BUCKET_CHANGES,
         Kind::Counter,
         Unit::Count,
-        "Buckets of inboxes in Redis, by change: admitted, given_up, or contested by a node that sees another Redis",
+        "Buckets of inboxes outside SQL, by change: admitted, given_up, or contested by a node that sees another server",
     ),
     (OUTBOX_CACHE, Kind::Counter, Unit::Count, "Outboxes asked of the cache, by outcome: hit or miss"),
     (

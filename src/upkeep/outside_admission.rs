@@ -99,12 +99,12 @@ impl Changes {
             metrics::counter!(BUCKET_CHANGES, "change" => change).increment(count as u64);
         }
         if admitted + given_up > 0 {
-            tracing::info!(admitted, given_up, "The node admitted or gave up buckets of inboxes in Redis.");
+            tracing::info!(admitted, given_up, "The node admitted or gave up buckets of inboxes outside SQL.");
         }
         if contested > 0 {
             tracing::info!(
                 contested,
-                "Another node sees a different Redis, or none. This node leaves buckets of inboxes to it for a while."
+                "Another node sees a different server of the inboxes, or none. This node leaves buckets of inboxes to it."
             );
         }
     }

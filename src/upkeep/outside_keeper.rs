@@ -14,7 +14,7 @@ use crate::{
         timeline::outside::{Bucket, Generation, Token},
     },
     rng::SharedRng,
-    store::{Inboxes, OutsideStates, StoreError, outside_states::OutsideStores},
+    store::{Inboxes, OutsideStates, StoreError, outside_inboxes::OutsideError, outside_states::OutsideStores},
     telemetry::tiers::{InboxTier, note_tier_change},
 };
 
@@ -123,11 +123,34 @@ impl OutsideKeeper {
             self.move_to_sql(reader).await?;
             return Ok(true);
         };
+        if self.stores.inboxes.is_too_long(reader, self.stores.rows_kept()).await.unwrap_or(false) {
+            self.begin_anew(reader).await?;
+            return Ok(true);
+        }
         if let Err(error) = self.builder.build_unless_it_counts(reader, fence, basis).await {
+            if matches!(error, OutsideError::Spent) {
+                self.move_to_sql(reader).await?;
+                return Ok(true);
+            }
             let error = &error as &dyn std::error::Error;
-            tracing::debug!(%reader, error, "An inbox in Redis could not be built. The next visit tries again.");
+            tracing::debug!(%reader, error, "An inbox outside SQL could not be built. The next visit tries again.");
         }
         Ok(true)
+    }
+
+    /// Draws another generation and builds its inbox. Deliveries of the former one go nowhere that is read.
+    async fn begin_anew(&self, reader: UserId) -> Result<(), StoreError> {
+        let states = &self.stores.states;
+        if !states.leave(reader).await? || !states.enter(reader, Generation(self.rng.number())).await? {
+            return Ok(());
+        }
+        if let Some((fence, _)) = states.fence(reader).await?
+            && let Err(error) = self.builder.build_unless_it_counts(reader, fence, None).await
+        {
+            let error = &error as &dyn std::error::Error;
+            tracing::debug!(%reader, error, "An inbox outside SQL could not be built. The next visit tries again.");
+        }
+        Ok(())
     }
 
     /// Whether SQL knows of a claim of the reader's inbox outside.

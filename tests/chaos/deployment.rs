@@ -9,6 +9,7 @@ use sea_orm::DatabaseConnection;
 use tokio::time::{Instant, sleep};
 
 use crate::binary::{CommandLine, process::Node};
+use crate::cassandra::{Cassandras, KEYSPACE};
 use crate::disk::{self, Disk};
 use crate::proxy::Proxy;
 use crate::servers::{FreshDatabase, Kind, Recipe, RedisCluster, Server, connect_redis, connect_sql};
@@ -30,6 +31,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("REDIS__REDELIVERY_MS", "2500"),
     ("REDIS__COMMAND_TIMEOUT_MS", "300"),
     ("REDIS__STREAM_MAX_LEN", "1000"),
+    ("CASSANDRA__TIMEOUT_MS", "1000"),
     ("OUTBOX_CACHE__CAPACITY", "20"),
     ("DELIVERY__PUSH_THRESHOLD", "5"),
     ("DELIVERY__ACTIVE_DAYS", "0"),
@@ -69,6 +71,8 @@ pub enum RedisSetup {
     RedisInboxes,
     /// As [`Self::RedisInboxes`], in a Redis Cluster.
     ClusterInboxes,
+    /// One Redis, and three Cassandra nodes with the inboxes of active readers.
+    CassandraInboxes,
 }
 
 impl RedisSetup {
@@ -76,9 +80,18 @@ impl RedisSetup {
         matches!(self, Self::Cluster | Self::ClusterInboxes)
     }
 
-    /// Whether inboxes lie in Redis.
-    pub const fn holds_inboxes(self) -> bool {
-        matches!(self, Self::RedisInboxes | Self::ClusterInboxes)
+    /// Where the inboxes of active readers lie, as the configuration names it.
+    const fn inbox_store(self) -> &'static str {
+        match self {
+            Self::Nothing | Self::Redis | Self::Cluster => "sql",
+            Self::RedisInboxes | Self::ClusterInboxes => "redis",
+            Self::CassandraInboxes => "cassandra",
+        }
+    }
+
+    /// Whether inboxes lie outside SQL.
+    pub fn holds_inboxes(self) -> bool {
+        self.inbox_store() != "sql"
     }
 }
 
@@ -106,6 +119,7 @@ pub struct Deployment {
     pub sql: Option<(Server, Proxy)>,
     redis: Redis,
     redis_lines: Vec<Proxy>,
+    pub cassandras: Option<Cassandras>,
     database: FreshDatabase,
     /// Lines that nodes wrote and that are no log: a panic's, for instance.
     pub odd_lines: Vec<String>,
@@ -135,11 +149,13 @@ impl Deployment {
             None => database.url.clone(),
         };
         CommandLine::on(&url)?.done(&["migrate"]).await?;
-        let command_line = command_line(&url, setup, &redis_lines)?;
+        let cassandras = if setup == RedisSetup::CassandraInboxes { Some(Cassandras::start().await?) } else { None };
+        let command_line = command_line(&url, setup, &redis_lines, cassandras.as_ref())?;
         let nodes = if setup == RedisSetup::Nothing { 1 } else { NODES };
         let nodes = (0..nodes).map(|_| None).collect();
         let odd_lines = Vec::new();
-        let mut deployment = Self { nodes, command_line, sql, redis, redis_lines, database, odd_lines, disk };
+        let mut deployment =
+            Self { nodes, command_line, sql, redis, redis_lines, cassandras, database, odd_lines, disk };
         let mut addresses = Vec::new();
         for node in 0..deployment.nodes.len() {
             addresses.push(deployment.start_node(node).await?);
@@ -195,7 +211,7 @@ impl Deployment {
         for line in self.redis_lines.iter().chain(self.sql.as_ref().map(|(_, line)| line)) {
             ensure!(line.connections() > 0, "the nodes have found a way around a bad line");
         }
-        Ok(())
+        self.cassandras.as_ref().map_or(Ok(()), Cassandras::lines_are_used)
     }
 
     /// The last log lines of a node, for a failure's message.
@@ -244,19 +260,33 @@ async fn sql_server(primary_store: PrimaryStore, within: PathBuf) -> Result<Opti
 async fn redis(setup: RedisSetup) -> Result<Redis> {
     Ok(match setup {
         RedisSetup::Nothing => Redis::None,
-        RedisSetup::Redis | RedisSetup::RedisInboxes => Redis::One(Server::start(Kind::Redis).await?),
+        RedisSetup::Redis | RedisSetup::RedisInboxes | RedisSetup::CassandraInboxes => {
+            Redis::One(Server::start(Kind::Redis).await?)
+        }
         RedisSetup::Cluster | RedisSetup::ClusterInboxes => Redis::Cluster(RedisCluster::start().await?),
     })
 }
 
-fn command_line(database: &str, setup: RedisSetup, redis_lines: &[Proxy]) -> Result<CommandLine> {
+fn command_line(
+    database: &str,
+    setup: RedisSetup,
+    redis_lines: &[Proxy],
+    cassandras: Option<&Cassandras>,
+) -> Result<CommandLine> {
     let mut it = CommandLine::on(database)?;
     for (key, value) in SETTINGS {
         it = it.with(&format!("TIDEFEED__{key}"), value);
     }
-    let urls: Vec<String> = redis_lines.iter().map(|line| format!("\"redis://127.0.0.1:{}/\"", line.port())).collect();
-    let it = it.with("TIDEFEED__REDIS__URLS", &format!("[{}]", urls.join(", ")));
-    let it = it.with("TIDEFEED__INBOX__STORE", if setup.holds_inboxes() { "redis" } else { "sql" });
+    let listed = |quoted: Vec<String>| format!("[{}]", quoted.join(", "));
+    let urls = redis_lines.iter().map(|line| format!("\"redis://127.0.0.1:{}/\"", line.port())).collect();
+    it = it.with("TIDEFEED__REDIS__URLS", &listed(urls));
+    if let Some(cassandras) = cassandras {
+        let points = cassandras.cluster().contact_points();
+        let points = points.iter().map(|point| format!("\"{point}\"")).collect();
+        it = it.with("TIDEFEED__CASSANDRA__CONTACT_POINTS", &listed(points));
+        it = it.with("TIDEFEED__CASSANDRA__KEYSPACE", KEYSPACE);
+    }
+    let it = it.with("TIDEFEED__INBOX__STORE", setup.inbox_store());
     Ok(it.with("TIDEFEED__REDIS__CLUSTER", if setup.is_cluster() { "true" } else { "false" }))
 }
 

@@ -8,6 +8,7 @@ use anyhow::{Result, ensure};
 use tidefeed::rng::SharedRng;
 use tokio::time::{Instant, sleep};
 
+use crate::cassandra_faults::{self, CassandraFault};
 use crate::clients::{Clients, below};
 use crate::deployment::Deployment;
 use crate::proxy::Proxy;
@@ -37,6 +38,7 @@ pub enum Fault {
     RedisCut,
     RedisSlow,
     RedisHeld,
+    Cassandra(CassandraFault),
 }
 
 impl Fault {
@@ -70,6 +72,7 @@ impl Fault {
             Self::RedisCut => "Redis cut off",
             Self::RedisSlow => "Redis slow",
             Self::RedisHeld => "Redis silent",
+            Self::Cassandra(fault) => fault.name(),
         }
     }
 
@@ -90,6 +93,9 @@ pub fn shuffled_faults(deployment: &Deployment, rng: &SharedRng) -> Vec<Fault> {
         _ => !deployment.redis_servers().is_empty(),
     };
     let mut faults: Vec<Fault> = Fault::ALL.into_iter().filter(fits).collect();
+    if deployment.cassandras.is_some() {
+        faults.extend(CassandraFault::ALL.map(Fault::Cassandra));
+    }
     faults.extend([Fault::NodeKilled; 2]);
     for index in (1..faults.len()).rev() {
         faults.swap(index, below(rng, index + 1));
@@ -122,6 +128,7 @@ pub async fn inject(fault: Fault, deployment: &mut Deployment, clients: &Clients
                 spoil(fault, line, rng).await;
             }
         }
+        Fault::Cassandra(fault) => return cassandra_faults::inject(fault, deployment, clients, rng).await,
         Fault::RedisCut | Fault::RedisSlow | Fault::RedisHeld => {
             spoil(fault, &deployment.redis_lines()[some], rng).await;
         }

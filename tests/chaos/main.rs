@@ -5,6 +5,9 @@
 #![expect(clippy::disallowed_methods, reason = "tests spawn what they kill, and take their size from the environment")]
 
 mod api;
+mod cassandra;
+mod cassandra_faults;
+mod cassandra_nodes;
 mod checker;
 mod clients;
 mod combinations;
@@ -17,4 +20,4 @@ mod history;
 mod proxy;
 mod run;
 
-use support::{binary, coverage, servers};
+use support::{binary, coverage, harness, outside_world, servers};

@@ -1,5 +1,6 @@
 //! A TCP proxy before a server that delays bytes, holds them, or cuts every connection. It knows no protocol.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering::Relaxed},
@@ -43,7 +44,12 @@ pub struct Proxy {
 impl Proxy {
     /// Before the server on this port of 127.0.0.1, whether it runs or not.
     pub async fn before(server: u16) -> Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        Self::between((Ipv4Addr::LOCALHOST, 0).into(), (Ipv4Addr::LOCALHOST, server).into()).await
+    }
+
+    /// At this address, before that server.
+    pub async fn between(announced: SocketAddr, server: SocketAddr) -> Result<Self> {
+        let listener = TcpListener::bind(announced).await?;
         let port = listener.local_addr()?.port();
         let ((line, seen), connections) = (watch::channel(Line::default()), Arc::default());
         let listening = tokio::spawn(listen(listener, server, seen, Arc::clone(&connections)));
@@ -82,7 +88,7 @@ impl Drop for Proxy {
     }
 }
 
-async fn listen(listener: TcpListener, server: u16, line: watch::Receiver<Line>, connections: Arc<AtomicU64>) {
+async fn listen(listener: TcpListener, server: SocketAddr, line: watch::Receiver<Line>, connections: Arc<AtomicU64>) {
     while let Ok((client, _)) = listener.accept().await {
         connections.fetch_add(1, Relaxed);
         tokio::spawn(connect(client, server, line.clone()));
@@ -90,9 +96,9 @@ async fn listen(listener: TcpListener, server: u16, line: watch::Receiver<Line>,
 }
 
 /// Whichever side ends, both do: what is under way then is lost.
-async fn connect(client: TcpStream, server: u16, mut line: watch::Receiver<Line>) {
+async fn connect(client: TcpStream, server: SocketAddr, mut line: watch::Receiver<Line>) {
     let cuts = line.borrow().cuts;
-    let Ok(server) = TcpStream::connect(("127.0.0.1", server)).await else { return };
+    let Ok(server) = TcpStream::connect(server).await else { return };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
     tokio::select! {

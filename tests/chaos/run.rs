@@ -36,7 +36,7 @@ const PRINTED: usize = 5;
 /// Tables that must be empty when all work is done.
 const LEFT_OVER: &[&str] = &["deliveries", "subtasks", "relations"];
 
-/// Readers whose inboxes lie in Redis and have been built there.
+/// Readers whose inboxes lie outside SQL and have been built there.
 const CLAIMED: &str = "SELECT COUNT(*) FROM inbox_states WHERE tier = 1 AND basis IS NOT NULL";
 
 /// What a run found.
@@ -48,8 +48,8 @@ pub struct Findings {
     /// Changes that were refused, or had no answer, while there was no room for them.
     pub without_room: u64,
     pub mismatches: Vec<String>,
-    /// Readers whose inboxes lay in Redis once a round was quiescent, at most.
-    pub readers_in_redis: i64,
+    /// Readers whose inboxes lay outside SQL once a round was quiescent, at most.
+    pub readers_outside: i64,
     /// How long the slowest round took to become quiescent, in ms.
     pub slowest_quiescence_ms: u128,
     /// How long the slowest device took to hold its timeline after that, in ms.
@@ -152,8 +152,8 @@ impl Run {
         let timelines = self.read_everything().await?;
         self.ask_devices(&timelines).await?;
         self.ask_invariant().await?;
-        let in_redis = numbers(&self.deployment.database().await?, CLAIMED).await?;
-        self.found.readers_in_redis = self.found.readers_in_redis.max(in_redis.first().copied().unwrap_or(0));
+        let outside = numbers(&self.deployment.database().await?, CLAIMED).await?;
+        self.found.readers_outside = self.found.readers_outside.max(outside.first().copied().unwrap_or(0));
         self.nodes_are_ready().await?;
         self.deployment.lines_are_used()?;
         self.deployment.read_logs();

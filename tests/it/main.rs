@@ -9,4 +9,4 @@ mod process;
 mod store;
 mod usecases;
 
-use support::{binary, coverage, harness, servers};
+use support::{binary, coverage, harness, outside_world, servers};

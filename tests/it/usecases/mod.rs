@@ -7,6 +7,7 @@ mod deep_paging;
 pub mod delivery;
 mod fixture;
 mod invariant;
+mod outside_cassandra;
 mod outside_keeper;
 mod outside_stampede;
 mod outside_tiers;

@@ -2,6 +2,7 @@
 //! inbox. Every backend answers it page for page.
 
 use anyhow::{Context as _, Result, ensure};
+use scylla::client::session_builder::SessionBuilder;
 use serde::Deserialize;
 use tidefeed::{
     domain::{ContentId, PageRequest, PageSize, Position, UserId, content::Draft, timeline::plan::UncoveredAuthor},
@@ -16,7 +17,7 @@ use tidefeed::{
 
 use crate::{
     harness::{CacheBackend, Inboxes, TestApp, settings},
-    servers::{Backend, connect_sql, numbers, on_each_backend},
+    servers::{Backend, cassandra, connect_sql, numbers, on_each_backend},
     store::conformance::{
         account,
         adapters::{Adapter, RawConnection},
@@ -147,7 +148,37 @@ async fn holds_in(backend: Backend, options: RedisOptions) -> Result<()> {
     Ok(())
 }
 
+/// As [`holds_in`], with the inbox in Cassandra.
+async fn holds_in_cassandra(backend: Backend) -> Result<()> {
+    let example = example()?;
+    let options = cassandra().await?.fresh_keyspace(1);
+    let inboxes = Inboxes::Cassandra(options.clone());
+    let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
+    let viewer = build(&app, &example).await?;
+    pulls_two(&app, viewer).await?;
+    pages_are(&app, viewer, &example).await?;
+    let before = app.store.statements();
+    let newest = app.reader.page(viewer, &PageRequest::newest(PageSize::try_new(3)?)).await?;
+    ensure!(app.store.statements() - before == 1, "a page is one statement");
+    let delivered = |id: i64| example.inbox.iter().any(|(other, _)| *other == id);
+    let gone = newest.entries.iter().find(|entry| delivered(entry.content.get())).context("one of the inbox")?;
+    let session = SessionBuilder::new().known_nodes(&options.contact_points).build().await?;
+    let outside = app.ports.outside.as_ref().context("inboxes outside SQL")?;
+    let fence = outside.states.fence(viewer).await?.context("a fence")?.0;
+    let row = "user_id = ? AND generation = ? AND node = ? AND epoch = ? AND publish_time = ? AND content_id = ?";
+    let node = fence.token.node.bytes().to_vec();
+    let of = (viewer.get(), fence.generation.0, node, fence.token.epoch, gone.publish_time, gone.content.get());
+    session.query_unpaged(format!("DELETE FROM {}.inbox_rows WHERE {row}", options.keyspace), of).await?;
+    let without = app.reader.page(viewer, &PageRequest::newest(PageSize::try_new(3)?)).await?;
+    ensure!(without.entries.iter().all(|entry| entry.content != gone.content), "the page came from elsewhere");
+    Ok(())
+}
+
 on_each_backend! {
+    async fn the_worked_example_holds_with_inboxes_in_cassandra(backend: Backend) -> Result<()> {
+        holds_in_cassandra(backend).await
+    }
+
     async fn the_worked_example_holds_with_inboxes_in_redis(backend: Backend) -> Result<()> {
         holds_in(backend, Adapter::Redis.options().await?.context("a server")?).await
     }

@@ -1,16 +1,13 @@
 //! Build and extension: open or look, read in SQL, claim by compare-and-set on the revision.
 
+use std::task::Poll;
+
 use tidefeed::domain::{
     EdgeMode, Position,
     timeline::outside::{Basis, Claim, Fence, Header, Revision, floor_of_newest},
 };
 
-use super::{
-    nodes::{EVERYTHING, OtherNode},
-    rules::Rule,
-    scripts::Script,
-    world::World,
-};
+use super::{nodes::EVERYTHING, operations::Operation, rules::Rule, scripts::Script, world::World};
 
 /// A build of a reader's inbox.
 #[derive(Debug)]
@@ -19,13 +16,14 @@ pub struct Build {
     fence: Fence,
     opened: Option<Revision>,
     read: Option<(Vec<Position>, Basis)>,
+    under_way: Option<Operation>,
 }
 
 impl Build {
     pub fn begin(world: &mut World) -> Option<Self> {
         let reader = world.rng.index(world.readers);
         let fence = world.primary.fence(reader)?;
-        Some(Self { reader, fence, opened: None, read: None })
+        Some(Self { reader, fence, opened: None, read: None, under_way: None })
     }
 
     pub fn step(mut self, world: &mut World) -> Option<Self> {
@@ -36,17 +34,21 @@ impl Build {
             (Some(_), None) => self.read(world),
             (Some(revision), Some((rows, basis))) => {
                 let floor = floor_of_newest(&rows, world.keep);
-                claim(world, self.reader, self.fence, revision, (rows, floor, basis));
-                None
+                let claimed = (rows.clone(), floor, basis);
+                self.read = Some((rows, basis));
+                claim(world, &mut self.under_way, (self.reader, self.fence, revision), claimed).then_some(self)
             }
         }
     }
 
-    /// A script: an inbox that claims nothing, over whatever is there.
+    /// An inbox that claims nothing, over whatever is there.
     fn open(mut self, world: &mut World, read: Option<(Vec<Position>, Basis)>) -> Option<Self> {
-        let nonce = world.nonce();
-        self.opened = world.send(self.reader, Script::Open { fence: self.fence, nonce }).ok()?;
         self.read = read;
+        let fence = self.fence;
+        let open = |world: &mut World| Script::Open { fence, nonce: world.nonce() };
+        if let Poll::Ready(answer) = world.send(&mut self.under_way, self.reader, open) {
+            self.opened = answer.ok()?;
+        }
         Some(self)
     }
 
@@ -63,7 +65,7 @@ impl Build {
     }
 }
 
-/// An extension of a reader's inbox below its floor.
+/// An extension of a reader's inbox below its floor. There is none in Cassandra.
 #[derive(Debug)]
 pub struct Extend {
     reader: usize,
@@ -74,6 +76,9 @@ pub struct Extend {
 impl Extend {
     /// A script: what the inbox claims.
     pub fn begin(world: &mut World) -> Option<Self> {
+        if world.cassandra.is_some() {
+            return None;
+        }
         let (reader, node) = (world.rng.index(world.readers), world.route());
         let header = world.nodes.slice(node, reader, &EVERYTHING)?.header;
         Some(Self { reader, header, read: None })
@@ -82,7 +87,8 @@ impl Extend {
     pub fn step(mut self, world: &mut World) -> Option<Self> {
         if let Some((rows, basis)) = self.read.take() {
             let floor = floor_of_newest(&rows, world.keep).min(self.header.floor);
-            claim(world, self.reader, self.header.fence, self.header.revision, (rows, floor, basis));
+            let Header { fence, revision, .. } = self.header;
+            claim(world, &mut None, (self.reader, fence, revision), (rows, floor, basis));
             return None;
         }
         // A transaction, as in a build. What is claimed already stays claimed, so that its basis must still be there.
@@ -109,11 +115,18 @@ fn newest(world: &World, reader: usize, below: Position) -> Vec<Position> {
     world.primary.newest(wanted, below, world.keep)
 }
 
-/// A script: adds the rows and claims them, if nothing was claimed or given up since.
-fn claim(world: &mut World, reader: usize, fence: Fence, expected: Revision, read: (Vec<Position>, Position, Basis)) {
-    let (rows, floor, basis) = read;
-    let (node, nonce) = (fence.token.node, world.nonce());
-    let claim = Claim { rows, floor, basis, nonce };
-    // Another node: the inbox is built anew some time.
-    let _ran: Result<_, OtherNode> = world.send(reader, Script::Claim { node, expected, claim });
+/// Adds the rows and claims them, if nothing was claimed or given up since. Whether there is more to do.
+fn claim(
+    world: &mut World,
+    under_way: &mut Option<Operation>,
+    (reader, fence, expected): (usize, Fence, Revision),
+    (rows, floor, basis): (Vec<Position>, Position, Basis),
+) -> bool {
+    let node = fence.token.node;
+    let claim = |world: &mut World| {
+        let claim = Claim { rows, floor, basis, nonce: world.nonce() };
+        Script::Claim { node, expected, claim }
+    };
+    // Whatever the answer: if it was in vain, the inbox is built anew some time.
+    world.send(under_way, reader, claim).is_pending()
 }

@@ -1,11 +1,19 @@
 //! Covering an edge, and clearing rows of authors who are no longer followed.
 
+use std::task::Poll;
+
 use tidefeed::domain::{
     EdgeMode, Position,
     timeline::outside::{self, Basis, Cleared, Fence, Header, Slice, floor_of_newest},
 };
 
-use super::{nodes::EVERYTHING, rules::Rule, scripts::Script, world::World};
+use super::{
+    nodes::EVERYTHING,
+    operations::Operation,
+    rules::Rule,
+    scripts::{Answer, Script},
+    world::World,
+};
 
 /// A covering of one edge.
 #[derive(Debug)]
@@ -15,6 +23,7 @@ pub struct Cover {
     fence: Option<Fence>,
     rows: Vec<Position>,
     pushed: bool,
+    under_way: Option<Operation>,
 }
 
 impl Cover {
@@ -31,7 +40,8 @@ impl Cover {
         }
         let incarnation = edge.incarnation;
         let rows = world.primary.newest(|author| author == pair.1, Position::NEWEST, world.keep);
-        Some(Self { pair, incarnation, fence: world.primary.fence(pair.0), rows, pushed: false })
+        let fence = world.primary.fence(pair.0);
+        Some(Self { pair, incarnation, fence, rows, pushed: false, under_way: None })
     }
 
     pub fn step(mut self, world: &mut World) -> Option<Self> {
@@ -39,18 +49,25 @@ impl Cover {
             self.trust(world);
             return None;
         };
-        self.pushed = true;
-        self.push(world, fence).then_some(self)
+        if let Poll::Ready(answer) = self.push(world, fence) {
+            answer.ok()?;
+            self.pushed = true;
+        }
+        Some(self)
     }
 
-    /// One script. An inbox that is not there, or of another fence, is built from SQL later, and this edge with it.
-    fn push(&self, world: &mut World, fence: Fence) -> bool {
+    /// An inbox that is not there, or of another fence, is built from SQL later, and this edge with it.
+    fn push(&mut self, world: &mut World, fence: Fence) -> Poll<Answer> {
         let floor = match world.broken {
             Some(Rule::CutCoverKeepsFloor) => Position::OLDEST,
             _ => floor_of_newest(&self.rows, world.keep),
         };
-        let newest = outside::Cover { rows: self.rows.clone(), floor, nonce: world.nonce() };
-        world.send(self.pair.0, Script::Cover { fence, newest }).is_ok()
+        let rows = self.rows.clone();
+        let cover = |world: &mut World| {
+            let newest = outside::Cover { rows, floor, nonce: world.nonce() };
+            Script::Cover { fence, newest }
+        };
+        world.send(&mut self.under_way, self.pair.0, cover)
     }
 
     /// A transaction: the edge is trusted, if it is the one whose contents were read.
@@ -72,22 +89,29 @@ pub struct Clean {
     header: Header,
     rows: Vec<Position>,
     basis: Option<Basis>,
+    under_way: Option<Operation>,
 }
 
 impl Clean {
-    /// A script: every row.
+    /// A script: every row. In Cassandra nothing is cleaned.
     pub fn begin(world: &mut World) -> Option<Self> {
-        let (reader, node) = (world.rng.index(world.readers), world.route());
-        let Slice { header, rows } = world.nodes.slice(node, reader, &EVERYTHING)?;
-        Some(Self { reader, header, rows, basis: None })
+        if world.cassandra.is_some() && !world.breaks(Rule::RowsAreRemoved) {
+            return None;
+        }
+        let reader = world.rng.index(world.readers);
+        let Slice { header, rows } = world.slice_at_once(reader, &EVERYTHING)?;
+        Some(Self { reader, header, rows, basis: None, under_way: None })
     }
 
-    pub fn step(self, world: &mut World) -> Option<Self> {
+    pub fn step(mut self, world: &mut World) -> Option<Self> {
         let Some(basis) = self.basis else { return self.look(world) };
         let Header { fence, revision: expected, .. } = self.header;
-        let cleared = Cleared { rows: self.rows, basis, nonce: world.nonce() };
-        world.send(self.reader, Script::Remove { node: fence.token.node, expected, cleared }).ok()?;
-        None
+        let rows = self.rows.clone();
+        let remove = |world: &mut World| {
+            let cleared = Cleared { rows, basis, nonce: world.nonce() };
+            Script::Remove { node: fence.token.node, expected, cleared }
+        };
+        world.send(&mut self.under_way, self.reader, remove).is_pending().then_some(self)
     }
 
     /// A transaction: which rows are of authors who are not followed, and a new basis of the claim without them.

@@ -1,8 +1,11 @@
-//! A delivery: recipients from one statement, a script for each inbox, then progress in SQL.
+//! A delivery: recipients from one statement, a script (or an insert) for each inbox, then progress in SQL.
+
+use std::task::Poll;
 
 use tidefeed::domain::{EdgeMode, Position, timeline::outside::Fence};
 
 use super::{
+    operations::Operation,
     primary::{Content, Delivery},
     rules::Rule,
     scripts::Script,
@@ -19,6 +22,7 @@ pub struct Deliver {
     /// Where a broken rule reads recipients first: the author of what is still to be committed.
     uncommitted: Option<usize>,
     progressed: bool,
+    under_way: Option<Operation>,
 }
 
 impl Deliver {
@@ -33,14 +37,16 @@ impl Deliver {
         let (author, from) = (delivery.author, delivery.through);
         let through = (from + 1 + world.rng.index(3)).min(world.readers);
         let recipients = recipients(world, author, from..through);
-        Some(Self { content, attempt, through, recipients, uncommitted: None, progressed: false })
+        let (uncommitted, under_way) = (None, None);
+        Some(Self { content, attempt, through, recipients, uncommitted, progressed: false, under_way })
     }
 
     /// The broken order: recipients of a content that is not committed yet.
     pub fn ahead_of_commit(world: &mut World, content: Position, author: usize) -> Self {
         let recipients = recipients(world, author, 0..world.readers);
         let (attempt, through) = (world.draw(), world.readers);
-        Self { content, attempt, through, recipients, uncommitted: Some(author), progressed: false }
+        let (uncommitted, under_way) = (Some(author), None);
+        Self { content, attempt, through, recipients, uncommitted, progressed: false, under_way }
     }
 
     pub fn step(mut self, world: &mut World) -> Option<Self> {
@@ -54,17 +60,18 @@ impl Deliver {
             self.progress(world);
             return Some(self);
         }
-        let Some((reader, fence)) = self.recipients.pop() else {
+        let Some((reader, fence)) = self.recipients.last().copied() else {
             self.progress(world);
             return None;
         };
-        self.push(world, reader, fence).then_some(self)
-    }
-
-    /// One script; false if the node is another, so that the batch must be read again.
-    fn push(&self, world: &mut World, reader: usize, fence: Fence) -> bool {
-        let nonce = world.nonce();
-        world.send(reader, Script::Deliver { fence, row: self.content, nonce }).is_ok()
+        let row = self.content;
+        let deliver = |world: &mut World| Script::Deliver { fence, row, nonce: world.nonce() };
+        if let Poll::Ready(answer) = world.send(&mut self.under_way, reader, deliver) {
+            // The node is another: the batch must be read again.
+            answer.ok()?;
+            self.recipients.pop();
+        }
+        Some(self)
     }
 
     fn progress(&self, world: &mut World) {

@@ -91,6 +91,9 @@ impl World {
 
     /// A fail-over of SQL: the last commits are lost. Whoever is between two steps goes on.
     pub fn lose_commits(&mut self) {
+        if self.loses_headers {
+            return;
+        }
         let kept = 1 + self.rng.index(self.past.len());
         self.past.truncate(kept);
         self.primary = self.past[kept - 1].clone();
@@ -107,6 +110,10 @@ pub struct Admit {
 
 impl Admit {
     pub fn begin(world: &mut World) -> Option<Self> {
+        if let Some(cassandra) = &world.cassandra {
+            let node = cassandra.node;
+            return Some(Self { bucket: world.rng.index(BUCKETS), node });
+        }
         let (bucket, node) = (world.rng.index(BUCKETS), world.route());
         let node = &world.nodes.each[node];
         node.is_master.then_some(Self { bucket, node: node.id })

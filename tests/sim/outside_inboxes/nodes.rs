@@ -32,6 +32,7 @@ pub struct Nodes {
 }
 
 /// The script refused: this is no master, or not the node that was meant.
+#[derive(Debug)]
 pub struct OtherNode;
 
 pub fn draw_id(rng: &mut SimRng) -> NodeId {

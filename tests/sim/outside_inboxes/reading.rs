@@ -1,10 +1,12 @@
 //! A read: slice, statement, slice. A page that is believed must be the oracle's at the statement's instant.
 
+use std::task::Poll;
+
 use tidefeed::domain::{
     Direction, Position, Run,
     timeline::{
         merge::merge,
-        outside::{Belief, Expected, Slice, Window, believe},
+        outside::{Belief, Expected, Header, Slice, Window, believe},
     },
 };
 
@@ -15,8 +17,9 @@ use super::{primary::Snapshot, rules::Rule, world::World};
 pub struct Read {
     reader: usize,
     window: Window,
-    before: Slice,
+    before: Option<Slice>,
     snapshot: Option<Snapshot>,
+    looking: Option<Header>,
 }
 
 impl Read {
@@ -28,56 +31,51 @@ impl Read {
         let bound = listed.get(world.rng.index(2 * listed.len() + 1)).copied();
         let window = Window { direction, bound, limit: 1 + world.rng.index(world.keep + 1) };
         world.tally.reads += 1;
-        let node = world.route();
-        let before = world.nodes.slice(node, reader, &window)?;
-        Some(Self { reader, window, before, snapshot: None })
+        Self { reader, window, before: None, snapshot: None, looking: None }.step(world)
     }
 
     pub fn step(mut self, world: &mut World) -> Option<Self> {
-        if let Some(snapshot) = self.snapshot.take() {
-            self.judge(world, &snapshot);
-            return None;
+        let Some(before) = self.before.take() else {
+            if let Poll::Ready(slice) = world.look(&mut self.looking, self.reader, &self.window) {
+                self.before = Some(slice?);
+            }
+            return Some(self);
+        };
+        match self.snapshot.take() {
+            None => self.snapshot = Some(world.primary.page(self.reader, &self.window, &before.rows)),
+            Some(snapshot) => match world.look(&mut self.looking, self.reader, &self.window) {
+                Poll::Ready(after) => {
+                    self.judge(world, &snapshot, &before, after);
+                    return None;
+                }
+                Poll::Pending => self.snapshot = Some(snapshot),
+            },
         }
-        self.snapshot = Some(world.primary.page(self.reader, &self.window, &self.before.rows));
+        self.before = Some(before);
         Some(self)
     }
 
-    /// The slice after the statement, and the page if it is believed.
-    fn judge(&self, world: &mut World, snapshot: &Snapshot) {
-        let node = world.route();
-        let after = world.nodes.slice(node, self.reader, &self.window);
-        let before = Some(&self.before);
+    /// The page, if it is believed.
+    fn judge(&self, world: &mut World, snapshot: &Snapshot, slice: &Slice, after: Option<Slice>) {
+        let before = Some(slice);
         let belief = match world.broken {
             Some(Rule::AfterIsNotRead) => believe(before, before, snapshot.expected),
             Some(Rule::RowsAreNotCompared) => {
-                let after = after.map(|slice| Slice { rows: self.before.rows.clone(), ..slice });
+                let after = after.map(|after| Slice { rows: slice.rows.clone(), ..after });
                 believe(before, after.as_ref(), snapshot.expected)
             }
-            _ => believe(before, after.as_ref(), self.expected(snapshot, world.broken)),
+            _ => believe(before, after.as_ref(), expected(&slice.header, snapshot, world.broken)),
         };
         match belief {
-            Belief::Believed => self.compare(world, snapshot),
+            Belief::Believed => self.compare(world, snapshot, slice),
             Belief::Changed => world.tally.changed += 1,
             Belief::Foreign => {}
         }
     }
 
-    /// What the statement says, or what a broken rule takes for it.
-    fn expected(&self, snapshot: &Snapshot, broken: Option<Rule>) -> Option<Expected> {
-        let mut expected = snapshot.expected?;
-        let header = &self.before.header;
-        match broken {
-            Some(Rule::AnyTokenIsBelieved) => expected.fence.token = header.fence.token,
-            Some(Rule::AnyGenerationIsBelieved) => expected.fence.generation = header.fence.generation,
-            Some(Rule::AnyBasisIsBelieved) => expected.basis = header.basis.unwrap_or(expected.basis),
-            _ => {}
-        }
-        Some(expected)
-    }
-
-    fn compare(&self, world: &mut World, snapshot: &Snapshot) {
+    fn compare(&self, world: &mut World, snapshot: &Snapshot, slice: &Slice) {
         let Window { direction, limit, .. } = self.window;
-        let inbox = self.before.run(&self.window, snapshot.shown.clone());
+        let inbox = slice.run(&self.window, snapshot.shown.clone());
         let pulled = Run::from_limited_query(direction, snapshot.pulled.clone(), usize::MAX);
         let merged = merge(direction, &[inbox, pulled], limit);
         if !merged.complete {
@@ -90,4 +88,16 @@ impl Read {
             });
         }
     }
+}
+
+/// What the statement says, or what a broken rule takes for it.
+fn expected(header: &Header, snapshot: &Snapshot, broken: Option<Rule>) -> Option<Expected> {
+    let mut expected = snapshot.expected?;
+    match broken {
+        Some(Rule::AnyTokenIsBelieved) => expected.fence.token = header.fence.token,
+        Some(Rule::AnyGenerationIsBelieved) => expected.fence.generation = header.fence.generation,
+        Some(Rule::AnyBasisIsBelieved) => expected.basis = header.basis.unwrap_or(expected.basis),
+        _ => {}
+    }
+    Some(expected)
 }

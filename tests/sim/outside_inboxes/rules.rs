@@ -1,5 +1,7 @@
 //! The rules of outside inboxes, each broken on purpose.
 
+use super::walk::Store;
+
 crate::rules::rules! {
     EpochStays "Token" "a bucket is admitted again under the epoch that it had";
     AnyNodeAnswers "Token" "scripts do not compare the node's identity";
@@ -36,9 +38,20 @@ crate::rules::rules! {
     CleanOfAnyRevision "Clean" "an unfollowed author's rows go whatever the revision is";
     CleanKeepsBasis "Clean" "rows go and the basis stays, so that a lost unfollow goes unnoticed";
     HeaderInAKeyOfItsOwn "Store" "header and rows are two keys, which are evicted one by one";
+    ClaimBeforeRows "Cassandra" "a build's claim is written before its rows";
+    HeaderOfAnyRevision "Cassandra" "the header is set whatever its revision is";
+    OneAcknowledges "Cassandra" "a delivery counts although no majority has acknowledged its row";
+    RowsGoBeforeHeader "Cassandra" "the rows of the former fence go before the header names another";
+    FenceIsUsedAgain "Cassandra" "an inbox is opened under a fence whose rows were removed";
+    RowsAreRemoved "Cassandra" "an unfollowed author's rows are removed one by one";
 }
 
 impl Rule {
+    /// The store in which it is broken.
+    pub fn store(self) -> Store {
+        if self.place() == "Cassandra" { Store::Cassandra } else { Store::Redis }
+    }
+
     /// Whether no walk has shown it broken yet: the rule is kept because the argument needs it, or costs nothing.
     pub const fn is_rare(self) -> bool {
         matches!(

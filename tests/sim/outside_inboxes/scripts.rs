@@ -1,11 +1,13 @@
 //! The scripts that change inboxes, as they are sent: each may run once more, or late, wherever it is led then.
 
+use std::task::Poll;
+
 use tidefeed::domain::{
     Position,
     timeline::outside::{Claim, Cleared, Cover, Fence, Header, NodeId, Nonce, OutsideInbox, Revision},
 };
 
-use super::{nodes::OtherNode, rules::Rule, world::World};
+use super::{nodes::OtherNode, operations::Operation, rules::Rule, world::World};
 
 /// Scripts that may still run once more.
 const REMEMBERED: usize = 24;
@@ -38,9 +40,31 @@ impl Script {
     }
 }
 
+/// The revision of the inbox afterwards, if there is one.
+pub type Answer = Result<Option<Revision>, OtherNode>;
+
 impl World {
-    /// Runs a script on the node that it happens to reach. The revision of the inbox afterwards, if there is one.
-    pub fn send(&mut self, reader: usize, script: Script) -> Result<Option<Revision>, OtherNode> {
+    /// Runs a script on the node that it happens to reach, or sends the next statement of what does the same in
+    /// Cassandra.
+    pub fn send(
+        &mut self,
+        under_way: &mut Option<Operation>,
+        reader: usize,
+        script: impl FnOnce(&mut Self) -> Script,
+    ) -> Poll<Answer> {
+        if self.cassandra.is_none() {
+            let script = script(self);
+            return Poll::Ready(self.send_script(reader, script));
+        }
+        let mut operation = under_way.take().unwrap_or_else(|| Operation::of(reader, script(self)));
+        let answer = operation.step(self);
+        if answer.is_pending() {
+            *under_way = Some(operation);
+        }
+        answer
+    }
+
+    fn send_script(&mut self, reader: usize, script: Script) -> Answer {
         let ran = self.run(reader, &script);
         if self.sent.len() == REMEMBERED {
             self.sent.remove(0);
@@ -51,6 +75,9 @@ impl World {
 
     /// A script that a client has sent twice, or that was on its way for long, runs.
     pub fn run_late(&mut self) {
+        if let Some(cassandra) = self.cassandra.as_mut() {
+            return cassandra.run_late(&mut self.rng);
+        }
         let late = self.rng.index(self.sent.len());
         if let Some((reader, script)) = self.sent.get(late).cloned() {
             // Nobody waits for its answer.
@@ -58,7 +85,7 @@ impl World {
         }
     }
 
-    fn run(&mut self, reader: usize, script: &Script) -> Result<Option<Revision>, OtherNode> {
+    fn run(&mut self, reader: usize, script: &Script) -> Answer {
         let (node, instant, keep, broken) = (self.route(), self.draw(), self.keep, self.broken);
         let inboxes = self.nodes.enter(node, script.node())?;
         if let Script::Open { fence, nonce } = *script {

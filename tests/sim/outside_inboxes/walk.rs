@@ -13,7 +13,7 @@ use super::{
 /// Happenings of a walk.
 const STEPS: usize = 400;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Happening {
     Step,
     Publish,
@@ -68,6 +68,10 @@ const USUAL: &[(Happening, u64)] = &[
     (H::ReplicateSql, 8),
 ];
 
+/// What happens more often in Cassandra, where only a build under a former fence removes rows.
+const IN_CASSANDRA: &[(Happening, u64)] =
+    &[(H::Build, 20), (H::Enter, 12), (H::Leave, 8), (H::GiveUp, 6), (H::Admit, 12)];
+
 /// How much more often than usual something happens in one walk.
 const FACTORS: [u64; 5] = [1, 1, 2, 3, 8];
 
@@ -89,15 +93,30 @@ const FAULTS: &[(Happening, u64)] = &[
     (H::RunLate, 12),
 ];
 
+/// What holds the outside inboxes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Store {
+    Redis,
+    Cassandra,
+}
+
+fn world(seed: u64, broken: Option<Rule>, store: Store) -> World {
+    match store {
+        Store::Redis => World::new(seed, broken),
+        Store::Cassandra => World::in_cassandra(seed, broken),
+    }
+}
+
 /// What came of a walk: what happened, and the first wrong page.
-pub fn walk(seed: u64, broken: Option<Rule>) -> (Tally, Option<String>) {
-    run(World::new(seed, broken), |_, _| {})
+pub fn walk(seed: u64, broken: Option<Rule>, store: Store) -> (Tally, Option<String>) {
+    run(world(seed, broken, store), |_, _| {})
 }
 
 /// The same, and each step told.
-pub fn tell(seed: u64, broken: Option<Rule>) {
-    let (_, wrong) = run(World::new(seed, broken), |happening, world| {
+pub fn tell(seed: u64, broken: Option<Rule>, store: Store) {
+    let (_, wrong) = run(world(seed, broken, store), |happening, world| {
         println!("{happening}\n  {:?}\n  {:?}\n  {:?}", world.primary, world.nodes.each, world.processes);
+        println!("  {:?}", world.cassandra);
     });
     println!("{wrong:?}");
 }
@@ -126,6 +145,10 @@ fn run(mut world: World, observe: impl Fn(&str, &World)) -> (Tally, Option<Strin
 fn weights(world: &mut World) -> Vec<(Happening, u64)> {
     let usual = USUAL.iter().map(|(happening, weight)| (*happening, weight * world.rng.pick(&FACTORS)));
     let mut weights: Vec<(Happening, u64)> = usual.collect();
+    if world.cassandra.is_some() {
+        let more = IN_CASSANDRA.iter().map(|(happening, weight)| (*happening, weight * world.rng.pick(&FACTORS)));
+        weights.extend(more);
+    }
     for (happening, weight) in FAULTS {
         if world.rng.below(3) == 0 {
             weights.push((*happening, weight * world.rng.pick(&FACTORS)));
@@ -180,6 +203,12 @@ fn begin_or_fail(world: &mut World, happening: Happening) {
 }
 
 fn fail(world: &mut World, happening: Happening) {
+    if let World { cassandra: Some(cassandra), rng, loses_headers, .. } = world {
+        if *loses_headers && matches!(happening, H::Flush | H::Evict) {
+            cassandra.lose_headers(rng, happening == H::Flush);
+        }
+        return;
+    }
     let node = world.rng.index(2);
     let (nodes, rng) = (&mut world.nodes, &mut world.rng);
     match happening {

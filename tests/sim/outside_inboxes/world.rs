@@ -1,7 +1,10 @@
 //! One world: both stores, the processes under way, and what was seen.
 
+use std::task::Poll;
+
 use super::{
     building::{Build, Extend},
+    cassandra::Cassandra,
     covering::{Clean, Cover},
     delivering::Deliver,
     events::Admit,
@@ -12,7 +15,7 @@ use super::{
     scripts::Script,
 };
 use crate::rng::SimRng;
-use tidefeed::domain::timeline::outside::{Basis, Generation, Nonce};
+use tidefeed::domain::timeline::outside::{Basis, Generation, Header, Nonce, Slice, Window};
 
 /// Processes under way at most.
 const PROCESSES: usize = 12;
@@ -26,6 +29,8 @@ pub struct Tally {
     /// Reads of unequal slices.
     pub changed: u64,
     pub sql_losses: u64,
+    /// Deliveries to fences that the header does not name.
+    pub before_header: u64,
 }
 
 pub struct World {
@@ -35,6 +40,10 @@ pub struct World {
     /// Earlier states that a fail-over of SQL may go back to.
     pub past: Vec<Primary>,
     pub nodes: Nodes,
+    /// In place of the nodes, if it is there.
+    pub cassandra: Option<Cassandra>,
+    /// Whether headers may go in Cassandra; if not, SQL may lose commits. After both, inboxes have to be renewed.
+    pub loses_headers: bool,
     pub processes: Vec<Process>,
     /// The last scripts, by reader.
     pub sent: Vec<(usize, Script)>,
@@ -78,6 +87,8 @@ impl World {
             past: vec![primary.clone()],
             primary,
             nodes,
+            cassandra: None,
+            loses_headers: false,
             processes: Vec::new(),
             sent: Vec::new(),
             readers,
@@ -88,6 +99,14 @@ impl World {
             tally: Tally { walks: 1, ..Tally::default() },
             wrong: None,
         }
+    }
+
+    /// A world whose outside store is Cassandra.
+    pub fn in_cassandra(seed: u64, broken: Option<Rule>) -> Self {
+        let mut world = Self::new(seed, broken);
+        world.cassandra = Some(Cassandra::new(&mut world.rng, broken));
+        world.loses_headers = world.rng.below(2) == 0;
+        world
     }
 
     pub fn breaks(&self, rule: Rule) -> bool {
@@ -105,6 +124,28 @@ impl World {
     /// The node that the next script happens to reach.
     pub fn route(&mut self) -> usize {
         self.nodes.route(&mut self.rng)
+    }
+
+    /// Reads a slice, or in Cassandra the header and then its rows.
+    pub fn look(&mut self, looking: &mut Option<Header>, reader: usize, window: &Window) -> Poll<Option<Slice>> {
+        let Self { cassandra: Some(cassandra), rng, .. } = self else {
+            return Poll::Ready(self.slice_at_once(reader, window));
+        };
+        let Some(header) = looking.take() else {
+            *looking = cassandra.claimed(reader);
+            return if looking.is_some() { Poll::Pending } else { Poll::Ready(None) };
+        };
+        Poll::Ready(Some(Slice { header, rows: cassandra.rows(rng, reader, header.fence, window) }))
+    }
+
+    /// A slice at one instant.
+    pub fn slice_at_once(&mut self, reader: usize, window: &Window) -> Option<Slice> {
+        let Self { cassandra: Some(cassandra), rng, .. } = self else {
+            let node = self.route();
+            return self.nodes.slice(node, reader, window);
+        };
+        let header = cassandra.claimed(reader)?;
+        Some(Slice { header, rows: cassandra.rows(rng, reader, header.fence, window) })
     }
 
     /// Begins a process, unless too many are under way.

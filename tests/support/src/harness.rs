@@ -24,6 +24,7 @@ use tidefeed::{
     rng::SharedRng,
     store::{
         Announcements, InboxStore, OutboxCache, Queue,
+        cassandra::{Cassandra, CassandraInboxes, CassandraOptions},
         memory::{MemoryAnnouncements, MemoryInboxes, MemoryOutboxCache, MemoryQueue},
         outside_states::OutsideStores,
         queue::Topic,
@@ -118,6 +119,8 @@ pub enum Inboxes {
     Memory,
     /// On a Redis, or a cluster.
     Redis(RedisOptions),
+    /// In Cassandra.
+    Cassandra(CassandraOptions),
     /// A store of the test's own.
     Own(Arc<dyn InboxStore>),
 }
@@ -309,6 +312,9 @@ async fn outside(setup: &Setup, store: &SqlStore) -> Result<Option<OutsideStores
         None => return Ok(None),
         Some(Inboxes::Memory) => Arc::new(MemoryInboxes::new(10_000, NodeId::of([5; 20]))),
         Some(Inboxes::Redis(options)) => Arc::new(RedisInboxes::new(Redis::connect(options).await?)),
+        Some(Inboxes::Cassandra(options)) => {
+            Arc::new(CassandraInboxes::new(Cassandra::new(options), NodeId::of([6; 20])))
+        }
         Some(Inboxes::Own(inboxes)) => inboxes,
     };
     let (states, pages, keep) = (Arc::new(store.clone()), Arc::new(store.clone()), setup.settings.tiers.keep);

@@ -42,7 +42,8 @@ const BELOW_CLI: &[&str] = &[
     "config", "app", "cli",
 ];
 
-const ADAPTER_MODULES: &[&str] = &["crate::store::sql", "crate::store::redis", "crate::store::memory"];
+const ADAPTER_MODULES: &[&str] =
+    &["crate::store::sql", "crate::store::redis", "crate::store::memory", "crate::store::cassandra"];
 const MAY_NAME_ADAPTERS: &[&str] = &["store", "app", "lib"];
 
 /// Each library and the only places that may name it.
@@ -53,6 +54,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("rusqlite", &["src/store/sql"]),
     ("migration", &["src/store/sql"]),
     ("redis", &["src/store/redis"]),
+    ("scylla", &["src/store/cassandra"]),
     ("graphql_transport", &["src/api", "src/app"]),
     ("async_graphql", &["src/api", "graphql-transport/src"]),
     ("async_graphql_axum", &["graphql-transport/tests"]),

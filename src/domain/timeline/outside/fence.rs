@@ -22,6 +22,11 @@ impl NodeId {
     pub const fn of(bytes: [u8; NODE_ID_BYTES]) -> Self {
         Self(bytes)
     }
+
+    /// As it was made.
+    pub const fn bytes(&self) -> &[u8; NODE_ID_BYTES] {
+        &self.0
+    }
 }
 
 impl FromStr for NodeId {

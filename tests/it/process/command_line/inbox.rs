@@ -13,7 +13,7 @@ on_each_backend! {
         ensure!(it.run(&["inbox", "status"]).await?.err.contains("run `tidefeed migrate`"));
         it.done(&["migrate"]).await?;
         it.done(&["seed", "--users", "20", "--contents-per-user", "6"]).await?;
-        ensure!(it.done(&["inbox", "status"]).await?.contains("inbox in Redis: 0, 0 of them built"));
+        ensure!(it.done(&["inbox", "status"]).await?.contains("inbox outside SQL: 0, 0 of them built"));
         ensure!(it.done(&["doctor"]).await?.contains("ok   inboxes: in SQL"));
         let past = connect_sql(&database.url).await?;
         let node = "ab".repeat(20);
@@ -24,7 +24,7 @@ on_each_backend! {
             execute(&past, &statement).await?;
         }
         let status = it.done(&["inbox", "status"]).await?;
-        ensure!(status.contains("inbox in Redis: 21, 21 of them built") && status.contains(&format!("Redis {node}: 2 buckets")), "{status}");
+        ensure!(status.contains("inbox outside SQL: 21, 21 of them built") && status.contains(&format!("Inbox store {node}: 2 buckets")), "{status}");
         ensure!(it.run(&["doctor"]).await?.out.contains("FAIL inboxes"), "this node is not configured for them");
         ensure!(it.done(&["inbox", "renew"]).await?.contains("Renewed 2 buckets"));
         ensure!(numbers(&past, "SELECT COUNT(*) FROM inbox_buckets WHERE epoch = 7").await? == [0]);

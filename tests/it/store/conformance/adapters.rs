@@ -21,6 +21,8 @@ pub enum Adapter {
     Redis,
     /// A Redis Cluster of three.
     Cluster,
+    /// A Cassandra of one node; for inboxes only.
+    Cassandra,
 }
 
 impl Adapter {
@@ -28,7 +30,7 @@ impl Adapter {
     pub async fn options(self) -> Result<Option<RedisOptions>> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let urls = match self {
-            Self::Memory => return Ok(None),
+            Self::Memory | Self::Cassandra => return Ok(None),
             Self::Redis => vec![shared(Kind::Redis).await?.url()],
             Self::Cluster => redis_cluster().await?.urls(),
         };

@@ -19,6 +19,7 @@ mod many_lists;
 mod outbox_cache;
 mod outbox_model;
 mod outboxes;
+mod outside_cassandra;
 mod outside_inboxes;
 mod outside_model;
 mod outside_numbered;

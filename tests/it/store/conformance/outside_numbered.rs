@@ -27,12 +27,23 @@ const HEADER: Window = Window { direction: Direction::Older, bound: None, limit:
 
 pub struct Numbered {
     store: Arc<dyn InboxStore>,
+    /// Added to every reader's id, so that tests may share one store.
+    offset: i64,
     met: Mutex<HashMap<UserId, Vec<Revision>>>,
 }
 
 impl Numbered {
     pub fn new(store: Arc<dyn InboxStore>) -> Self {
-        Self { store, met: Mutex::default() }
+        Self::above(store, 0)
+    }
+
+    /// For the readers above `offset`, a multiple of the number of buckets.
+    pub fn above(store: Arc<dyn InboxStore>, offset: i64) -> Self {
+        Self { store, offset, met: Mutex::default() }
+    }
+
+    fn stored(&self, reader: UserId) -> UserId {
+        UserId::try_new(reader.get() + self.offset).unwrap()
     }
 
     /// How many revisions of the reader's inbox were met.
@@ -59,7 +70,7 @@ impl Numbered {
     }
 
     async fn look(&self, reader: UserId) {
-        if let Ok(Some(slice)) = self.store.slice(reader, &HEADER).await {
+        if let Ok(Some(slice)) = self.store.slice(self.stored(reader), &HEADER).await {
             self.number(reader, slice.header.revision);
         }
     }
@@ -72,7 +83,7 @@ impl InboxStore for Numbered {
     }
 
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError> {
-        let slice = self.store.slice(reader, window).await?;
+        let slice = self.store.slice(self.stored(reader), window).await?;
         Ok(slice.map(|mut slice| {
             slice.header.revision = self.number(reader, slice.header.revision);
             slice
@@ -80,11 +91,12 @@ impl InboxStore for Numbered {
     }
 
     async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
-        Ok(self.number(reader, self.store.open(reader, fence, nonce).await?))
+        Ok(self.number(reader, self.store.open(self.stored(reader), fence, nonce).await?))
     }
 
     async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
-        let delivered = self.store.deliver(push).await?;
+        let recipients = push.recipients.iter().map(|(reader, generation)| (self.stored(*reader), *generation));
+        let delivered = self.store.deliver(&Push { recipients: recipients.collect(), ..push.clone() }).await?;
         for (reader, _) in push.recipients.iter().take(LOOKED_AT) {
             self.look(*reader).await;
         }
@@ -98,13 +110,13 @@ impl InboxStore for Numbered {
         claim: &Claim,
         keep: usize,
     ) -> Result<bool, OutsideError> {
-        let done = self.store.claim(reader, (token, self.named(reader, expected)), claim, keep).await?;
+        let done = self.store.claim(self.stored(reader), (token, self.named(reader, expected)), claim, keep).await?;
         self.look(reader).await;
         Ok(done)
     }
 
     async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
-        let done = self.store.cover(reader, fence, newest, keep).await?;
+        let done = self.store.cover(self.stored(reader), fence, newest, keep).await?;
         self.look(reader).await;
         Ok(done)
     }
@@ -115,12 +127,16 @@ impl InboxStore for Numbered {
         (token, expected): (Token, Revision),
         cleared: &Cleared,
     ) -> Result<bool, OutsideError> {
-        let done = self.store.remove(reader, (token, self.named(reader, expected)), cleared).await?;
+        let done = self.store.remove(self.stored(reader), (token, self.named(reader, expected)), cleared).await?;
         self.look(reader).await;
         Ok(done)
     }
 
+    async fn is_too_long(&self, reader: UserId, keep: usize) -> Result<bool, StoreError> {
+        self.store.is_too_long(self.stored(reader), keep).await
+    }
+
     async fn forget(&self, reader: UserId) -> Result<(), StoreError> {
-        self.store.forget(reader).await
+        self.store.forget(self.stored(reader)).await
     }
 }

@@ -6,6 +6,7 @@
 //! [`Server`], kills it and restarts it. A missing server fails the test and names the remedy.
 
 mod backend;
+mod cassandra;
 mod line;
 mod recipe;
 mod redis;
@@ -17,6 +18,7 @@ use anyhow::Result;
 use tokio::sync::OnceCell;
 
 pub use self::backend::Backend;
+pub use self::cassandra::{CassandraCluster, CassandraLine, CassandraNode};
 pub use self::line::{Line, Stop};
 pub use self::recipe::{Kind, Recipe};
 pub use self::redis::{FreshKeys, RedisCluster, connect as connect_redis};
@@ -43,6 +45,13 @@ pub async fn shared(kind: Kind) -> Result<&'static Server> {
 /// A key prefix of the caller's own on the shared Redis.
 pub async fn fresh_keys() -> Result<FreshKeys> {
     Ok(FreshKeys::on(shared(Kind::Redis).await?))
+}
+
+/// The Cassandra of one node that all tests of this process share, with the `commitlog_sync` that is its default. Tests
+/// use other readers or keyspaces to stay apart.
+pub async fn cassandra() -> Result<&'static CassandraCluster> {
+    static CASSANDRA: OnceCell<CassandraCluster> = OnceCell::const_new();
+    CASSANDRA.get_or_try_init(|| CassandraCluster::start(1, "periodic")).await
 }
 
 /// The cluster of three masters that all tests of this process share. Tests use different keys to stay apart.

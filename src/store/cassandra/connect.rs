@@ -1,0 +1,110 @@
+//! Connects at the first use, so that a node starts while Cassandra is away. After a failure it waits a moment before
+//! the next try.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use scylla::{
+    client::{execution_profile::ExecutionProfile, session::Session, session_builder::SessionBuilder},
+    policies::{load_balancing::DefaultPolicy, speculative_execution::SimpleSpeculativeExecutionPolicy},
+    statement::{Consistency, SerialConsistency},
+};
+use tokio::{sync::OnceCell, time::Instant};
+
+use super::{
+    error::{away_recently, late, no_session},
+    options::CassandraOptions,
+    schema,
+    statements::Statements,
+};
+use crate::store::StoreError;
+
+/// How long a cluster that could not be connected is left alone.
+const AWAY: Duration = Duration::from_secs(1);
+/// How often an idle connection is tried, so that a node that went silent is noticed.
+const KEEPALIVE: Duration = Duration::from_secs(2);
+/// Time to connect, and to create tables that are missing.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// A cluster, and a session as soon as there is one. Clones share it.
+#[derive(Clone)]
+pub struct Cassandra {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    options: CassandraOptions,
+    connected: OnceCell<Connected>,
+    failed: Mutex<Option<Instant>>,
+}
+
+/// A session and its prepared statements.
+pub struct Connected {
+    /// To the cluster.
+    pub session: Session,
+    /// All that the adapter uses.
+    pub statements: Statements,
+}
+
+impl Cassandra {
+    /// Connects later.
+    pub fn new(options: CassandraOptions) -> Self {
+        Self { shared: Arc::new(Shared { options, connected: OnceCell::new(), failed: Mutex::default() }) }
+    }
+
+    /// The session; connects and creates missing tables if there is none yet.
+    pub async fn connected(&self) -> Result<&Connected, StoreError> {
+        self.shared.connected.get_or_try_init(|| self.connect()).await
+    }
+
+    async fn connect(&self) -> Result<Connected, StoreError> {
+        let failed = *self.shared.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.is_some_and(|failed| failed.elapsed() < AWAY) {
+            return Err(away_recently());
+        }
+        let limit = CONNECT.max(self.shared.options.timeout);
+        let connected = tokio::time::timeout(limit, open(&self.shared.options)).await.unwrap_or(Err(late(limit)));
+        if connected.is_err() {
+            *self.shared.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
+        connected
+    }
+}
+
+async fn open(options: &CassandraOptions) -> Result<Connected, StoreError> {
+    let session = session(options).await?;
+    schema::create_missing(&session, options).await?;
+    let statements = Statements::prepare(&session, &options.keyspace).await?;
+    Ok(Connected { session, statements })
+}
+
+/// A session at QUORUM, light-weight transactions at SERIAL. What is idempotent goes to a second node if the first is
+/// slow; light-weight transactions never do.
+pub(super) async fn session(options: &CassandraOptions) -> Result<Session, StoreError> {
+    let mut balancing = DefaultPolicy::builder().token_aware(true);
+    if !options.datacenter.is_empty() {
+        balancing = balancing.prefer_datacenter(options.datacenter.clone()).permit_dc_failover(true);
+    }
+    let second_try = SimpleSpeculativeExecutionPolicy { max_retry_count: 1, retry_interval: options.timeout / 4 };
+    let profile = ExecutionProfile::builder()
+        .consistency(Consistency::Quorum)
+        .serial_consistency(Some(SerialConsistency::Serial))
+        .request_timeout(Some(options.timeout))
+        .speculative_execution_policy(Some(Arc::new(second_try)))
+        .load_balancing_policy(balancing.build())
+        .build();
+    let mut builder = SessionBuilder::new()
+        .known_nodes(&options.contact_points)
+        .default_execution_profile_handle(profile.into_handle())
+        .connection_timeout(options.timeout)
+        .keepalive_interval(KEEPALIVE)
+        .keepalive_timeout(KEEPALIVE)
+        .fetch_schema_metadata(true)
+        .keyspaces_to_fetch([options.keyspace.as_str()]);
+    if !options.user.is_empty() {
+        builder = builder.user(&options.user, &options.password);
+    }
+    builder.build().await.map_err(no_session)
+}
