@@ -25,7 +25,7 @@ pub enum CassandraFault {
     CutOff,
     /// Two of three nodes: there is no majority.
     TwoCutOff,
-    /// Readers' headers go while everything runs.
+    /// Readers' headers go while everything runs; then all inboxes are renewed.
     HeadersLost,
     /// The tables are emptied while the service does not run, as operators are told to.
     Emptied,
@@ -74,7 +74,10 @@ pub async fn inject(
         }
         CassandraFault::CutOff => cut_off(nodes, &[some], rng).await,
         CassandraFault::TwoCutOff => cut_off(nodes, &[some, next], rng).await,
-        CassandraFault::HeadersLost => lose_headers(nodes).await,
+        CassandraFault::HeadersLost => {
+            lose_headers(nodes).await?;
+            place.command(&["inbox", "renew"]).await
+        }
         CassandraFault::Emptied => Ok(()),
     }
 }

@@ -199,6 +199,11 @@ impl Deployment {
         }
     }
 
+    /// Runs a command of the binary beside the nodes.
+    pub async fn command(&self, arguments: &[&str]) -> Result<()> {
+        self.command_line.done(arguments).await.map(drop)
+    }
+
     /// `kill -9`.
     pub async fn kill_node(&mut self, number: usize) -> Result<()> {
         let node = self.nodes[number].take().context("this node does not run")?;

@@ -91,9 +91,6 @@ impl World {
 
     /// A fail-over of SQL: the last commits are lost. Whoever is between two steps goes on.
     pub fn lose_commits(&mut self) {
-        if self.loses_headers {
-            return;
-        }
         let kept = 1 + self.rng.index(self.past.len());
         self.past.truncate(kept);
         self.primary = self.past[kept - 1].clone();

@@ -43,6 +43,7 @@ crate::rules::rules! {
     OneAcknowledges "Cassandra" "a delivery counts although no majority has acknowledged its row";
     RowsGoBeforeHeader "Cassandra" "the rows of the former fence go before the header names another";
     FenceIsUsedAgain "Cassandra" "an inbox is opened under a fence whose rows were removed";
+    HeadersAreDeleted "Cassandra" "headers are deleted, and with them the memory of fences whose rows were removed";
     RowsAreRemoved "Cassandra" "an unfollowed author's rows are removed one by one";
 }
 

@@ -203,8 +203,8 @@ fn begin_or_fail(world: &mut World, happening: Happening) {
 }
 
 fn fail(world: &mut World, happening: Happening) {
-    if let World { cassandra: Some(cassandra), rng, loses_headers, .. } = world {
-        if *loses_headers && matches!(happening, H::Flush | H::Evict) {
+    if let World { cassandra: Some(cassandra), rng, broken, .. } = world {
+        if *broken == Some(Rule::HeadersAreDeleted) && matches!(happening, H::Flush | H::Evict) {
             cassandra.lose_headers(rng, happening == H::Flush);
         }
         return;

@@ -42,8 +42,6 @@ pub struct World {
     pub nodes: Nodes,
     /// In place of the nodes, if it is there.
     pub cassandra: Option<Cassandra>,
-    /// Whether headers may go in Cassandra; if not, SQL may lose commits. After both, inboxes have to be renewed.
-    pub loses_headers: bool,
     pub processes: Vec<Process>,
     /// The last scripts, by reader.
     pub sent: Vec<(usize, Script)>,
@@ -88,7 +86,6 @@ impl World {
             primary,
             nodes,
             cassandra: None,
-            loses_headers: false,
             processes: Vec::new(),
             sent: Vec::new(),
             readers,
@@ -105,7 +102,6 @@ impl World {
     pub fn in_cassandra(seed: u64, broken: Option<Rule>) -> Self {
         let mut world = Self::new(seed, broken);
         world.cassandra = Some(Cassandra::new(&mut world.rng, broken));
-        world.loses_headers = world.rng.below(2) == 0;
         world
     }
 
