@@ -78,7 +78,7 @@ pub struct TimelineReader {
 pub struct TimelinePage {
     /// The folded page.
     pub folded: Folded,
-    /// Cards whose facts come from the page's snapshot.
+    /// Cards whose facts come from the page's snapshot or a later one.
     pub cards: Vec<ContentCard>,
 }
 
@@ -114,9 +114,16 @@ impl TimelineReader {
         self.visit(reader, request, false).await.map(|(page, _)| page)
     }
 
-    /// As [`Self::page`], with the cards that this node can make from memory.
+    /// As [`Self::page`], with the cards that this node can make from memory. If it remembers all contents and authors,
+    /// one more statement reads the facts that the page's own did not give.
     pub async fn page_with_cards(&self, reader: UserId, request: &PageRequest) -> Result<TimelinePage, StoreError> {
-        let (folded, facts) = self.visit(reader, request, true).await?;
+        let (folded, mut facts) = self.visit(reader, request, true).await?;
+        let unknown: Vec<_> = folded.entries.iter().filter(|entry| !facts.contains_key(&entry.content)).collect();
+        if !unknown.is_empty() && self.cards.has_all(unknown.iter().copied()) {
+            let contents: Vec<_> = unknown.iter().map(|entry| entry.content).collect();
+            // Without facts, every field reads its own value, and fails alone.
+            facts.extend(self.timelines.card_facts(reader, &contents).await.unwrap_or_default());
+        }
         Ok(TimelinePage { cards: self.cards.cards(&folded.entries, &facts), folded })
     }
 

@@ -76,6 +76,13 @@ impl RememberedCards {
         cards
     }
 
+    /// Whether the contents and authors of all these entries are remembered, in whichever version.
+    pub fn has_all<'a>(&self, entries: impl IntoIterator<Item = &'a Entry>) -> bool {
+        let is_known =
+            |entry: &Entry| self.contents.contains_key(&entry.content) && self.profiles.contains_key(&entry.author);
+        entries.into_iter().all(is_known)
+    }
+
     /// Remembers contents alone.
     pub fn remember_contents(&self, contents: &[Arc<Content>]) {
         for content in contents {

@@ -1,5 +1,7 @@
 //! Reads everything that one page needs, in one snapshot.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 
 use super::StoreError;
@@ -7,7 +9,7 @@ use crate::domain::{
     ContentId, Entry, PageRequest, UserId,
     timeline::{
         authors::{ReaderSnapshot, TimelineAuthors},
-        candidates::{CandidateLimits, Candidates, Wanted},
+        candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
         plan::Snapshot,
         stretch::Stretch,
     },
@@ -59,6 +61,14 @@ pub trait Timelines: Send + Sync {
         limits: CandidateLimits,
         wanted: Wanted,
     ) -> Result<Candidates, StoreError>;
+
+    /// The facts of those of `contents` that exist, with the reader's reactions: **one statement**, one snapshot. At
+    /// most 16 384 contents.
+    async fn card_facts(
+        &self,
+        reader: UserId,
+        contents: &[ContentId],
+    ) -> Result<HashMap<ContentId, CardFacts>, StoreError>;
 
     /// Those of `contents` that are in the reader's timeline now: author followed, content not removed. One statement.
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError>;

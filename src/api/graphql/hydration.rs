@@ -93,11 +93,8 @@ impl Hydration {
         cards: Vec<ContentCard>,
         selection: ContentSelection,
     ) -> HashMap<ContentId, Arc<ContentCard>> {
-        let suffices = selection.author.is_none_or(|author| !author.counts && !author.exclusions);
         let is_known = |card: &ContentCard| {
-            suffices
-                && (card.author.is_some() || selection.author.is_none())
-                && self.loader.loader().count_card(card).is_ok()
+            (card.author.is_some() || selection.author.is_none()) && self.loader.loader().count_card(card).is_ok()
         };
         let known = cards.into_iter().filter(is_known).map(|card| (card.content.id, Arc::new(card)));
         let mut known: HashMap<_, _> = known.collect();

@@ -247,7 +247,11 @@ async fn timeline(
 ) -> Result<(Folded, Shown), Failure> {
     let mut reads = 1;
     loop {
-        let TimelinePage { folded, cards } = hydration.services().timelines.page_with_cards(viewer, request).await?;
+        let timelines = &hydration.services().timelines;
+        let TimelinePage { folded, cards } = match selection {
+            Some(selection) if selection.is_on_cards() => timelines.page_with_cards(viewer, request).await?,
+            _ => TimelinePage { folded: timelines.page(viewer, request).await?, cards: Vec::new() },
+        };
         let shown = Shown::load_page(hydration, (&folded, cards), selection).await?;
         if shown.is_whole() || reads == MAX_PAGE_READS {
             return Ok((folded, shown));

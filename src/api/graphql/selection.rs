@@ -129,6 +129,11 @@ impl ContentSelection {
         }
     }
 
+    /// Whether a card that a node makes from memory has the selected parts.
+    pub fn is_on_cards(self) -> bool {
+        self.author.is_none_or(|author| !author.counts && !author.exclusions)
+    }
+
     /// The parts that are read together with a content.
     pub fn parts(self) -> ContentParts {
         let Self { counters, reactions, author, .. } = self;

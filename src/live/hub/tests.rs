@@ -1,6 +1,8 @@
 //! Tests which subscribers the hub notifies. Every timeline shows everything, so the index alone decides.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 
 use super::*;
@@ -9,7 +11,7 @@ use crate::{
         ContentId, PageRequest,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{CandidateLimits, Candidates, Wanted},
+            candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
             plan::Snapshot,
             stretch::Stretch,
         },
@@ -53,6 +55,10 @@ impl Timelines for Everybody {
         _: Wanted,
     ) -> Result<Candidates, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
+    }
+
+    async fn card_facts(&self, _: UserId, _: &[ContentId]) -> Result<HashMap<ContentId, CardFacts>, StoreError> {
+        Ok(HashMap::new())
     }
 
     async fn visible(&self, _: UserId, _: &[ContentId]) -> Result<Vec<Entry>, StoreError> {

@@ -1,12 +1,14 @@
 //! Timeline reads in the model: the rows of the one statement, source by source, and what they cover.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
         ContentId, Direction, EdgeMode, Entry, Floor, Kinds, PageRequest, Position, Run, UserId,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{CandidateLimits, Candidates, Wanted},
+            candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
             plan::{Snapshot, UncoveredAuthor},
             stretch::Stretch,
         },
@@ -104,6 +106,11 @@ impl Timelines for PrimaryStore {
         wanted: Wanted,
     ) -> Result<Candidates, StoreError> {
         known_authors::candidates(self, reader, request, (limits, wanted)).await
+    }
+
+    /// No page of this simulation is read with cards.
+    async fn card_facts(&self, _: UserId, _: &[ContentId]) -> Result<HashMap<ContentId, CardFacts>, StoreError> {
+        Ok(HashMap::new())
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {

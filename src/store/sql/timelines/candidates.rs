@@ -234,7 +234,7 @@ fn candidate(row: &Row, wanted: Wanted) -> Result<Candidate, StoreError> {
 }
 
 /// The facts from the column `place` on; `None` if the content or its author has none.
-fn facts(row: &Row, place: usize, with_reactions: bool) -> Result<Option<CardFacts>, StoreError> {
+pub(super) fn facts(row: &Row, place: usize, with_reactions: bool) -> Result<Option<CardFacts>, StoreError> {
     let (replies, version): (Option<i64>, Option<i64>) = (row.get(place)?, row.get(place + 4)?);
     let (Some(replies), Some(profile_version)) = (replies, version) else { return Ok(None) };
     let [likes, reposts, bookmarks] = [row.get(place + 1)?, row.get(place + 2)?, row.get(place + 3)?];

@@ -2,12 +2,15 @@
 //! [`statement`] has the text; this module only decodes its rows.
 
 mod candidates;
+mod card_facts;
 mod outside;
 mod pulled;
 mod shown;
 mod side;
 mod statement;
 mod stretch;
+
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use sea_orm::Value;
@@ -33,7 +36,7 @@ use crate::{
         ContentId, Direction, Entry, Floor, PageRequest, Position, Run, UserId,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{CandidateLimits, Candidates, Wanted},
+            candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
             plan::{Snapshot, UncoveredAuthor},
             stretch::Stretch,
         },
@@ -63,7 +66,7 @@ impl Timelines for SqlStore {
             return Ok(None);
         }
         let statement = Timeline { dialect: self.dialect, reader }.stretch(request, stretch, authors);
-        stretch::snapshot(&self.read(&statement.text, statement.values).await?, request, stretch, authors)
+        stretch::snapshot(&self.read_few(&statement.text, statement.values).await?, request, stretch, authors)
     }
 
     async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
@@ -80,6 +83,15 @@ impl Timelines for SqlStore {
     ) -> Result<Candidates, StoreError> {
         let statement = Timeline { dialect: self.dialect, reader }.candidates(request, limits, wanted);
         candidates::candidates(&self.read_few(&statement.text, statement.values).await?, wanted)
+    }
+
+    async fn card_facts(
+        &self,
+        reader: UserId,
+        contents: &[ContentId],
+    ) -> Result<HashMap<ContentId, CardFacts>, StoreError> {
+        let statement = Timeline { dialect: self.dialect, reader }.card_facts(contents);
+        card_facts::decode(&self.read_few(&statement.text, statement.values).await?)
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {

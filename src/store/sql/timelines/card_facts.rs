@@ -1,0 +1,46 @@
+//! Reads what the cards of contents need besides what a node remembers.
+
+use std::collections::HashMap;
+
+use super::{
+    super::{
+        fragment::Fragment,
+        rows::{Row, id_list},
+    },
+    candidates::facts,
+    shown::Timeline,
+};
+use crate::{
+    domain::{
+        ContentId,
+        timeline::candidates::{CardFacts, Wanted},
+    },
+    store::StoreError,
+};
+
+impl Timeline {
+    /// Rows of a content's id and the columns of [`Timeline::facts`].
+    pub(super) fn card_facts(self, contents: &[ContentId]) -> Fragment {
+        let (list, ids) = id_list(contents);
+        let (columns, joins) = self.facts(("c.id", "c.author_id"), Wanted::ALL);
+        let text = format!(
+            "SELECT c.id{columns} FROM contents c {then} counters k{by_key} ON k.content_id = c.id",
+            then = self.dialect.join_in_order(),
+            by_key = self.by_key(),
+        );
+        Fragment::new(text, [])
+            .then(joins)
+            .then(Fragment { text: format!(" WHERE c.id IN {list} AND c.removed_at IS NULL"), values: ids })
+    }
+}
+
+/// Decodes the rows of [`Timeline::card_facts`].
+pub(super) fn decode(rows: &[Row]) -> Result<HashMap<ContentId, CardFacts>, StoreError> {
+    let mut found = HashMap::with_capacity(rows.len());
+    for row in rows {
+        if let Some(facts) = facts(row, 1, true)? {
+            found.insert(row.content(0)?, facts);
+        }
+    }
+    Ok(found)
+}
