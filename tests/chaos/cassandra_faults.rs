@@ -76,7 +76,7 @@ pub async fn inject(
         CassandraFault::TwoCutOff => cut_off(nodes, &[some, next], rng).await,
         CassandraFault::HeadersLost => {
             lose_headers(nodes).await?;
-            place.command(&["inbox", "renew"]).await
+            deployment.command(&["inbox", "renew"]).await
         }
         CassandraFault::Emptied => Ok(()),
     }
