@@ -15,6 +15,7 @@ use super::{
         AttributesOf, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf, ReactionsTo, RepostedOf, SessionsOf,
         Source, Tracked, UserCardOf, YieldOnce,
     },
+    remembered_json::ShownContent,
     selection::{ContentSelection, UserSelection},
     services::Services,
     viewer_dependence::ViewerDependence,
@@ -72,6 +73,13 @@ impl Hydration {
             return Err(Failure::SignInEnded);
         }
         Ok(viewer)
+    }
+
+    /// What decides the JSON of `card`'s content, which is of this hydration's viewer. See [`ShownContent::of`].
+    pub async fn shown(&self, card: &ContentCard, selection: ContentSelection) -> Option<ShownContent> {
+        let is_reposted =
+            if selection.reposted { self.viewer_reposted(card.content.subject()).await.ok()? } else { None };
+        ShownContent::of(card, selection, (is_reposted, self.viewer_id() == Some(card.content.author)))
     }
 
     /// Loads the selected parts of contents and their authors in one statement, then those of the contents that they

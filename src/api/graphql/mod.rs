@@ -15,6 +15,7 @@ mod objects;
 mod paged;
 mod pages;
 mod query;
+mod remembered;
 mod remembered_json;
 mod scalars;
 mod scope;

@@ -3,20 +3,15 @@
 //! The key is all that the JSON is made of, so nothing that is remembered is ever wrong. What has changed since is
 //! asked for by another key.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, LazyLock},
-};
+use std::sync::LazyLock;
 
-use async_graphql::{
-    ContextSelectionSet, OutputType, Positioned, ServerResult, Value, parser::types::Field, registry::Registry,
-};
+use async_graphql::{Positioned, parser::types::Field};
 use axum::body::Bytes;
-use graphql_transport::{guard::OperationId, metered, written};
+use graphql_transport::guard::OperationId;
 use metrics::Counter;
 use quick_cache::{Weighter, sync::Cache};
 
-use super::{hydration::Hydration, scope::failures, selection::ContentSelection};
+use super::selection::ContentSelection;
 use crate::{
     domain::{ContentId, Counters, Reference, ViewerReactions, limits::MAX_REMEMBERED_JSON_BYTES},
     store::cards::ContentCard,
@@ -28,14 +23,14 @@ const EXPECTED: usize = 1_000;
 
 /// A bounded memory of contents as JSON.
 pub struct RememberedJson {
-    contents: Cache<Key, Bytes, Weight>,
+    contents: Cache<ContentKey, Bytes, Weight>,
     hits: LazyLock<Counter>,
     misses: LazyLock<Counter>,
 }
 
 /// A selection and everything that it shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
+pub struct ContentKey {
     operation: OperationId,
     /// Line and column.
     field: (usize, usize),
@@ -53,6 +48,13 @@ pub struct ShownContent {
     is_followed: Option<bool>,
     is_reposted: Option<bool>,
     is_viewers: bool,
+}
+
+impl ContentKey {
+    /// Of the selection of `field` in `operation`, and what it shows.
+    pub fn new(operation: OperationId, field: &Positioned<Field>, shown: ShownContent) -> Self {
+        Self { operation, field: (field.pos.line, field.pos.column), shown }
+    }
 }
 
 impl ShownContent {
@@ -78,23 +80,12 @@ impl ShownContent {
     }
 }
 
-impl Hydration {
-    /// See [`ShownContent::of`]; `card` is of this hydration's viewer.
-    pub async fn decides(&self, card: &ContentCard, selection: ContentSelection) -> Option<ShownContent> {
-        let is_reposted = match selection.reposted {
-            true => self.viewer_reposted(card.content.subject()).await.ok()?,
-            false => None,
-        };
-        ShownContent::of(card, selection, (is_reposted, self.viewer_id() == Some(card.content.author)))
-    }
-}
-
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<Key, Bytes> for Weight {
-    fn weight(&self, _: &Key, json: &Bytes) -> u64 {
-        (size_of::<Key>() + json.len()) as u64
+impl Weighter<ContentKey, Bytes> for Weight {
+    fn weight(&self, _: &ContentKey, json: &Bytes) -> u64 {
+        (size_of::<ContentKey>() + json.len()) as u64
     }
 }
 
@@ -109,57 +100,16 @@ impl Default for RememberedJson {
 }
 
 impl RememberedJson {
-    fn get(&self, key: &Key) -> Option<Bytes> {
+    /// What `key` shows, if it is remembered.
+    pub fn get(&self, key: &ContentKey) -> Option<Bytes> {
         let json = self.contents.get(key);
         let counter = if json.is_some() { &self.hits } else { &self.misses };
         counter.increment(1);
         json
     }
-}
 
-/// What a page shows of a content, from memory if the same was shown before. Clients see a `T`.
-pub struct Remembered<T> {
-    value: T,
-    /// What decides the JSON, and the viewer's hydration. `None` if more decides it.
-    shown: Option<(ShownContent, Arc<Hydration>)>,
-}
-
-impl<T> Remembered<T> {
-    /// `value`, whose JSON `shown` decides.
-    pub const fn new(value: T, shown: Option<(ShownContent, Arc<Hydration>)>) -> Self {
-        Self { value, shown }
-    }
-}
-
-impl<T: OutputType> OutputType for Remembered<T> {
-    fn type_name() -> Cow<'static, str> {
-        T::type_name()
-    }
-
-    fn qualified_type_name() -> String {
-        T::qualified_type_name()
-    }
-
-    fn create_type_info(registry: &mut Registry) -> String {
-        T::create_type_info(registry)
-    }
-
-    async fn resolve(&self, ctx: &ContextSelectionSet<'_>, field: &Positioned<Field>) -> ServerResult<Value> {
-        let (Some((shown, hydration)), Some(&operation)) = (&self.shown, ctx.data_opt::<OperationId>()) else {
-            return Box::pin(self.value.resolve(ctx, field)).await;
-        };
-        let key = Key { operation, field: (field.pos.line, field.pos.column), shown: shown.clone() };
-        let memory = &hydration.services().json;
-        if let Some(json) = memory.get(&key) {
-            return Ok(metered::insert(ctx, field, json).await);
-        }
-        let before = failures(ctx);
-        let value = Box::pin(self.value.resolve(ctx, field)).await?;
-        if failures(ctx) == before
-            && let Some(json) = written::json(&value)
-        {
-            memory.contents.insert(key, json);
-        }
-        Ok(value)
+    /// Remembers what `key` shows.
+    pub fn insert(&self, key: ContentKey, json: Bytes) {
+        self.contents.insert(key, json);
     }
 }

@@ -79,6 +79,8 @@ pub enum HotStatement {
     PulledAuthors(UserId),
     /// Contents with everything that a user is shown of them.
     ContentCards(UserId, Vec<ContentId>),
+    /// What the cards of contents need besides what a node remembers.
+    CardFacts(UserId, Vec<ContentId>),
     /// Users with everything that a user is shown of them.
     UserCards(UserId, Vec<UserId>),
     /// So many of those whose names begin so, after a place, as a viewer finds them.
@@ -145,6 +147,7 @@ impl HotStatement {
             }
             Self::PulledAuthors(reader) => follows::pulled_authors(dialect, reader),
             Self::ContentCards(viewer, ids) => cards::whole_contents(dialect, Some(viewer), &ids),
+            Self::CardFacts(reader, ids) => timelines::card_facts(dialect, reader, &ids),
             Self::UserCards(viewer, ids) => cards::whole_users(dialect, Some(viewer), &ids),
             Self::Named(viewer, prefix, after, limit) => {
                 people::named(dialect, Some(viewer), &prefix, after.as_ref(), limit)

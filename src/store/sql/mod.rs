@@ -47,6 +47,7 @@ mod sessions;
 mod shared_commits;
 mod sql_store;
 mod sqlite_readers;
+mod sqlite_rows;
 mod timelines;
 mod transaction;
 mod user_names;

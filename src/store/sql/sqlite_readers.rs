@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig, params_from_iter, types::Value as Cell};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use sea_orm::Value;
 use tokio::{
     task::{JoinError, spawn_blocking},
@@ -24,7 +24,9 @@ use tokio::{
 };
 
 use self::short_reads::ShortReads;
-use super::{connection_permits::ConnectionPermits, error::sqlite_error, options::SqlOptions, rows::Row};
+use super::{
+    connection_permits::ConnectionPermits, error::sqlite_error, options::SqlOptions, rows::Row, sqlite_rows::rows,
+};
 use crate::store::StoreError;
 
 /// Statements that a connection keeps prepared. Lists of ids come in powers of two, so that a few hundred texts are
@@ -73,6 +75,30 @@ impl SqliteReaders {
     /// statement time-out is ended.
     pub(super) async fn read(self: &Arc<Self>, sql: String, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
         self.lend(move |connection| rows(connection, &sql, values)).await
+    }
+
+    /// The rows of a statement that finds few rows by their keys, read on the calling thread. `None` if it must be
+    /// handed over: all connections are in use, such statements take long now, or this one failed.
+    pub(super) fn read_here(&self, sql: &str, values: &[Value]) -> Option<Vec<Row>> {
+        if !self.short.takes_next() {
+            return None;
+        }
+        let _permit = self.permits.take_now()?;
+        let connection = self.idle().pop()?;
+        let began = Instant::now();
+        let read = self.read_soon(&connection, sql, values);
+        self.put_back(connection);
+        self.short.note(began.elapsed());
+        read.ok()
+    }
+
+    fn read_soon(&self, connection: &Connection, sql: &str, values: &[Value]) -> rusqlite::Result<Vec<Row>> {
+        let deadline = Instant::now() + short_reads::MOST;
+        connection.progress_handler(short_reads::STEPS_PER_LOOK, Some(move || Instant::now() > deadline))?;
+        connection.busy_timeout(Duration::ZERO)?;
+        let read = rows(connection, sql, values.iter().cloned());
+        connection.busy_timeout(self.lock_wait)?;
+        read
     }
 
     /// Where the file is.
@@ -141,33 +167,6 @@ fn limit(connection: &Connection, time: Duration, waiting: Weak<()>) -> rusqlite
     let deadline = Instant::now() + time;
     let is_over = move || waiting.strong_count() == 0 || Instant::now() > deadline;
     connection.progress_handler(STEPS_PER_LOOK, Some(is_over))
-}
-
-fn rows(connection: &Connection, sql: &str, values: impl IntoIterator<Item = Value>) -> rusqlite::Result<Vec<Row>> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let columns = statement.column_count();
-    let mut cursor = statement.query(params_from_iter(values.into_iter().map(cell)))?;
-    let mut rows = Vec::new();
-    while let Some(row) = cursor.next()? {
-        let cells: rusqlite::Result<Vec<Cell>> = (0..columns).map(|column| row.get(column)).collect();
-        rows.push(Row::Cells(cells?));
-    }
-    Ok(rows)
-}
-
-fn cell(value: Value) -> Cell {
-    let cell = match value {
-        Value::Bool(it) => it.map(|it| Cell::Integer(it.into())),
-        Value::TinyInt(it) => it.map(|it| Cell::Integer(it.into())),
-        Value::SmallInt(it) => it.map(|it| Cell::Integer(it.into())),
-        Value::Int(it) => it.map(|it| Cell::Integer(it.into())),
-        Value::BigInt(it) => it.map(Cell::Integer),
-        Value::Double(it) => it.map(Cell::Real),
-        Value::String(it) => it.map(Cell::Text),
-        Value::Bytes(it) => it.map(Cell::Blob),
-        other => Some(Cell::Text(other.to_string())),
-    };
-    cell.unwrap_or(Cell::Null)
 }
 
 fn died(died: JoinError) -> StoreError {

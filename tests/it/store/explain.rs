@@ -1,5 +1,7 @@
 //! Checks with EXPLAIN on every engine, over tables with statistics, that an index answers each hot statement.
 
+mod cards;
+
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
     domain::{
@@ -227,29 +229,6 @@ async fn people_are_ranges(world: &World, backend: Backend) -> Result<()> {
     Ok(())
 }
 
-/// Every part of a card is found by a key.
-async fn cards_are_probes(world: &World, backend: Backend) -> Result<()> {
-    let contents = HotStatement::ContentCards(user(1), [7, 8, 9, 10].map(content_id).to_vec());
-    let users = HotStatement::UserCards(user(1), [2, 3, 4, 5].map(user).to_vec());
-    for (statement, tables) in [(contents, vec![" c ", " k ", " u ", " n "]), (users, vec![" u ", " n "])] {
-        let cards = plan(world, backend, statement).await?;
-        nothing_sorted(&cards)?;
-        match backend {
-            Backend::Sqlite => ensure!(!cards.iter().any(|line| line.starts_with("scan")), "{cards:#?}"),
-            Backend::MariaDb | Backend::Mysql => {
-                for table in tables {
-                    line(&cards, &[table, " primary "])?;
-                }
-                for probe in [" x ", " f "] {
-                    line(&cards, &["dependent subquery", probe, " eq_ref ", " primary "])?;
-                }
-                ensure!(!cards.iter().any(|line| line.contains(" all ")), "{cards:#?}");
-            }
-        }
-    }
-    Ok(())
-}
-
 /// The page of remembered authors is a range of the inbox on each side of its bound, each row with its content by key;
 /// the authors are three ranges.
 /// Recipients by a range of the author's targets, and a page's contents one by one.
@@ -416,7 +395,7 @@ on_each_backend! {
         lists_are_ranges(&world, backend).await?;
         searches_are_ranges(&world, backend).await?;
         people_are_ranges(&world, backend).await?;
-        cards_are_probes(&world, backend).await?;
+        cards::cards_are_probes(&world, backend).await?;
         let readers = plan(&world, backend, HotStatement::PushedReaders(user(STAR), range)).await?;
         nothing_sorted(&readers)?;
         match backend {

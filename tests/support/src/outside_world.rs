@@ -32,12 +32,12 @@ pub struct OutsideWorld {
     author: UserId,
     /// Publish times, oldest first; no two are equal.
     published: Vec<i64>,
-    told: PrometheusHandle,
+    metrics: PrometheusHandle,
 }
 
 impl OutsideWorld {
-    /// On SQLite. The reader has come, and nothing is published yet. `told` is of the recorder of the calling thread.
-    pub async fn start(inboxes: Inboxes, told: PrometheusHandle) -> Result<Self> {
+    /// On SQLite. The reader has come, and nothing is published yet. `metrics` is of the calling thread.
+    pub async fn start(inboxes: Inboxes, metrics: PrometheusHandle) -> Result<Self> {
         let mut settings = settings();
         settings.tiers.keep = KEEP;
         let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, inboxes, settings).await?;
@@ -48,7 +48,7 @@ impl OutsideWorld {
             let account = NewAccount { id, registration, password_hash, incarnation: id.get(), now_ms };
             app.ports.accounts.register(account).await?;
         }
-        let world = Self { app, reader, author, published: Vec::new(), told };
+        let world = Self { app, reader, author, published: Vec::new(), metrics };
         // Connecting has a limit, and creating the tables on several nodes may take longer.
         until("the store of the inboxes is admitted", async || {
             world.app.outside_keeper()?.run_once().await?;
@@ -94,8 +94,9 @@ impl OutsideWorld {
 
     /// Pages that the service has made of an inbox outside SQL.
     fn pages_from_outside(&self) -> u64 {
-        let told = self.told.render();
-        let line = told.lines().find_map(|line| line.strip_prefix(r#"tidefeed_timeline_pages_total{way="outside"} "#));
+        let metrics = self.metrics.render();
+        let line =
+            metrics.lines().find_map(|line| line.strip_prefix(r#"tidefeed_timeline_pages_total{way="outside"} "#));
         line.and_then(|count| count.parse().ok()).unwrap_or_default()
     }
 

@@ -11,11 +11,8 @@ use graphql_transport::metered::Metered;
 use super::Content;
 use crate::{
     api::graphql::{
-        errors::Failure,
-        hydration::Hydration,
-        remembered_json::{Remembered, ShownContent},
-        scalars::Timestamp,
-        selection::ContentSelection,
+        errors::Failure, hydration::Hydration, remembered::Remembered, remembered_json::ShownContent,
+        scalars::Timestamp, selection::ContentSelection,
     },
     domain::{
         ContentId, Entry,
@@ -202,7 +199,7 @@ impl Shown {
             let (node, remembered) = match (selection, cards.get(&entry.content)) {
                 (None, _) => (None, None),
                 (Some(selection), Some(card)) => {
-                    let shown = hydration.decides(card, selection).await.map(|shown| (shown, Arc::clone(hydration)));
+                    let shown = hydration.shown(card, selection).await.map(|shown| (shown, Arc::clone(hydration)));
                     (Some(Content::of_card(Arc::clone(card), Arc::clone(hydration))), shown)
                 }
                 (Some(_), None) => {

@@ -60,7 +60,7 @@ struct Media {
 /// A content, held with its hydration.
 #[derive(Clone)]
 pub struct Content {
-    content: Arc<domain::Content>,
+    value: Arc<domain::Content>,
     /// What is known of it already, at one instant.
     card: Option<Arc<ContentCard>>,
     hydration: Arc<Hydration>,
@@ -69,19 +69,19 @@ pub struct Content {
 impl Content {
     /// `content` as `hydration`'s viewer sees it.
     pub const fn new(content: Arc<domain::Content>, hydration: Arc<Hydration>) -> Self {
-        Self { content, card: None, hydration }
+        Self { value: content, card: None, hydration }
     }
 
     /// As [`Self::new`], with everything that `card` has. The card is of the same viewer.
     pub fn of_card(card: Arc<ContentCard>, hydration: Arc<Hydration>) -> Self {
-        Self { content: Arc::clone(&card.content), card: Some(card), hydration }
+        Self { value: Arc::clone(&card.content), card: Some(card), hydration }
     }
 
     async fn count(&self, ctx: &Context<'_>, of: fn(Counters) -> i64) -> Answer<i32> {
         answer(ctx, async {
             let counters = match self.card.as_ref().and_then(|card| card.counters) {
                 Some(counters) => Some(counters),
-                None => self.hydration.counters(self.content.id).await?,
+                None => self.hydration.counters(self.value.id).await?,
             };
             Ok(counters.map(|counters| count(of(counters))))
         })
@@ -92,7 +92,7 @@ impl Content {
         answer(ctx, async {
             let reactions = match self.card.as_ref().and_then(|card| card.reactions) {
                 Some(reactions) => self.hydration.viewer_id().map(|_| reactions),
-                None => self.hydration.viewer_reactions(self.content.id).await?,
+                None => self.hydration.viewer_reactions(self.value.id).await?,
             };
             Ok(reactions.map(of))
         })
@@ -115,27 +115,27 @@ impl Content {
 impl Content {
     /// Opaque; begins with C_.
     pub async fn id(&self) -> Metered<ID> {
-        Metered(ids::of_content(self.content.id))
+        Metered(ids::of_content(self.value.id))
     }
 
     /// What it is.
     async fn kind(&self) -> Metered<ContentKind> {
-        Metered(self.content.kind.into())
+        Metered(self.value.kind.into())
     }
 
     /// The text; empty if it has media only.
     async fn text(&self) -> Metered<&str> {
-        Metered(&self.content.text)
+        Metered(&self.value.text)
     }
 
     /// Its pictures and videos, in the author's order.
     async fn media(&self) -> Vec<Media> {
-        self.content.media.iter().map(Media::from).collect()
+        self.value.media.iter().map(Media::from).collect()
     }
 
     /// When it was published. Timelines are in this order.
     async fn created_at(&self) -> Metered<Timestamp> {
-        Metered(Timestamp(self.content.publish_time))
+        Metered(Timestamp(self.value.publish_time))
     }
 
     /// Who published it. Null if that cannot be read now.
@@ -143,7 +143,7 @@ impl Content {
         answer(ctx, async {
             let profile = match self.card.as_ref().and_then(|card| card.author.as_ref()) {
                 Some(author) => Some(Arc::clone(&author.profile)),
-                None => self.hydration.profile(self.content.author).await?,
+                None => self.hydration.profile(self.value.author).await?,
             };
             Ok(profile.map(|profile| User::new(profile, Arc::clone(&self.hydration))))
         })
@@ -167,7 +167,7 @@ impl Content {
 
     /// The number of users who have bookmarked it. Null unless the viewer has published it: bookmarks are private.
     async fn bookmark_count(&self, ctx: &Context<'_>) -> Answer<i32> {
-        if self.hydration.viewer_id() != Some(self.content.author) {
+        if self.hydration.viewer_id() != Some(self.value.author) {
             return None;
         }
         self.count(ctx, |counters| counters.bookmarks).await
@@ -176,17 +176,17 @@ impl Content {
     /// The content that a reply answers. Null if this is not a reply, or if that content was deleted or is hidden by a
     /// block.
     async fn in_reply_to(&self, ctx: &Context<'_>) -> Answer<Self> {
-        self.other(ctx, self.content.reference.reply_to()).await
+        self.other(ctx, self.value.reference.reply_to()).await
     }
 
     /// The contents above it in its thread, the first one first, at most 50. Empty if it is not a reply. Deleted
     /// contents and those hidden by a block are null.
     async fn ancestors(&self, ctx: &Context<'_>) -> Answer<Vec<Option<Self>>> {
         answer(ctx, async {
-            if self.content.reference.reply_to().is_none() {
+            if self.value.reference.reply_to().is_none() {
                 return Ok(Some(Vec::new()));
             }
-            let ids = self.hydration.above(self.content.id).await?;
+            let ids = self.hydration.above(self.value.id).await?;
             let contents = self.hydration.contents(&ids, ContentSelection::of(&ctx.look_ahead())).await?;
             let shown = |content: Arc<domain::Content>| Self::new(content, Arc::clone(&self.hydration));
             Ok(Some(contents.into_iter().map(|content| content.map(shown)).collect()))
@@ -204,7 +204,7 @@ impl Content {
     ) -> Answer<ReplyConnection> {
         answer(ctx, async {
             let request = PageRequest::from_connection(first.map(|it| it.0), after.as_deref(), None, None)?;
-            let page = self.hydration.entries_in(PageOf::replies(self.content.id, request)).await?;
+            let page = self.hydration.entries_in(PageOf::replies(self.value.id, request)).await?;
             let selection = ContentSelection::of_connection(&ctx.look_ahead());
             Ok(Some(Shown::load(&self.hydration, &page, selection).await?.reversed().into()))
         })
@@ -236,7 +236,7 @@ impl Content {
     ) -> Answer<UserConnection> {
         answer(ctx, async {
             let request = PageArguments { first, after, last, before }.request(List::Likers)?;
-            let listing = self.hydration.people_in(PageOf::Likers(self.content.id, request)).await?;
+            let listing = self.hydration.people_in(PageOf::Likers(self.value.id, request)).await?;
             let selection = UserSelection::of_connection(&ctx.look_ahead());
             UserConnection::load(&self.hydration, List::Likers, &listing, selection).await.map(Some)
         })
@@ -246,23 +246,23 @@ impl Content {
     /// The reposted content; never itself a repost. Null if this is not a repost, or if the original was deleted or is
     /// hidden by a block.
     async fn repost_of(&self, ctx: &Context<'_>) -> Answer<Self> {
-        self.other(ctx, self.content.reference.repost_of()).await
+        self.other(ctx, self.value.reference.repost_of()).await
     }
 
     /// For a repost, the id of its original, even if that was deleted; otherwise its own id. Of all entries with the
     /// same subject, a timeline shows the newest.
     async fn subject_id(&self) -> Metered<ID> {
-        Metered(ids::of_content(self.content.subject()))
+        Metered(ids::of_content(self.value.subject()))
     }
 
     /// Whether the viewer has reposted it; of a repost, whether its original. Null for anonymous viewers.
     async fn viewer_has_reposted(&self, ctx: &Context<'_>) -> Answer<bool> {
-        answer(ctx, self.hydration.viewer_reposted(self.content.subject())).await
+        answer(ctx, self.hydration.viewer_reposted(self.value.subject())).await
     }
 
     /// Whether the viewer has published it, and so may delete it. False for anonymous viewers.
     async fn viewer_is_author(&self) -> Metered<bool> {
-        Metered(self.hydration.viewer_id() == Some(self.content.author))
+        Metered(self.hydration.viewer_id() == Some(self.value.author))
     }
 }
 

@@ -90,6 +90,9 @@ impl Timelines for SqlStore {
         reader: UserId,
         contents: &[ContentId],
     ) -> Result<HashMap<ContentId, CardFacts>, StoreError> {
+        if contents.is_empty() {
+            return Ok(HashMap::new());
+        }
         let statement = Timeline { dialect: self.dialect, reader }.card_facts(contents);
         card_facts::decode(&self.read_few(&statement.text, statement.values).await?)
     }
@@ -177,6 +180,11 @@ pub(super) fn candidates(
     (limits, wanted): (CandidateLimits, Wanted),
 ) -> Fragment {
     Timeline { dialect, reader }.candidates(request, limits, wanted)
+}
+
+/// The statement of [`Timelines::card_facts`].
+pub(super) fn card_facts(dialect: Dialect, reader: UserId, contents: &[ContentId]) -> Fragment {
+    Timeline { dialect, reader }.card_facts(contents)
 }
 
 /// The statement of [`Timelines::stretch`].

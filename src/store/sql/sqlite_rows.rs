@@ -1,0 +1,38 @@
+//! Runs a statement on a connection of `rusqlite`: values in, rows out.
+
+use rusqlite::{Connection, params_from_iter, types::Value as Cell};
+use sea_orm::Value;
+
+use super::rows::Row;
+
+/// The rows of `sql`, which stays prepared on the connection.
+pub(super) fn rows(
+    connection: &Connection,
+    sql: &str,
+    values: impl IntoIterator<Item = Value>,
+) -> rusqlite::Result<Vec<Row>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let columns = statement.column_count();
+    let mut cursor = statement.query(params_from_iter(values.into_iter().map(cell)))?;
+    let mut rows = Vec::new();
+    while let Some(row) = cursor.next()? {
+        let cells: rusqlite::Result<Vec<Cell>> = (0..columns).map(|column| row.get(column)).collect();
+        rows.push(Row::Cells(cells?));
+    }
+    Ok(rows)
+}
+
+fn cell(value: Value) -> Cell {
+    let cell = match value {
+        Value::Bool(it) => it.map(|it| Cell::Integer(it.into())),
+        Value::TinyInt(it) => it.map(|it| Cell::Integer(it.into())),
+        Value::SmallInt(it) => it.map(|it| Cell::Integer(it.into())),
+        Value::Int(it) => it.map(|it| Cell::Integer(it.into())),
+        Value::BigInt(it) => it.map(Cell::Integer),
+        Value::Double(it) => it.map(Cell::Real),
+        Value::String(it) => it.map(Cell::Text),
+        Value::Bytes(it) => it.map(Cell::Blob),
+        other => Some(Cell::Text(other.to_string())),
+    };
+    cell.unwrap_or(Cell::Null)
+}
