@@ -55,14 +55,6 @@ impl Rule {
 
     /// Whether no walk has shown it broken yet: the rule is kept because the argument needs it, or costs nothing.
     pub const fn is_rare(self) -> bool {
-        matches!(
-            self,
-            Self::ProgressOfAnyAttempt
-                | Self::RevisionIsCounted
-                | Self::BuildWithoutPulled
-                | Self::CoverKeepsIncarnation
-                | Self::CleanOfAnyRevision
-                | Self::CleanKeepsBasis
-        )
+        matches!(self, Self::BuildWithoutPulled | Self::CoverKeepsIncarnation | Self::CleanOfAnyRevision)
     }
 }
