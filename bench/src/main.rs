@@ -4,6 +4,7 @@
 //! each.
 
 mod bare;
+mod cassandra;
 mod client;
 mod database;
 mod figure;

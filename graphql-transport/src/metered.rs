@@ -61,9 +61,9 @@ impl<T: OutputType> OutputType for Metered<T> {
     }
 }
 
-/// Counts `json` as the value of `field` and inserts it into the answer. See [`crate::written`] for where this may be.
-pub async fn insert<T>(ctx: &ContextBase<'_, T>, field: &Positioned<Field>, json: Bytes) -> Value {
-    show(ctx, field, json.len()).await;
+/// Counts `json` and inserts it into the answer. See [`crate::written`] for where this may be.
+pub async fn insert<T>(ctx: &ContextBase<'_, T>, json: Bytes) -> Value {
+    count(ctx, json.len()).await;
     Value::Binary(json)
 }
 
@@ -73,8 +73,11 @@ pub async fn named(ctx: &Context<'_>) {
 }
 
 async fn show<T>(ctx: &ContextBase<'_, T>, field: &Positioned<Field>, bytes: usize) {
+    count(ctx, field.node.response_key().node.len() + AROUND + bytes).await;
+}
+
+async fn count<T>(ctx: &ContextBase<'_, T>, bytes: usize) {
     let Some(budget) = ctx.data_opt::<AnswerBudget>() else { return };
-    let bytes = field.node.response_key().node.len() + AROUND + bytes;
     if !budget.show(bytes, |error| ctx.set_error_path(error)) {
         pending::<()>().await;
     }

@@ -23,7 +23,7 @@ pub fn written(value: &Value) -> Option<Value> {
 
 /// The JSON of `value`, to be inserted as `Value::Binary`. `None` if it cannot be written.
 pub fn json(value: &Value) -> Option<Bytes> {
-    serde_json::to_vec(&Spliced(value)).ok().map(Bytes::from)
+    serde_json::to_vec(&Spliced(value)).ok().map(|json| Bytes::from(json.into_boxed_slice()))
 }
 
 /// The value of which `json` was written.

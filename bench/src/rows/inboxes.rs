@@ -1,4 +1,4 @@
-//! Measures the same readers' pages and deliveries with their inboxes in SQL and in Redis, in turn.
+//! Measures the same readers' pages and deliveries with their inboxes in SQL, in Redis and in Cassandra, in turn.
 
 use std::{process::Command, time::Duration};
 
@@ -7,10 +7,11 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::{
+    cassandra::Cassandra,
     client::Client,
     figure::{Figure, Target},
     load::burst,
-    node::set,
+    node::{Settings, set},
     people::{self, Person},
     rounds::Rounds,
     rows::{
@@ -27,15 +28,26 @@ const ROUNDS: usize = 3;
 /// Longer than all readers take to move.
 const PATIENCE: Duration = Duration::from_mins(5);
 const IN_SQL: &str = "tier = 0 AND floor_time IS NOT NULL";
-pub const IN_REDIS: &str = "tier = 1 AND basis IS NOT NULL";
+pub const OUTSIDE: &str = "tier = 1 AND basis IS NOT NULL";
 /// 1 until all 128 buckets are admitted.
 const NOT_ADMITTED: &str = "SELECT COUNT(*) < 128 FROM inbox_buckets WHERE node IS NOT NULL";
+const BYTES_IN_SQL: &str = "SELECT CAST(data_length + index_length AS SIGNED) FROM information_schema.tables \
+    WHERE table_schema = DATABASE() AND table_name = 'inboxes'";
 /// Counts the inboxes and their bytes.
 const MEMORY: &str = "local count, bytes = 0, 0 \
     for _, key in ipairs(redis.call('keys', '*inbox1:{*}:*')) do count = count + 1; bytes = bytes + redis.call('memory', 'usage', key) end \
     return {count, bytes}";
 
-/// Costs of pages and rates of deliveries, and the memory of an inbox in Redis.
+/// The figures of inboxes in one store, a round each.
+#[derive(Default)]
+struct Seen {
+    /// Microseconds of all servers a page.
+    cost: Vec<f64>,
+    pages_a_second: Vec<f64>,
+    rows_a_second: Vec<f64>,
+}
+
+/// Costs and rates of pages, rates of deliveries, and the bytes of an inbox, in Redis and in Cassandra against SQL.
 pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let (author, count) = site.author(i64::try_from(site.options.size(FOLLOWERS.0, FOLLOWERS.1))?).await?;
     let handles = format!(
@@ -44,42 +56,85 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     );
     let handles = site.database().await?.texts(&handles).await?;
     let readers = people::sign_in(site, &handles).await?;
-    let (mut pages, mut deliveries, mut bytes) = (Rounds::default(), Rounds::default(), 0.0);
+    let mut cassandra = Cassandra::start(site.store.folder()).await?;
+    let (mut sql, mut redis, mut outside) = (Seen::default(), Seen::default(), Seen::default());
+    let mut in_redis = 0.0;
     for _ in 0..site.options.rounds().min(ROUNDS) {
         settle(site, &readers, IN_SQL).await?;
-        let (cost, rate) = used(site, &readers, &author).await?;
-        pages.theirs.push(cost);
-        deliveries.theirs.push(rate);
-        site.restart(&vec![set("inbox.store", &"redis")]).await?;
-        admitted(site).await?;
-        settle(site, &readers, IN_REDIS).await?;
-        let (cost, rate) = used(site, &readers, &author).await?;
-        pages.ours.push(cost);
-        deliveries.ours.push(rate);
-        bytes = bytes_an_inbox(site.store.redis_port().context("no Redis")?)?;
-        site.restart(&Vec::new()).await?;
-        site.command(&["inbox", "move"])?;
+        sql.take(site, &readers, &author, None).await?;
+        move_out(site, &readers, &vec![set("inbox.store", &"redis")]).await?;
+        redis.take(site, &readers, &author, None).await?;
+        in_redis = bytes_an_inbox(site.store.redis_port().context("no Redis")?)?;
+        move_back(site).await?;
+        if let Some(cassandra) = &cassandra {
+            settle(site, &readers, IN_SQL).await?;
+            move_out(site, &readers, &cassandra.settings()).await?;
+            outside.take(site, &readers, &author, Some(cassandra.pid())).await?;
+            move_back(site).await?;
+        }
     }
-    let what = format!("page of 20 by {} readers, all servers' CPU, inboxes in Redis against SQL", readers.len());
-    Ok(vec![
-        Figure::multiple(what, &pages, ("us", "us"), Target::Free),
-        Figure::multiple(
-            format!("deliveries to {count} followers, inboxes in Redis against SQL"),
-            &deliveries,
-            ("rows/s", "rows/s"),
-            Target::Free,
-        ),
-        Figure::alone("memory of an inbox in Redis", bytes / 1024.0, "KiB", Target::Free),
-    ])
+    let who = (readers.len(), count);
+    let mut figures = compared("Redis", who, (&redis, &sql));
+    figures.push(Figure::alone("memory of an inbox in Redis", in_redis / 1024.0, "KiB", Target::Free));
+    match cassandra.take() {
+        Some(running) => {
+            figures.extend(compared("Cassandra", who, (&outside, &sql)));
+            let (running, bytes) = running.bytes().await?;
+            running.stop().await?;
+            let kib = count_of(bytes / 1024) / count_of(readers.len() as u64);
+            figures.push(Figure::alone("an inbox in Cassandra, one copy, on disk", kib, "KiB", Target::Free));
+        }
+        None => figures.push(Figure::reported("inboxes in Cassandra", "not measured: run scripts/fetch-cassandra.sh")),
+    }
+    let mut database = site.database().await?;
+    let kib = count_of(u64::try_from(database.number(BYTES_IN_SQL).await?)? / 1024)
+        / count_of(u64::try_from(database.number("SELECT COUNT(DISTINCT user_id) FROM inboxes").await?)?);
+    figures.push(Figure::alone("an inbox in SQL, its table's pages", kib, "KiB", Target::Free));
+    Ok(figures)
 }
 
-/// The cost of a page, and rows delivered a second.
-async fn used(site: &Site, readers: &[Person], author: &Person) -> Result<(f64, f64)> {
-    let mut asking = page_requests(site.address(), readers, json!({ "first": SIZE })).await?;
-    burst(&mut asking, &[], site.options.length() / 4, false).await?;
-    let cost = burst(&mut asking, &site.pids(), site.options.length(), false).await?.cost_us();
-    let seconds = delivered(site, &mut site.database().await?, author).await?;
-    Ok((cost, f64::from(u32::try_from(readers.len())?) / seconds))
+/// The figures of a store beside those of SQL.
+fn compared(store: &str, (readers, followers): (usize, i64), (ours, sql): (&Seen, &Seen)) -> Vec<Figure> {
+    let figure = |what: String, of: fn(&Seen) -> &Vec<f64>, unit: &'static str| {
+        let rounds = Rounds { ours: of(ours).clone(), theirs: of(sql).clone() };
+        Figure::multiple(format!("{what}, inboxes in {store} against SQL"), &rounds, (unit, unit), Target::Free)
+    };
+    vec![
+        figure(format!("page of 20 by {readers} readers, all servers' CPU"), |seen| &seen.cost, "us"),
+        figure(format!("pages a second by {readers} readers"), |seen| &seen.pages_a_second, "/s"),
+        figure(format!("deliveries to {followers} followers"), |seen| &seen.rows_a_second, "rows/s"),
+    ]
+}
+
+impl Seen {
+    /// One round. `beside` is a process that works for requests, besides those of the site.
+    async fn take(&mut self, site: &Site, readers: &[Person], author: &Person, beside: Option<u32>) -> Result<()> {
+        let mut asking = page_requests(site.address(), readers, json!({ "first": SIZE })).await?;
+        burst(&mut asking, &[], site.options.length() / 4, false).await?;
+        let pids: Vec<u32> = site.pids().into_iter().chain(beside).collect();
+        let pages = burst(&mut asking, &pids, site.options.length(), false).await?;
+        self.cost.push(pages.cost_us());
+        self.pages_a_second.push(pages.rate());
+        let seconds = delivered(site, &mut site.database().await?, author).await?;
+        self.rows_a_second.push(count_of(readers.len() as u64) / seconds);
+        Ok(())
+    }
+}
+
+/// Starts a node with these settings, and waits until the inboxes of all readers are outside SQL.
+async fn move_out(site: &mut Site, readers: &[Person], settings: &Settings) -> Result<()> {
+    site.restart(settings).await?;
+    admitted(site).await?;
+    settle(site, readers, OUTSIDE).await
+}
+
+async fn move_back(site: &mut Site) -> Result<()> {
+    site.restart(&Vec::new()).await?;
+    site.command(&["inbox", "move"])
+}
+
+fn count_of(number: u64) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 /// Waits until all buckets are admitted: who comes before that is moved at a later visit.

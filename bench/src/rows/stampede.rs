@@ -14,7 +14,7 @@ use crate::{
     people::{self, PAGE, Person},
     rounds::Rounds,
     rows::{
-        inboxes::{IN_REDIS, admitted, settle},
+        inboxes::{OUTSIDE, admitted, settle},
         pages::SIZE,
     },
     site::Site,
@@ -36,7 +36,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     site.restart(&vec![set("inbox.store", &"redis"), set("auth.token_ttl_minutes", &TOKEN_MINUTES)]).await?;
     admitted(site).await?;
     let readers = everybody(site).await?;
-    settle(site, &readers, IN_REDIS).await?;
+    settle(site, &readers, OUTSIDE).await?;
     let mut asking = each_in_turn(site, &readers).await?;
     burst(&mut asking, &[], site.options.length() / 4, false).await?;
     let before = bursts(site, &mut asking, None).await?;

@@ -131,6 +131,8 @@ fn show(object: &mut IndexMap<Name, Value>, name: Name, value: Value) {
     }
 }
 
+/// Written values are read for this, into more memory than was counted for them; the cost limit bounds how many fields
+/// an operation merges.
 fn merge(known: &mut Value, value: Value) {
     if let Value::Binary(json) = known {
         *known = written::read(json);

@@ -26,7 +26,7 @@ mod validity;
 mod variable_usage;
 mod variables;
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use async_graphql::{
     Positioned, Variables,
@@ -79,6 +79,7 @@ impl Guard {
         if query.len() > self.limits.query_bytes {
             return Err(Refusal::TooLong { found: query.len(), limit: self.limits.query_bytes });
         }
+        let query = &*with_counted_lines(query);
         lexer::scan(query, &self.limits)?;
         let parsed = parse_query(query)?;
         let (operations, fragments) = (parsed.operations.iter().count(), parsed.fragments.len());
@@ -124,6 +125,17 @@ impl Guard {
         }
         Ok(Admitted { operation: prepared, cost })
     }
+}
+
+/// `query` with each carriage return that stands alone as a line feed. Both end a line (GraphQL, 2.1.1, Line
+/// Terminators), but async-graphql counts lines by line feeds alone, so that two fields might have one position.
+fn with_counted_lines(query: &str) -> Cow<'_, str> {
+    let ends_line = |at: usize| query.as_bytes().get(at + 1) != Some(&b'\n');
+    if !query.bytes().enumerate().any(|(at, byte)| byte == b'\r' && ends_line(at)) {
+        return Cow::Borrowed(query);
+    }
+    let counted = |(at, char)| if char == '\r' && ends_line(at) { '\n' } else { char };
+    Cow::Owned(query.char_indices().map(counted).collect())
 }
 
 /// A subscription has one root field, in the operation itself. The executor would run several, and silently ignore

@@ -75,11 +75,13 @@ impl Hydration {
         Ok(viewer)
     }
 
-    /// What decides the JSON of `card`'s content, which is of this hydration's viewer. See [`ShownContent::of`].
+    /// What decides the JSON of `card`'s content, which is of this hydration's viewer. See [`ShownContent::of`]. `None`
+    /// for anonymous viewers.
     pub async fn shown(&self, card: &ContentCard, selection: ContentSelection) -> Option<ShownContent> {
+        let viewer = self.viewer().ok()?.id;
         let is_reposted =
             if selection.reposted { self.viewer_reposted(card.content.subject()).await.ok()? } else { None };
-        ShownContent::of(card, selection, (is_reposted, self.viewer_id() == Some(card.content.author)))
+        ShownContent::of(card, selection, (is_reposted, viewer == card.content.author))
     }
 
     /// Loads the selected parts of contents and their authors in one statement, then those of the contents that they
@@ -109,11 +111,6 @@ impl Hydration {
         let unread: Vec<_> = entries.iter().map(|entry| entry.content).filter(|id| !known.contains_key(id)).collect();
         if !unread.is_empty() {
             self.prime_each(&unread, selection).await;
-        }
-        if selection.author.is_some_and(|author| author.following) {
-            for author in known.values().filter_map(|card| card.author.as_ref()) {
-                self.take_follow(author).await;
-            }
         }
         let mut contents: Vec<_> = known.values().map(|card| Arc::clone(&card.content)).collect();
         if selection.reposted || selection.linked {
@@ -190,19 +187,15 @@ impl Hydration {
 
     async fn take_card(&self, card: UserCard) {
         let id = card.profile.id;
-        self.take_follow(&card).await;
+        if let Some(is_followed) = card.is_followed {
+            self.loader.feed_one(FollowOf(id), is_followed).await;
+        }
         self.loader.feed_one(id, Some(card.profile)).await;
         if card.counts.is_some() {
             self.loader.feed_one(CountsOf(id), card.counts).await;
         }
         if let Some(exclusions) = card.exclusions {
             self.loader.feed_one(ExclusionsOf(id), exclusions).await;
-        }
-    }
-
-    async fn take_follow(&self, card: &UserCard) {
-        if let Some(is_followed) = card.is_followed {
-            self.loader.feed_one(FollowOf(card.profile.id), is_followed).await;
         }
     }
 

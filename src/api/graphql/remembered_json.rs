@@ -78,6 +78,11 @@ impl ShownContent {
             is_viewers,
         })
     }
+
+    /// Whether the viewer has reposted it; `None` if that is not shown.
+    pub const fn is_reposted(&self) -> Option<bool> {
+        self.is_reposted
+    }
 }
 
 #[derive(Clone)]

@@ -1,7 +1,8 @@
 //! Look-ahead: which fields of contents and authors the client selects, so that a page loads them at once.
 //!
-//! Field names stand here as text; a test compares them with the schema. A missed field costs one more statement,
-//! nothing else.
+//! Field names stand here as text; tests compare them with the schema. A missed field costs one more statement, nothing
+//! else. A field that a card does not answer, or that has arguments, must not be among those that one answers: the JSON
+//! of those is remembered by what the card says.
 
 use async_graphql::{Lookahead, SelectionField};
 
@@ -160,6 +161,40 @@ impl ContentSelection {
             reposted: self.reposted || other.reposted,
             linked: self.linked || other.linked,
             of_card: self.of_card && other.of_card,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a schema that cannot be read fails the test")]
+
+    use async_graphql::parser::{
+        parse_schema,
+        types::{TypeKind, TypeSystemDefinition},
+    };
+
+    use super::*;
+    use crate::api::graphql::schema_sdl;
+
+    /// The fields of a type of the schema that have no arguments.
+    fn plain_fields(type_name: &str) -> Vec<String> {
+        let document = parse_schema(schema_sdl()).unwrap();
+        let types = document.definitions.iter().filter_map(|definition| match definition {
+            TypeSystemDefinition::Type(found) if found.node.name.node == type_name => Some(&found.node.kind),
+            _ => None,
+        });
+        let fields = types.filter_map(|kind| if let TypeKind::Object(it) = kind { Some(&it.fields) } else { None });
+        let plain = fields.flatten().filter(|field| field.node.arguments.is_empty());
+        plain.map(|field| field.node.name.node.to_string()).collect()
+    }
+
+    #[test]
+    fn fields_that_a_card_answers_exist_and_have_no_arguments() {
+        for (type_name, names) in [("Content", &OF_CARD[..]), ("User", &OF_AUTHORS_CARD[..])] {
+            let plain = plain_fields(type_name);
+            let others: Vec<_> = names.iter().filter(|name| !name.starts_with("__")).collect();
+            assert!(others.iter().all(|name| plain.iter().any(|it| it == **name)), "{others:?} of {plain:?}");
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 
 /// Changes of one walk.
 const CHANGES: usize = 60;
-/// Pages, by the fields after `timeline`. A document of its own is never remembered, so it shows what is true.
+/// Pages, by the fields after `timeline`. Nothing is remembered for a new document, so it shows what is true.
 const PAGES: [&str; 5] = [
     "{ edges { cursor node { __typename id kind text createdAt media { url } replyCount likeCount repostCount
        bookmarkCount subjectId viewerHasLiked viewerHasBookmarked viewerIsAuthor
@@ -121,7 +121,29 @@ impl Walk {
     }
 }
 
+/// Selections in lines that end as clients of old end them.
+const LINES: [&str; 4] = [
+    "{timeline{\rnodes{id}\rnodes{text}}}",
+    "{timeline{\ra:nodes{id}\rb:nodes{text}}}",
+    "{timeline{\redges{cursor}\rnodes{id}}}",
+    "{timeline{\r\na:nodes{id}\r\n\rb:nodes{text}\r}}",
+];
+
 on_each_backend! {
+    async fn selections_in_lines_that_end_with_a_carriage_return_are_kept_apart(backend: Backend) -> Result<()> {
+        let mut walk = Walk::begin(backend).await?;
+        let (_, token) = walk.users[0].clone();
+        walk.publish(&token, json!({ "text": "words" })).await?;
+        for _ in 0..3 {
+            for query in LINES {
+                let shown = walk.server.data(&token, query, json!({})).await?;
+                let wanted = walk.server.data(&token, &query.replace('\r', " "), json!({})).await?;
+                ensure!(shown == wanted, "{query:?}: {shown:#}\nbut\n{wanted:#}");
+            }
+        }
+        Ok(())
+    }
+
     async fn remembered_json_is_what_a_new_document_shows(backend: Backend) -> Result<()> {
         let mut walk = Walk::begin(backend).await?;
         for number in 0..CHANGES {

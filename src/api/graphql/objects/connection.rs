@@ -199,8 +199,10 @@ impl Shown {
             let (node, remembered) = match (selection, cards.get(&entry.content)) {
                 (None, _) => (None, None),
                 (Some(selection), Some(card)) => {
-                    let shown = hydration.shown(card, selection).await.map(|shown| (shown, Arc::clone(hydration)));
-                    (Some(Content::of_card(Arc::clone(card), Arc::clone(hydration))), shown)
+                    let shown = hydration.shown(card, selection).await;
+                    let is_reposted = shown.as_ref().and_then(ShownContent::is_reposted);
+                    let content = Content::of_card(Arc::clone(card), is_reposted, Arc::clone(hydration));
+                    (Some(content), shown.map(|shown| (shown, Arc::clone(hydration))))
                 }
                 (Some(_), None) => {
                     let Some(content) = hydration.content(entry.content).await? else { continue };

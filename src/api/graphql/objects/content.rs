@@ -63,18 +63,21 @@ pub struct Content {
     value: Arc<domain::Content>,
     /// What is known of it already, at one instant.
     card: Option<Arc<ContentCard>>,
+    /// Whether the viewer has reposted it, if that is known already.
+    is_reposted: Option<bool>,
     hydration: Arc<Hydration>,
 }
 
 impl Content {
     /// `content` as `hydration`'s viewer sees it.
     pub const fn new(content: Arc<domain::Content>, hydration: Arc<Hydration>) -> Self {
-        Self { value: content, card: None, hydration }
+        Self { value: content, card: None, is_reposted: None, hydration }
     }
 
-    /// As [`Self::new`], with everything that `card` has. The card is of the same viewer.
-    pub fn of_card(card: Arc<ContentCard>, hydration: Arc<Hydration>) -> Self {
-        Self { value: Arc::clone(&card.content), card: Some(card), hydration }
+    /// As [`Self::new`], with everything that `card` has, and whether the viewer has reposted it if that is known. Both
+    /// are of the same viewer.
+    pub fn of_card(card: Arc<ContentCard>, is_reposted: Option<bool>, hydration: Arc<Hydration>) -> Self {
+        Self { value: Arc::clone(&card.content), card: Some(card), is_reposted, hydration }
     }
 
     async fn count(&self, ctx: &Context<'_>, of: fn(Counters) -> i64) -> Answer<i32> {
@@ -141,11 +144,12 @@ impl Content {
     /// Who published it. Null if that cannot be read now.
     async fn author(&self, ctx: &Context<'_>) -> Answer<User> {
         answer(ctx, async {
-            let profile = match self.card.as_ref().and_then(|card| card.author.as_ref()) {
-                Some(author) => Some(Arc::clone(&author.profile)),
-                None => self.hydration.profile(self.value.author).await?,
-            };
-            Ok(profile.map(|profile| User::new(profile, Arc::clone(&self.hydration))))
+            let hydration = Arc::clone(&self.hydration);
+            if let Some(author) = self.card.as_ref().and_then(|card| card.author.as_ref()) {
+                return Ok(Some(User::of_card(author, hydration)));
+            }
+            let profile = self.hydration.profile(self.value.author).await?;
+            Ok(profile.map(|profile| User::new(profile, hydration)))
         })
         .await
     }
@@ -257,7 +261,13 @@ impl Content {
 
     /// Whether the viewer has reposted it; of a repost, whether its original. Null for anonymous viewers.
     async fn viewer_has_reposted(&self, ctx: &Context<'_>) -> Answer<bool> {
-        answer(ctx, self.hydration.viewer_reposted(self.value.subject())).await
+        answer(ctx, async {
+            match self.is_reposted {
+                Some(is_reposted) => Ok(self.hydration.viewer_id().map(|_| is_reposted)),
+                None => self.hydration.viewer_reposted(self.value.subject()).await,
+            }
+        })
+        .await
     }
 
     /// Whether the viewer has published it, and so may delete it. False for anonymous viewers.

@@ -27,20 +27,27 @@ use crate::{
         },
     },
     read::lists::PageOf,
-    store::exclusions::ExclusionList,
+    store::{cards::UserCard, exclusions::ExclusionList},
 };
 
 /// A user, held with its hydration.
 #[derive(Clone)]
 pub struct User {
     profile: Arc<Profile>,
+    /// Whether the viewer follows them, if that is known already.
+    is_followed: Option<bool>,
     hydration: Arc<Hydration>,
 }
 
 impl User {
     /// `profile` as `hydration`'s viewer sees it.
     pub const fn new(profile: Arc<Profile>, hydration: Arc<Hydration>) -> Self {
-        Self { profile, hydration }
+        Self { profile, is_followed: None, hydration }
+    }
+
+    /// As [`Self::new`], with everything that `card` has. The card is of the same viewer.
+    pub fn of_card(card: &UserCard, hydration: Arc<Hydration>) -> Self {
+        Self { profile: Arc::clone(&card.profile), is_followed: card.is_followed, hydration }
     }
 
     async fn count(&self, ctx: &Context<'_>, of: fn(ProfileCounts) -> i64) -> Answer<i32> {
@@ -167,7 +174,14 @@ impl User {
     /// Whether the viewer follows them. Null for anonymous viewers and for the viewer themselves: one's own contents
     /// are always part of one's timeline.
     async fn viewer_is_following(&self, ctx: &Context<'_>) -> Answer<bool> {
-        answer(ctx, self.hydration.viewer_follows(self.profile.id)).await
+        answer(ctx, async {
+            match self.is_followed {
+                Some(_) if self.hydration.viewer_id().is_none_or(|viewer| viewer == self.profile.id) => Ok(None),
+                Some(is_followed) => Ok(Some(is_followed)),
+                None => self.hydration.viewer_follows(self.profile.id).await,
+            }
+        })
+        .await
     }
 
     /// Whether the user is the viewer.

@@ -16,6 +16,7 @@ mod nodes;
 mod people;
 mod reactions;
 mod read_marker;
+mod remembered;
 mod replies;
 mod reposts;
 mod resuming;
