@@ -65,6 +65,12 @@ pub async fn open_auditor(
     let adapters = adapters::open(config, lifecycle, rng).await?;
     adapters.expect_current_tables().await?;
     let Adapters { store, ports, .. } = adapters;
+    if let Some(outside) = &ports.outside
+        && let Err(error) = outside.inboxes.connect().await
+    {
+        let error = error.with_causes();
+        tracing::warn!(error, "The store of inboxes outside SQL does not answer. The inboxes there are not audited.");
+    }
     let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
     let visits = Visits::new(ports.queue.clone(), Arc::new(SystemClock), config.upkeep.seen_every_ms.as_i64());
     let reader = TimelineReader::new(timelines, contents, ports.outbox_cache.clone(), Arc::new(visits))

@@ -91,6 +91,13 @@ impl App {
         }
     }
 
+    /// What a process needs in place of [`Self::spawn_workers`] that leaves the work to others.
+    pub fn spawn_no_workers(&self, lifecycle: &Lifecycle) {
+        if let Some(outside) = &self.adapters.ports.outside {
+            workers::connect_outside(lifecycle, outside.inboxes.clone());
+        }
+    }
+
     /// Serves the API on `listener` until the process drains. Live subscriptions receive announcements from now on.
     pub async fn serve(
         &self,

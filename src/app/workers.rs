@@ -14,7 +14,7 @@ use crate::{
     lifecycle::Lifecycle,
     publish::{Dispatcher, Indexer, SubtaskExecutor},
     rng::SharedRng,
-    store::{Schema, StoreError},
+    store::{InboxStore, Schema, StoreError},
     upkeep::{Auditor, OutsideKeeper, Reactivator, Sweeper, Trimmer},
 };
 
@@ -99,6 +99,18 @@ fn keep_outside(lifecycle: &Lifecycle, keeper: Arc<OutsideKeeper>) {
     lifecycle.spawn("outside keeper", async move {
         while !draining.is_cancelled() {
             health.of(keeper.run_once().await).await;
+            pause(&draining, KEEP_EVERY).await;
+        }
+    });
+}
+
+/// Keeps a process connected to the store of inboxes outside SQL in which no keeper does it.
+pub fn connect_outside(lifecycle: &Lifecycle, inboxes: Arc<dyn InboxStore>) {
+    let draining = lifecycle.draining();
+    let mut health = Health::new("connection to inboxes outside SQL", draining.clone());
+    lifecycle.spawn("outside connection", async move {
+        while !draining.is_cancelled() {
+            health.of(inboxes.connect().await).await;
             pause(&draining, KEEP_EVERY).await;
         }
     });

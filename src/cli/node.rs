@@ -34,7 +34,9 @@ pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Resul
     let (lifecycle, measurements) = begin(config)?;
     let (listener, address) = listen(config).await?;
     let app = Arc::new(open(config, &lifecycle).await?);
-    if !arguments.no_workers {
+    if arguments.no_workers {
+        app.spawn_no_workers(&lifecycle);
+    } else {
         app.spawn_workers(&lifecycle);
     }
     let life = lifecycle.clone();

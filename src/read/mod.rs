@@ -12,6 +12,7 @@ mod outboxes;
 mod outcome;
 mod outside;
 mod outside_inbox;
+mod pause;
 mod pulling;
 mod remembered_cards;
 mod search;

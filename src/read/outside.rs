@@ -8,7 +8,7 @@ use super::{
     known::{facts, is_outdated},
     known_authors::RememberedReader,
     outcome::Raw,
-    outside_inbox::{OutsideReader, Refusal, Sides},
+    outside_inbox::{AskedInbox, Refusal, Sides},
 };
 use crate::{
     domain::{
@@ -32,7 +32,7 @@ const TRIES: usize = 3;
 
 /// What to ask for.
 struct Attempt<'a> {
-    reader: UserId,
+    inbox: &'a AskedInbox<'a>,
     request: &'a PageRequest,
     /// Rows ahead of the bound.
     rows: usize,
@@ -69,11 +69,11 @@ impl TimelineReader {
         request: &PageRequest,
         with_facts: bool,
     ) -> Result<Option<Raw>, StoreError> {
-        let Some(outside) = self.outside.as_ref().filter(|outside| !outside.is_away()) else { return Ok(None) };
+        let Some(inbox) = self.outside.as_ref().and_then(|outside| outside.ask(reader)) else { return Ok(None) };
         let rows = request.need() + SPARE_ROWS;
-        let mut attempt = Attempt { reader, request, rows, by_authors: true, with_facts };
+        let mut attempt = Attempt { inbox: &inbox, request, rows, by_authors: true, with_facts };
         for _ in 0..TRIES {
-            let (page, outcome) = match self.try_outside(outside, &mut attempt).await? {
+            let (page, outcome) = match self.try_outside(&mut attempt).await? {
                 Tried::Page(page) => (Some(page), "believed"),
                 Tried::Again(why) => {
                     metrics::counter!(OUTSIDE_READS, "outcome" => why).increment(1);
@@ -90,22 +90,22 @@ impl TimelineReader {
         Ok(None)
     }
 
-    async fn try_outside(&self, outside: &OutsideReader, attempt: &mut Attempt<'_>) -> Result<Tried, StoreError> {
-        let Attempt { reader, request, rows, .. } = *attempt;
-        let sides = match outside.before(reader, request, rows).await {
+    async fn try_outside(&self, attempt: &mut Attempt<'_>) -> Result<Tried, StoreError> {
+        let Attempt { inbox, request, rows, .. } = *attempt;
+        let sides = match inbox.before(request, rows).await {
             Ok(sides) => sides,
             Err(refusal) => return Ok(refusal.into()),
         };
-        let known = if attempt.by_authors { self.known_or_learned(reader).await? } else { None };
+        let known = if attempt.by_authors { self.known_or_learned(inbox.reader).await? } else { None };
         let found = match known.filter(|known| known.authors.is_covered()) {
-            Some(known) => by_authors(outside, attempt, &sides, &known).await?,
-            None => self.by_edges(outside, attempt, &sides).await?,
+            Some(known) => by_authors(attempt, &sides, &known).await?,
+            None => self.by_edges(attempt, &sides).await?,
         };
-        if let Err(refusal) = outside.judge(reader, &sides, found.expected).await {
+        if let Err(refusal) = inbox.judge(&sides, found.expected).await {
             return Ok(refusal.into());
         }
         if !found.is_current {
-            self.learn(reader).await?;
+            self.learn(inbox.reader).await?;
             return Ok(Tried::Again("outdated"));
         }
         let Some(snapshot) = found.snapshot else {
@@ -123,16 +123,12 @@ impl TimelineReader {
     }
 
     /// One statement that reads the reader's edges.
-    async fn by_edges(
-        &self,
-        outside: &OutsideReader,
-        attempt: &Attempt<'_>,
-        sides: &Sides,
-    ) -> Result<Found, StoreError> {
+    async fn by_edges(&self, attempt: &Attempt<'_>, sides: &Sides) -> Result<Found, StoreError> {
         let (ahead, behind) = (&sides.ahead, sides.behind.as_ref());
-        let found = outside.pages().page_with(attempt.reader, attempt.request, ahead, behind).await?;
+        let AskedInbox { reader, .. } = *attempt.inbox;
+        let found = attempt.inbox.pages().page_with(reader, attempt.request, ahead, behind).await?;
         if !found.is_uncovered {
-            self.known.forget_uncovered(attempt.reader);
+            self.known.forget_uncovered(reader);
         }
         let floor = Floor::At(ahead.slice.header.floor);
         let (ahead, behind) = (found.ahead, found.behind);
@@ -142,16 +138,11 @@ impl TimelineReader {
 }
 
 /// One statement without edges, for a reader whose authors are remembered and all covered.
-async fn by_authors(
-    outside: &OutsideReader,
-    attempt: &Attempt<'_>,
-    sides: &Sides,
-    known: &RememberedReader,
-) -> Result<Found, StoreError> {
+async fn by_authors(attempt: &Attempt<'_>, sides: &Sides, known: &RememberedReader) -> Result<Found, StoreError> {
     let wanted = known.wanted(attempt.with_facts);
-    let Attempt { reader, request, .. } = *attempt;
+    let Attempt { inbox, request, .. } = *attempt;
     let (ahead, behind) = (&sides.ahead, sides.behind.as_ref());
-    let candidates = outside.pages().candidates_with(reader, request, (ahead, behind), wanted).await?;
+    let candidates = inbox.pages().candidates_with(inbox.reader, request, (ahead, behind), wanted).await?;
     let (expected, found) = (candidates.expected, candidates.found);
     let behind = behind.map(|side| (&side.window, &side.slice));
     let snapshot = known.authors.outside_snapshot(&found, (&ahead.window, &ahead.slice), behind);

@@ -1,12 +1,10 @@
 //! The slices of an inbox outside SQL that a page needs: before its one statement, and again after it.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
+use super::pause::{Pause, Permit};
 use crate::{
     domain::{
         PageRequest, UserId,
@@ -20,32 +18,35 @@ use crate::{
 
 /// Rows behind the bound: one that is shown is enough.
 const ROWS_BEHIND: usize = 4;
-/// How long a store that failed is left alone.
-const AWAY: Duration = Duration::from_secs(1);
 
 /// The outside inboxes as pages read them.
 pub(super) struct OutsideReader {
     stores: OutsideStores,
-    /// Until when the store is not asked.
-    away_until: Mutex<Option<Instant>>,
+    pause: Mutex<Pause>,
+}
+
+/// One reader's inbox, for one page.
+pub(super) struct AskedInbox<'a> {
+    outside: &'a OutsideReader,
+    pub(super) reader: UserId,
+    permit: Permit,
 }
 
 type Slices = (Option<Slice>, Option<Slice>);
 
 impl OutsideReader {
     pub(super) fn new(stores: OutsideStores) -> Self {
-        Self { stores, away_until: Mutex::default() }
+        Self { stores, pause: Mutex::default() }
     }
 
-    pub(super) fn is_away(&self) -> bool {
-        let until = self.away_until.lock().unwrap_or_else(PoisonError::into_inner);
-        until.is_some_and(|until| Instant::now() < until)
+    /// `None`: the store has failed, and is left alone for a while.
+    pub(super) fn ask(&self, reader: UserId) -> Option<AskedInbox<'_>> {
+        let permit = self.pause().ask(Instant::now())?;
+        Some(AskedInbox { outside: self, reader, permit })
     }
 
-    fn leave_alone(&self, error: &StoreError) {
-        tracing::debug!(error = error as &dyn std::error::Error, "The inboxes outside SQL cannot be read for a while.");
-        let mut until = self.away_until.lock().unwrap_or_else(PoisonError::into_inner);
-        *until = Some(Instant::now() + AWAY);
+    fn pause(&self) -> MutexGuard<'_, Pause> {
+        self.pause.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn slices(&self, reader: UserId, ahead: &Window, behind: Option<&Window>) -> Result<Slices, StoreError> {
@@ -78,17 +79,17 @@ pub(super) enum Refusal {
     No(&'static str),
 }
 
-impl OutsideReader {
+impl AskedInbox<'_> {
     /// Where the statement is asked.
     pub(super) fn pages(&self) -> &dyn OutsidePages {
-        &*self.stores.pages
+        &*self.outside.stores.pages
     }
 
     /// The slices before the statement: so many rows ahead of the bound, and a few behind it.
-    pub(super) async fn before(&self, reader: UserId, request: &PageRequest, rows: usize) -> Result<Sides, Refusal> {
+    pub(super) async fn before(&self, request: &PageRequest, rows: usize) -> Result<Sides, Refusal> {
         let ahead = Window { direction: request.direction, bound: request.bound, limit: rows };
         let behind = request.bound.map(|bound| Window::from(bound, request.direction.reversed(), ROWS_BEHIND));
-        let (first, second) = self.slices_or_away(reader, &ahead, behind.as_ref()).await?;
+        let (first, second) = self.slices_or_away(&ahead, behind.as_ref()).await?;
         let slice = first.ok_or(Refusal::No("absent"))?;
         let is_full = slice.rows.len() >= rows;
         let ahead = SideRead { window: ahead, slice };
@@ -101,14 +102,9 @@ impl OutsideReader {
     }
 
     /// Reads the slices again: whether they are what the inbox held at the statement's instant.
-    pub(super) async fn judge(
-        &self,
-        reader: UserId,
-        before: &Sides,
-        expected: Option<Expected>,
-    ) -> Result<(), Refusal> {
+    pub(super) async fn judge(&self, before: &Sides, expected: Option<Expected>) -> Result<(), Refusal> {
         let window = before.behind.as_ref().map(|side| side.window);
-        let after = self.slices_or_away(reader, &before.ahead.window, window.as_ref()).await?;
+        let after = self.slices_or_away(&before.ahead.window, window.as_ref()).await?;
         let mut sides = vec![believe(Some(&before.ahead.slice), after.0.as_ref(), expected)];
         sides.extend(before.behind.as_ref().map(|side| believe(Some(&side.slice), after.1.as_ref(), expected)));
         if sides.contains(&Belief::Foreign) {
@@ -117,10 +113,16 @@ impl OutsideReader {
         if sides.contains(&Belief::Changed) { Err(Refusal::Changed) } else { Ok(()) }
     }
 
-    async fn slices_or_away(&self, reader: UserId, ahead: &Window, behind: Option<&Window>) -> Result<Slices, Refusal> {
-        let read = self.slices(reader, ahead, behind).await;
+    async fn slices_or_away(&self, ahead: &Window, behind: Option<&Window>) -> Result<Slices, Refusal> {
+        let read = self.outside.slices(self.reader, ahead, behind).await;
+        if read.is_ok() && self.permit.is_trial() {
+            self.outside.pause().answered(self.permit);
+        }
         read.map_err(|error| {
-            self.leave_alone(&error);
+            if self.outside.pause().failed(self.permit, Instant::now()) {
+                let error = &error as &dyn std::error::Error;
+                tracing::debug!(error, "The inboxes outside SQL cannot be read for a while.");
+            }
             Refusal::No("away")
         })
     }

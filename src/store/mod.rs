@@ -1,7 +1,7 @@
 //! Ports: traits named by what they keep. Each method is one atomic intention.
 //!
-//! A method's doc states its atomicity, order, idempotency and bounds. The adapters are in `sql`, `redis` and
-//! `memory`; `app` chooses among them.
+//! A method's doc states its atomicity, order, idempotency and bounds. The adapters are in `sql`, `redis`, `cassandra`
+//! and `memory`; `app` chooses among them.
 
 pub mod account_deletions;
 pub mod accounts;

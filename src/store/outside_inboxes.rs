@@ -57,6 +57,12 @@ pub struct Push {
 /// Rows of a fence may be written before there is an inbox and after it has gone: they prove nothing without a header.
 #[async_trait]
 pub trait InboxStore: Send + Sync {
+    /// Connects, unless there is a connection: it may take many seconds. All else fails at once until this has
+    /// succeeded. One task of a process calls it again and again. A store that is made connected does nothing.
+    async fn connect(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// The identity of the master that holds the bucket now, for the bucket's token. In Cassandra it is the
     /// keyspace's, and a write has succeeded.
     async fn identify(&self, bucket: Bucket) -> Result<NodeId, StoreError>;

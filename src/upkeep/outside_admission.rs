@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use futures_util::future::join_all;
@@ -25,6 +28,8 @@ pub(super) struct Admission {
     /// Rounds in a row in which nobody answered.
     silent: Mutex<HashMap<Bucket, u32>>,
     contests: Mutex<HashMap<Bucket, Contest>>,
+    /// Whether the log says that nobody answers for some bucket.
+    is_logged: AtomicBool,
 }
 
 /// Buckets that a round has admitted, given up, and left to another node.
@@ -36,12 +41,16 @@ pub(super) struct Changes {
 }
 
 impl Admission {
-    /// One round over all buckets.
+    /// One round over all buckets, connected if that is possible.
     pub(super) async fn run_once(&self, stores: &OutsideStores, rng: &SharedRng) -> Result<Changes, StoreError> {
+        let connected = stores.inboxes.connect().await;
         let tokens: HashMap<Bucket, Token> = stores.states.tokens().await?.into_iter().collect();
         let mut changes = Changes::default();
+        let mut failure = connected.err();
         for (bucket, answer) in asked(stores).await {
-            let Some(wanted) = self.wanted(bucket, &answer) else { continue };
+            let wanted = self.wanted(bucket, &answer);
+            failure = failure.or(answer.err());
+            let Some(wanted) = wanted else { continue };
             let former = tokens.get(&bucket).copied();
             match self.next_move(bucket, wanted, former) {
                 Move::Keep => continue,
@@ -57,7 +66,29 @@ impl Admission {
             }
         }
         changes.tell();
+        self.tell(failure.as_ref());
         Ok(changes)
+    }
+
+    /// Logs once that the store is silent, and once that it answers again for all buckets. `failure`: the first one of
+    /// this round, if any.
+    fn tell(&self, failure: Option<&StoreError>) {
+        let Some(failure) = failure else {
+            if self.is_logged.swap(false, Relaxed) {
+                tracing::info!("The store of inboxes outside SQL answers again.");
+            }
+            return;
+        };
+        let silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        let buckets = silent.values().filter(|rounds| **rounds >= GIVEN_UP_AFTER).count();
+        if buckets > 0 && !self.is_logged.swap(true, Relaxed) {
+            let error = failure.with_causes();
+            tracing::warn!(
+                buckets,
+                error,
+                "The store of inboxes outside SQL does not answer. Pages are right meanwhile, read from SQL."
+            );
+        }
     }
 
     /// The node that the token should name, or none; `None` while that is not clear.

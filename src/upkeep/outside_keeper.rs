@@ -1,9 +1,12 @@
 //! Keeps inboxes outside SQL: admits buckets and gives them up, has the inboxes of readers who come built, and moves
 //! those who stay away back to SQL.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering::Relaxed},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
 };
 
 use super::{outside_admission::Admission, outside_builder::OutsideBuilder};
@@ -25,6 +28,8 @@ const MOVED_IN_TURN: u64 = 1_000;
 /// Readers moved to SQL in one round; the next one goes on with the others. It bounds how long the next look at the
 /// buckets waits.
 pub const MOVED_AT_ONCE: usize = 50;
+/// Inboxes that could not be removed from their store and are remembered, so that this is tried again.
+const LEFT_BEHIND: usize = 10_000;
 
 /// What a round did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +51,8 @@ pub struct OutsideKeeper {
     builder: OutsideBuilder,
     /// The reader up to whom the tier was looked through.
     looked_through: AtomicI64,
+    /// Readers who have left, and whose inboxes are still in the store.
+    left_behind: Mutex<VecDeque<UserId>>,
     clock: SharedClock,
     rng: SharedRng,
 }
@@ -60,7 +67,7 @@ impl OutsideKeeper {
     ) -> Self {
         let builder = OutsideBuilder::new(stores.clone(), rng.clone());
         let (admission, looked_through) = (Admission::default(), AtomicI64::new(0));
-        Self { stores, inboxes, step, admission, builder, looked_through, clock, rng }
+        Self { stores, inboxes, step, admission, builder, looked_through, left_behind: Mutex::default(), clock, rng }
     }
 
     /// Inboxes that this node builds at once.
@@ -72,6 +79,7 @@ impl OutsideKeeper {
     /// stay away.
     pub async fn run_once(&self) -> Result<Round, StoreError> {
         let changes = self.admission.run_once(&self.stores, &self.rng).await?;
+        self.clear_up().await?;
         Ok(Round { admitted: changes.admitted, given_up: changes.given_up, moved: self.move_back().await? })
     }
 
@@ -95,13 +103,45 @@ impl OutsideKeeper {
         if !self.stores.states.leave(reader).await? {
             return Ok(false);
         }
-        note_tier_change(InboxTier::Outside, InboxTier::Sql, 1);
-        if let Err(error) = self.stores.inboxes.forget(reader).await {
-            let error = &error as &dyn std::error::Error;
-            tracing::debug!(%reader, error, "An unused inbox could not be removed from Redis. It expires by itself.");
-        }
-        self.inboxes.extend(reader, self.step).await?;
+        self.arrive_in_sql(reader).await?;
         Ok(true)
+    }
+
+    /// What follows when a reader has left the outside tier.
+    async fn arrive_in_sql(&self, reader: UserId) -> Result<(), StoreError> {
+        note_tier_change(InboxTier::Outside, InboxTier::Sql, 1);
+        self.forget(reader).await;
+        self.inboxes.extend(reader, self.step).await.map(drop)
+    }
+
+    /// Removes the inbox of a reader who has left, or remembers to do so; whether it is removed.
+    async fn forget(&self, reader: UserId) -> bool {
+        let Err(error) = self.stores.inboxes.forget(reader).await else { return true };
+        let error = &error as &dyn std::error::Error;
+        tracing::debug!(%reader, error, "An unused inbox could not be removed from its store. It is tried again.");
+        let mut left_behind = self.left_behind();
+        if left_behind.len() < LEFT_BEHIND {
+            left_behind.push_back(reader);
+        }
+        false
+    }
+
+    fn left_behind(&self) -> MutexGuard<'_, VecDeque<UserId>> {
+        self.left_behind.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes what was left behind, some in each round, until the store fails once more.
+    async fn clear_up(&self) -> Result<(), StoreError> {
+        for _ in 0..MOVED_AT_ONCE {
+            let Some(reader) = self.left_behind().front().copied() else { break };
+            // Whoever is back has another inbox in its place.
+            let is_back = self.stores.states.fence(reader).await?.is_some();
+            self.left_behind().pop_front();
+            if !is_back && !self.forget(reader).await {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Lets a reader who is there have the inbox outside: enters the tier, and builds the inbox if it does not count.
@@ -141,8 +181,12 @@ impl OutsideKeeper {
     /// Draws another generation and builds its inbox. Deliveries of the former one go nowhere that is read.
     async fn begin_anew(&self, reader: UserId) -> Result<(), StoreError> {
         let states = &self.stores.states;
-        if !states.leave(reader).await? || !states.enter(reader, Generation(self.rng.number())).await? {
+        if !states.leave(reader).await? {
             return Ok(());
+        }
+        if !states.enter(reader, Generation(self.rng.number())).await? {
+            // The bucket was given up meanwhile.
+            return self.arrive_in_sql(reader).await;
         }
         if let Some((fence, _)) = states.fence(reader).await?
             && let Err(error) = self.builder.build_unless_it_counts(reader, fence, None).await

@@ -101,7 +101,7 @@ async fn a_cassandra_of_three_nodes_at_quorum_may_lose_any_of_them() -> Result<(
     let mut lost = Lost { nodes, keyspace, world };
     lost.goes_on("all nodes are there").await?;
     let findings = inspect(&options).await;
-    ensure!(findings.len() == 5 && findings.iter().all(|it| it.verdict == Verdict::Fine), "{findings:?}");
+    ensure!(findings.len() == 8 && findings.iter().all(|it| it.verdict == Verdict::Fine), "{findings:?}");
     lost.a_late_node_gets_what_it_missed().await?;
     lost.a_silent_node_delays_only().await?;
     lost.an_empty_node_takes_the_place_of_another().await?;

@@ -1,28 +1,22 @@
-//! Connects at the first use, so that a node starts while Cassandra is away. After a failure it waits a moment before
-//! the next try.
+//! Connects when it is told to, so that a node starts while Cassandra is away, and no page waits for a connection.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use scylla::{
     client::{execution_profile::ExecutionProfile, session::Session, session_builder::SessionBuilder},
     policies::{load_balancing::DefaultPolicy, speculative_execution::SimpleSpeculativeExecutionPolicy},
     statement::{Consistency, SerialConsistency},
 };
-use tokio::{sync::OnceCell, time::Instant};
+use tokio::sync::OnceCell;
 
 use super::{
-    error::{away_recently, late, no_session},
+    error::{late, no_session, not_connected},
     options::CassandraOptions,
     schema,
     statements::Statements,
 };
 use crate::store::StoreError;
 
-/// How long a cluster that could not be connected is left alone.
-const AWAY: Duration = Duration::from_secs(1);
 /// How often an idle connection is tried, so that a node that went silent is noticed.
 const KEEPALIVE: Duration = Duration::from_secs(2);
 /// Time to connect, and to create tables that are missing.
@@ -37,7 +31,6 @@ pub struct Cassandra {
 struct Shared {
     options: CassandraOptions,
     connected: OnceCell<Connected>,
-    failed: Mutex<Option<Instant>>,
 }
 
 /// A session and its prepared statements.
@@ -51,25 +44,24 @@ pub struct Connected {
 impl Cassandra {
     /// Connects later.
     pub fn new(options: CassandraOptions) -> Self {
-        Self { shared: Arc::new(Shared { options, connected: OnceCell::new(), failed: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { options, connected: OnceCell::new() }) }
     }
 
-    /// The session; connects and creates missing tables if there is none yet.
-    pub async fn connected(&self) -> Result<&Connected, StoreError> {
-        self.shared.connected.get_or_try_init(|| self.connect()).await
+    /// Connects and creates missing tables, unless there is a session. Sessions find lost nodes again by themselves.
+    pub async fn connect(&self) -> Result<(), StoreError> {
+        self.shared.connected.get_or_try_init(|| self.open_in_time()).await.map(drop)
     }
 
-    async fn connect(&self) -> Result<Connected, StoreError> {
-        let failed = *self.shared.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        if failed.is_some_and(|failed| failed.elapsed() < AWAY) {
-            return Err(away_recently());
-        }
-        let limit = CONNECT.max(self.shared.options.timeout);
-        let connected = tokio::time::timeout(limit, open(&self.shared.options)).await.unwrap_or(Err(late(limit)));
-        if connected.is_err() {
-            *self.shared.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-        }
-        connected
+    /// The session. Fails at once if there is none yet.
+    pub fn connected(&self) -> Result<&Connected, StoreError> {
+        self.shared.connected.get().ok_or_else(not_connected)
+    }
+
+    async fn open_in_time(&self) -> Result<Connected, StoreError> {
+        let options = &self.shared.options;
+        let limit = CONNECT.max(options.timeout);
+        let opened = tokio::time::timeout(limit, open(options)).await;
+        opened.unwrap_or_else(|_| Err(late(&options.contact_points, limit)))
     }
 }
 
@@ -106,5 +98,5 @@ pub(super) async fn session(options: &CassandraOptions) -> Result<Session, Store
     if !options.user.is_empty() {
         builder = builder.user(&options.user, &options.password);
     }
-    builder.build().await.map_err(no_session)
+    builder.build().await.map_err(|error| no_session(&options.contact_points, error))
 }

@@ -6,15 +6,25 @@ use scylla::errors::{DbError, ExecutionError, NewSessionError, PrepareError, Req
 
 use crate::store::{StoreError, error::OfCassandra};
 
-/// The last attempt to connect failed a moment ago.
+/// Nobody has connected yet, or nobody could.
 #[derive(Debug, thiserror::Error)]
-#[error("no connection to Cassandra a moment ago")]
-pub struct AwayRecently;
+#[error("not connected yet")]
+struct NotConnected;
+
+/// The same request failed a moment ago, for this reason.
+#[derive(Debug, thiserror::Error)]
+#[error("a moment ago: {0}")]
+struct FailedRecently(String);
+
+/// No session. The client library does not say with whom.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection to {0}")]
+struct NoSession(String, #[source] NewSessionError);
 
 /// No session within the time that connecting may take.
 #[derive(Debug, thiserror::Error)]
-#[error("no connection to Cassandra within {0} ms")]
-struct TimedOut(u128);
+#[error("no connection to {0} within {1} ms")]
+struct TimedOut(String, u128);
 
 /// Other processes changed the same header again and again.
 #[derive(Debug, thiserror::Error)]
@@ -45,9 +55,9 @@ const fn is_refusal(error: &DbError) -> bool {
     )
 }
 
-/// No session: another try may help.
-pub fn no_session(error: NewSessionError) -> StoreError {
-    StoreError::Unavailable(of_cassandra(error))
+/// No session with these nodes: another try may help.
+pub fn no_session(contact_points: &[String], error: NewSessionError) -> StoreError {
+    StoreError::Unavailable(of_cassandra(NoSession(contact_points.join(", "), error)))
 }
 
 /// A statement could not be prepared: no node, or no such table yet.
@@ -55,14 +65,19 @@ pub fn not_prepared(error: PrepareError) -> StoreError {
     StoreError::Unavailable(of_cassandra(error))
 }
 
-/// No session within `limit`.
-pub fn late(limit: Duration) -> StoreError {
-    StoreError::Unavailable(of_cassandra(TimedOut(limit.as_millis())))
+/// No session with these nodes within `limit`.
+pub fn late(contact_points: &[String], limit: Duration) -> StoreError {
+    StoreError::Unavailable(of_cassandra(TimedOut(contact_points.join(", "), limit.as_millis())))
 }
 
-/// Nobody waits for a server that did not answer a moment ago.
-pub fn away_recently() -> StoreError {
-    StoreError::Unavailable(of_cassandra(AwayRecently))
+/// Nobody but the one who connects waits for that.
+pub fn not_connected() -> StoreError {
+    StoreError::Unavailable(of_cassandra(NotConnected))
+}
+
+/// Nobody waits for a server that did not answer a moment ago; `why` is what was said then.
+pub fn failed_recently(why: String) -> StoreError {
+    StoreError::Unavailable(of_cassandra(FailedRecently(why)))
 }
 
 /// Nothing was claimed.

@@ -19,7 +19,9 @@ use crate::store::{StoreError, inspection::Finding};
 
 /// Modes in which a write is on disk before it is acknowledged.
 const SAFE_SYNC: [&str; 2] = ["batch", "group"];
-/// Copies with which QUORUM survives the loss of one.
+/// The form of light-weight transactions that orders them even while nodes join, leave or move.
+const SAFE_PAXOS: &str = "v2";
+/// Copies in a datacenter with which a majority of them survives the loss of one.
 const COPIES: usize = 3;
 
 /// Findings about the cluster, its keyspace and each node.
@@ -34,7 +36,13 @@ pub async fn inspect(options: &CassandraOptions) -> Vec<Finding> {
     let mut findings = vec![tables(&session, options).await, copies(&session, options).await];
     let cluster = session.get_cluster_state();
     for node in cluster.get_nodes_info() {
-        findings.push(commit_log(&session, node).await);
+        let subject = format!("cassandra {}", node.address);
+        let sync = setting(&session, node, "commitlog_sync").await;
+        let answers = sync.is_ok();
+        findings.push(judged_sync(&subject, sync));
+        if answers {
+            findings.push(judged_paxos(&subject, setting(&session, node, "paxos_variant").await));
+        }
     }
     findings
 }
@@ -52,33 +60,39 @@ async fn tables(session: &Session, options: &CassandraOptions) -> Finding {
     }
 }
 
-/// Each value of `replication` but the class is a number of copies, in all or in a datacenter.
 async fn copies(session: &Session, options: &CassandraOptions) -> Finding {
     let subject = "cassandra copies";
-    let found = replication(session, &options.keyspace).await;
-    let remedy = "with three, one node may be lost: ALTER KEYSPACE, then run `nodetool repair`";
-    match found {
+    match schema::replication(session, &options.keyspace).await {
         Ok(None) => Finding::fine(subject, format!("cassandra.replication is {}", options.replication)),
-        Ok(Some(copies)) if copies >= COPIES => Finding::fine(subject, format!("{copies} of each inbox")),
-        Ok(Some(copies)) => Finding::doubtful(subject, format!("{copies} of each inbox"), remedy),
+        Ok(Some(replication)) => judged_copies(subject, &replication),
         Err(error) => Finding::broken(subject, error.with_causes(), "check the cluster, and the user's rights"),
     }
 }
 
-async fn replication(session: &Session, keyspace: &str) -> Result<Option<usize>, StoreError> {
-    let asked = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?";
-    let found = session.query_unpaged(asked, (keyspace,)).await.map_err(store_error)?;
-    let found = found.into_rows_result().map_err(unreadable)?;
-    let row = found.maybe_first_row::<(HashMap<String, String>,)>().map_err(unreadable)?;
-    Ok(row.map(|(pairs,)| pairs.values().filter_map(|value| value.parse::<usize>().ok()).sum()))
+/// Each datacenter by itself. Every pair of `replication` but the class is a place and its number of copies.
+fn judged_copies(subject: &str, replication: &HashMap<String, String>) -> Finding {
+    let places = replication.iter().filter(|(place, _)| *place != "class");
+    let named = |place: &str| if place == "replication_factor" { "all".to_owned() } else { place.to_owned() };
+    let mut copies: Vec<(String, usize)> = places.map(|(place, count)| (named(place), whole_copies(count))).collect();
+    copies.sort_unstable();
+    let seen: Vec<String> = copies.iter().map(|(place, count)| format!("{count} in {place}")).collect();
+    let seen = format!("of each inbox {}", if seen.is_empty() { "none".to_owned() } else { seen.join(", ") });
+    if !copies.is_empty() && copies.iter().all(|(_, count)| *count >= COPIES) {
+        return Finding::fine(subject, seen);
+    }
+    let remedy = "with three in each datacenter, one node may be lost: ALTER KEYSPACE, then run `nodetool repair`";
+    Finding::doubtful(subject, seen, remedy)
 }
 
-async fn commit_log(session: &Session, node: &Node) -> Finding {
-    judged(&format!("cassandra {}", node.address), commit_log_sync(session, node).await)
+/// `3`, or `3/1` if one of three is transient: that one keeps only what the others have not repaired yet.
+fn whole_copies(count: &str) -> usize {
+    let (all, transient) = count.split_once('/').unwrap_or((count, "0"));
+    let number = |text: &str| text.trim().parse::<usize>().unwrap_or_default();
+    number(all).saturating_sub(number(transient))
 }
 
 /// Whether the node may forget what it has acknowledged.
-fn judged(subject: &str, mode: Result<String, StoreError>) -> Finding {
+fn judged_sync(subject: &str, mode: Result<String, StoreError>) -> Finding {
     match mode {
         Ok(mode) if SAFE_SYNC.contains(&mode.as_str()) => Finding::fine(subject, format!("commitlog_sync: {mode}")),
         Ok(mode) => Finding::doubtful(
@@ -94,14 +108,25 @@ fn judged(subject: &str, mode: Result<String, StoreError>) -> Finding {
     }
 }
 
-async fn commit_log_sync(session: &Session, node: &Node) -> Result<String, StoreError> {
-    let mut statement = Statement::new("SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'");
+/// Whether two changes of one header may both be told that they were made.
+fn judged_paxos(subject: &str, variant: Result<String, StoreError>) -> Finding {
+    let remedy = "light-weight transactions are exact while nodes join, leave or move, and take half as long, if `paxos_variant: v2` is set in each node's cassandra.yaml, and repairs run regularly";
+    match variant {
+        Ok(variant) if variant == SAFE_PAXOS => Finding::fine(subject, format!("paxos_variant: {variant}")),
+        Ok(variant) => Finding::doubtful(subject, format!("paxos_variant: {variant}"), remedy),
+        Err(error) => Finding::doubtful(subject, format!("paxos_variant: {}", error.with_causes()), remedy),
+    }
+}
+
+/// What the node itself says of a setting.
+async fn setting(session: &Session, node: &Node, name: &str) -> Result<String, StoreError> {
+    let mut statement = Statement::new("SELECT value FROM system_views.settings WHERE name = ?");
     let target = NodeIdentifier::HostId(node.host_id);
     statement.set_load_balancing_policy(Some(SingleTargetLoadBalancingPolicy::new(target, None)));
-    let found = session.query_unpaged(statement, ()).await.map_err(store_error)?;
+    let found = session.query_unpaged(statement, (name,)).await.map_err(store_error)?;
     let found = found.into_rows_result().map_err(unreadable)?;
     let row = found.maybe_first_row::<(Option<String>,)>().map_err(unreadable)?;
-    row.and_then(|(value,)| value).ok_or_else(|| unreadable("no setting commitlog_sync"))
+    row.and_then(|(value,)| value).ok_or_else(|| unreadable(format!("no setting {name}")))
 }
 
 #[cfg(test)]
@@ -117,9 +142,39 @@ mod tests {
             ("periodic", Verdict::Doubtful),
             ("", Verdict::Doubtful),
         ] {
-            let found = judged("cassandra 127.0.0.1", Ok(mode.to_owned()));
+            let found = judged_sync("cassandra 127.0.0.1", Ok(mode.to_owned()));
             assert_eq!((found.verdict, found.seen), (verdict, format!("commitlog_sync: {mode}")));
         }
-        assert_eq!(judged("cassandra 127.0.0.1", Err(unreadable("nothing"))).verdict, Verdict::Broken);
+        assert_eq!(judged_sync("cassandra 127.0.0.1", Err(unreadable("nothing"))).verdict, Verdict::Broken);
+    }
+
+    #[test]
+    fn only_the_second_form_of_paxos_is_fine() {
+        for (variant, verdict) in [
+            (Ok("v2"), Verdict::Fine),
+            (Ok("v1"), Verdict::Doubtful),
+            (Ok("v2_without_linearizable_reads"), Verdict::Doubtful),
+            (Err(unreadable("nothing")), Verdict::Doubtful),
+        ] {
+            assert_eq!(judged_paxos("cassandra 127.0.0.1", variant.map(str::to_owned)).verdict, verdict);
+        }
+    }
+
+    #[test]
+    fn every_datacenter_needs_three_whole_copies() {
+        for (places, seen, verdict) in [
+            (vec![("dc1", "3"), ("dc2", "3")], "3 in dc1, 3 in dc2", Verdict::Fine),
+            (vec![("dc1", "3"), ("dc2", "1")], "3 in dc1, 1 in dc2", Verdict::Doubtful),
+            (vec![("dc1", "4/1")], "3 in dc1", Verdict::Fine),
+            (vec![("dc1", "3/1")], "2 in dc1", Verdict::Doubtful),
+            (vec![("replication_factor", "3")], "3 in all", Verdict::Fine),
+            (vec![], "none", Verdict::Doubtful),
+        ] {
+            let mut pairs: HashMap<String, String> =
+                places.into_iter().map(|(place, count)| (place.to_owned(), count.to_owned())).collect();
+            pairs.insert("class".to_owned(), "NetworkTopologyStrategy".to_owned());
+            let found = judged_copies("cassandra copies", &pairs);
+            assert_eq!((found.verdict, found.seen), (verdict, format!("of each inbox {seen}")));
+        }
     }
 }

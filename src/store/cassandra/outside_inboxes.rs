@@ -15,7 +15,7 @@ use tokio::{sync::Mutex, time::Instant};
 
 use super::{
     connect::{Cassandra, Connected},
-    error::{away_recently, overtaken, store_error, unreadable},
+    error::{failed_recently, overtaken, store_error, unreadable},
     header::{self, Columns},
 };
 use crate::{
@@ -47,7 +47,8 @@ const TOO_LONG: usize = 4;
 pub struct CassandraInboxes {
     cassandra: Cassandra,
     candidate: NodeId,
-    identified: Mutex<Option<(Instant, Option<NodeId>)>>,
+    /// The last answer about the identity, or why there was none.
+    identified: Mutex<Option<(Instant, Result<NodeId, String>)>>,
 }
 
 impl CassandraInboxes {
@@ -56,13 +57,12 @@ impl CassandraInboxes {
         Self { cassandra, candidate, identified: Mutex::default() }
     }
 
-    async fn connected(&self) -> Result<&Connected, StoreError> {
-        self.cassandra.connected().await
+    fn connected(&self) -> Result<&Connected, StoreError> {
+        self.cassandra.connected()
     }
 
     /// The keyspace's identity, after a write has succeeded.
-    async fn ask_identity(&self) -> Result<NodeId, StoreError> {
-        let Connected { session, statements } = self.connected().await?;
+    async fn ask_identity(&self, Connected { session, statements }: &Connected) -> Result<NodeId, StoreError> {
         session.execute_unpaged(&statements.probe, ()).await.map_err(store_error)?;
         for _ in 0..2 {
             let found = session.execute_unpaged(&statements.identity, ()).await.map_err(store_error)?;
@@ -79,25 +79,26 @@ impl CassandraInboxes {
 
     /// Refuses a token that is not of this keyspace.
     async fn admits(&self, token: Token) -> Result<(), OutsideError> {
-        let known = self.identified.lock().await.and_then(|(_, node)| node);
-        if known == Some(token.node) || self.identity().await? == token.node {
+        let known = matches!(&*self.identified.lock().await, Some((_, Ok(node))) if *node == token.node);
+        if known || self.identity().await? == token.node {
             return Ok(());
         }
         Err(OutsideError::OtherNode)
     }
 
     async fn identity(&self) -> Result<NodeId, StoreError> {
+        let connected = self.connected()?;
         let mut identified = self.identified.lock().await;
-        if let Some((_, node)) = identified.filter(|(at, _)| at.elapsed() < IDENTIFIED) {
-            return node.ok_or_else(away_recently);
+        if let Some((_, answer)) = identified.as_ref().filter(|(at, _)| at.elapsed() < IDENTIFIED) {
+            return answer.clone().map_err(failed_recently);
         }
-        let asked = self.ask_identity().await;
-        *identified = Some((Instant::now(), asked.as_ref().ok().copied()));
+        let asked = self.ask_identity(connected).await;
+        *identified = Some((Instant::now(), asked.as_ref().copied().map_err(StoreError::with_causes)));
         asked
     }
 
     async fn stored(&self, reader: UserId) -> Result<Option<StoredHeader>, StoreError> {
-        let Connected { session, statements } = self.connected().await?;
+        let Connected { session, statements } = self.connected()?;
         let found = session.execute_unpaged(&statements.header, (reader.get(),)).await.map_err(store_error)?;
         let found = found.into_rows_result().map_err(unreadable)?;
         Ok(found.maybe_first_row::<Columns>().map_err(unreadable)?.and_then(header::read))
@@ -110,7 +111,7 @@ impl CassandraInboxes {
         before: Option<&StoredHeader>,
         next: &StoredHeader,
     ) -> Result<bool, StoreError> {
-        let Connected { session, statements } = self.connected().await?;
+        let Connected { session, statements } = self.connected()?;
         let header = &next.header;
         let (fence, floor) = (header.fence, header.floor);
         let values = (
@@ -125,7 +126,7 @@ impl CassandraInboxes {
 
     /// Adds the rows: one partition, a few batches.
     async fn insert(&self, reader: UserId, fence: Fence, rows: &[Position]) -> Result<(), StoreError> {
-        let Connected { session, statements } = self.connected().await?;
+        let Connected { session, statements } = self.connected()?;
         for some in rows.chunks(BATCH) {
             let mut batch = Batch::new(BatchType::Unlogged);
             batch.set_is_idempotent(true);
@@ -144,7 +145,7 @@ impl CassandraInboxes {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let Connected { session, statements } = self.connected().await?;
+        let Connected { session, statements } = self.connected()?;
         let (statement, (time, id)) = match (window.direction, window.bound) {
             (Direction::Older, None) => (&statements.older, (i64::MAX, i64::MAX)),
             (Direction::Newer, None) => (&statements.newer, (i64::MIN, i64::MIN)),
@@ -165,7 +166,7 @@ impl CassandraInboxes {
 
     /// Removes the rows of a fence that no header will name again. What fails here is left behind and never read.
     async fn drop_rows(&self, reader: UserId, fence: Fence) {
-        let Ok(Connected { session, statements }) = self.connected().await else { return };
+        let Ok(Connected { session, statements }) = self.connected() else { return };
         let values = (reader.get(), fence.generation.0, fence.token.node.bytes().to_vec(), fence.token.epoch);
         if let Err(error) = session.execute_unpaged(&statements.drop, values).await {
             let error = &error as &dyn std::error::Error;
@@ -194,6 +195,10 @@ fn applied(answer: QueryResult) -> Result<bool, StoreError> {
 
 #[async_trait]
 impl InboxStore for CassandraInboxes {
+    async fn connect(&self) -> Result<(), StoreError> {
+        self.cassandra.connect().await
+    }
+
     async fn identify(&self, _: Bucket) -> Result<NodeId, StoreError> {
         self.identity().await
     }
@@ -226,7 +231,7 @@ impl InboxStore for CassandraInboxes {
     /// One insert for each recipient, whether or not there is an inbox of that fence.
     async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
         self.admits(push.token).await?;
-        let Connected { session, statements } = self.connected().await?;
+        let Connected { session, statements } = self.connected()?;
         let recipients = push.recipients.clone().into_iter();
         let inserts = recipients.map(|(reader, generation)| {
             let values = row_values(reader, Fence { token: push.token, generation }, push.row);

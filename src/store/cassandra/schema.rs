@@ -1,6 +1,8 @@
 //! The tables, created if they are missing. Their ids follow from their names, so that several nodes may create them
 //! at the same time.
 
+use std::collections::HashMap;
+
 use scylla::{client::session::Session, statement::Statement};
 use sha2::{Digest as _, Sha256};
 
@@ -39,13 +41,23 @@ pub async fn missing(session: &Session, keyspace: &str) -> Result<Vec<&'static s
     Ok(TABLES.iter().map(|table| table.0).filter(|name| !there.iter().any(|it| it == name)).collect())
 }
 
-/// Creates the keyspace and the tables that are missing.
+/// The copies that a keyspace keeps, as Cassandra describes them; `None`: there is no such keyspace.
+pub async fn replication(session: &Session, keyspace: &str) -> Result<Option<HashMap<String, String>>, StoreError> {
+    let asked = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?";
+    let found = session.query_unpaged(asked, (keyspace,)).await.map_err(store_error)?;
+    let found = found.into_rows_result().map_err(unreadable)?;
+    let row = found.maybe_first_row::<(HashMap<String, String>,)>().map_err(unreadable)?;
+    Ok(row.map(|(replication,)| replication))
+}
+
+/// Creates the keyspace and the tables that are missing. Asks for no right that this does not need.
 pub async fn create_missing(session: &Session, options: &CassandraOptions) -> Result<(), StoreError> {
     let missing = missing(session, &options.keyspace).await?;
     if missing.is_empty() {
         return Ok(());
     }
-    for text in statements(options) {
+    let has_keyspace = replication(session, &options.keyspace).await?.is_some();
+    for text in statements(options, has_keyspace, &missing) {
         let mut statement = Statement::new(text);
         statement.set_request_timeout(None); // connecting as a whole has a limit
         session.query_unpaged(statement, ()).await.map_err(store_error)?;
@@ -53,13 +65,16 @@ pub async fn create_missing(session: &Session, options: &CassandraOptions) -> Re
     Ok(())
 }
 
-fn statements(options: &CassandraOptions) -> Vec<String> {
+fn statements(options: &CassandraOptions, has_keyspace: bool, missing: &[&str]) -> Vec<String> {
     let CassandraOptions { keyspace, replication, .. } = options;
-    let mut statements = vec![format!(
-        "CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = \
-         {{'class': 'NetworkTopologyStrategy', 'replication_factor': {replication}}}"
-    )];
-    for (name, columns) in TABLES {
+    let mut statements = Vec::new();
+    if !has_keyspace {
+        statements.push(format!(
+            "CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = \
+             {{'class': 'NetworkTopologyStrategy', 'replication_factor': {replication}}}"
+        ));
+    }
+    for (name, columns) in TABLES.into_iter().filter(|(name, _)| missing.contains(name)) {
         let order = if name == "inbox_rows" { ROWS_ORDER } else { "" };
         let id = id(keyspace, name);
         statements.push(format!("CREATE TABLE IF NOT EXISTS {keyspace}.{name} ({columns}) WITH ID = {id}{order}"));
@@ -79,6 +94,27 @@ fn id(keyspace: &str, table: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn begins(statements: &[String]) -> Vec<String> {
+        statements.iter().map(|it| it.split([' ', '(']).take(6).collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    #[test]
+    fn only_what_is_missing_is_created() {
+        let options = CassandraOptions {
+            contact_points: Vec::new(),
+            keyspace: "inboxes".to_owned(),
+            replication: 3,
+            datacenter: String::new(),
+            user: String::new(),
+            password: String::new(),
+            timeout: std::time::Duration::ZERO,
+        };
+        let tables = statements(&options, true, &["inbox_rows"]);
+        assert_eq!(begins(&tables), ["CREATE TABLE IF NOT EXISTS inboxes.inbox_rows"]);
+        let all = statements(&options, false, &TABLES.map(|table| table.0));
+        assert_eq!((begins(&all)[0].as_str(), all.len()), ("CREATE KEYSPACE IF NOT EXISTS inboxes", 4));
+    }
 
     #[test]
     fn a_tables_id_follows_from_its_name() {

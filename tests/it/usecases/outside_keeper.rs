@@ -21,7 +21,7 @@ use tidefeed::{
 use crate::{
     binary::process::until,
     harness::{CacheBackend, Inboxes, TestApp, settings},
-    servers::{Backend, Kind, Server},
+    servers::{Backend, Kind, Server, connect_redis},
     store::conformance::account,
 };
 
@@ -196,6 +196,28 @@ async fn nodes_that_see_different_servers_change_a_bucket_ever_more_rarely() -> 
         }
     }
     ensure!(changes.is_multiple_of(BUCKETS) && (2..10).contains(&(changes / BUCKETS)), "{changes} in 40 rounds");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_inbox_that_could_not_be_removed_goes_in_a_later_round() -> Result<()> {
+    let (server, inboxes) = redis().await?;
+    let world = world(inboxes).await?;
+    let (app, keeper) = (&world.app, world.app.outside_keeper()?);
+    let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
+    let mut line = connect_redis(&server.url()).await?;
+    let mut rule = async |rule: &str| -> Result<()> {
+        Ok(redis::cmd("ACL").arg(&["SETUSER", "default", rule]).exec_async(&mut line).await?)
+    };
+    let window = Window { direction: Direction::Older, bound: None, limit: 1 };
+    let is_there = async || Ok::<_, anyhow::Error>(outside.inboxes.slice(world.reader, &window).await?.is_some());
+    rule("-unlink").await?;
+    ensure!(keeper.move_to_sql(world.reader).await? && is_there().await?, "nobody may remove it");
+    keeper.run_once().await?;
+    ensure!(is_there().await?, "nobody may remove it now either");
+    rule("+unlink").await?;
+    keeper.run_once().await?;
+    ensure!(!is_there().await?, "it was not tried again");
     Ok(())
 }
 

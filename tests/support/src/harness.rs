@@ -156,10 +156,21 @@ impl TestApp {
         inboxes: Inboxes,
         settings: Settings,
     ) -> Result<Arc<Self>> {
+        let app = Self::start_unadmitted(backend, cache_backend, inboxes, settings).await?;
+        app.outside_keeper()?.run_once().await?;
+        Ok(app)
+    }
+
+    /// As [`Self::start_outside`], before the first round of what keeps the inboxes.
+    pub async fn start_unadmitted(
+        backend: Backend,
+        cache_backend: CacheBackend,
+        inboxes: Inboxes,
+        settings: Settings,
+    ) -> Result<Arc<Self>> {
         let setup = Setup { cache_backend, redis: redis(cache_backend).await?, settings, outside: Some(inboxes) };
         let app = Self::open(Arc::new(backend.fresh_database().await?), setup, 7).await?;
         app.store.migrate().await?;
-        app.outside_keeper()?.run_once().await?;
         Ok(app)
     }
 

@@ -57,19 +57,24 @@ impl StoredHeader {
         (header.fence == fence).then(|| self.with(header.basis, header.floor.max(cover.floor), cover.nonce))
     }
 
+    /// The header of an inbox that nobody has: its fence is one that no token has.
+    pub fn nobodys(revision: Revision, dropped: Vec<i64>) -> Self {
+        let token = Token { node: NodeId::of([0; NODE_ID_BYTES]), epoch: 0 };
+        let nobody = Fence { token, generation: Generation(0) };
+        Self { header: Header::opened(nobody, revision), dropped }
+    }
+
     /// Nobody has the inbox any more. `None`: nobody had. The header stays, with a fence that no token has.
     pub fn forget(&self) -> Option<Self> {
         let former = self.header.fence;
-        let token = Token { node: NodeId::of([0; NODE_ID_BYTES]), epoch: 0 };
-        let nobody = Fence { token, generation: Generation(0) };
-        if former == nobody {
+        if !self.is_there() {
             return None;
         }
         let mut dropped = self.dropped.clone();
         dropped.push(mark(former));
         dropped.drain(..dropped.len().saturating_sub(REMEMBERED));
         let revision = Revision::after(Some(self.header.revision), Nonce(0));
-        Some(Self { header: Header::opened(nobody, revision), dropped })
+        Some(Self::nobodys(revision, dropped))
     }
 
     /// Whether somebody has the inbox.

@@ -2,6 +2,7 @@
 //! when one of them is killed.
 
 use anyhow::{Context as _, Result, ensure};
+use scylla::client::session_builder::SessionBuilder;
 use sea_orm::DatabaseConnection;
 use tidefeed::{
     clock::{Clock as _, SystemClock},
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::{
     harness::{CacheBackend, TestApp},
-    servers::{self, Backend, FreshDatabase, connect_sql, execute, numbers},
+    servers::{self, Backend, FreshDatabase, cassandra, connect_sql, execute, numbers},
 };
 
 const SERVE: &[&str] = &["serve", "--no-workers"];
@@ -124,6 +125,26 @@ async fn one_process_publishes_and_another_delivers_and_measures() -> Result<()>
     working.said("Stopped.").await?;
     ensure!(working.code().await? == Some(0));
     Ok(())
+}
+
+/// Its pages connect to nothing. The tables show that somebody has.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_without_workers_connects_to_cassandra_by_itself() -> Result<()> {
+    let options = cassandra().await?.fresh_keyspace(1);
+    let (_place, it) = migrated().await?;
+    let it = it
+        .with("TIDEFEED__INBOX__STORE", "cassandra")
+        .with("TIDEFEED__CASSANDRA__CONTACT_POINTS", &options.contact_points[0])
+        .with("TIDEFEED__CASSANDRA__KEYSPACE", &options.keyspace)
+        .with("TIDEFEED__CASSANDRA__REPLICATION", "1");
+    let (_serving, _api) = Node::listening(&it, SERVE, "Serving the API.").await?;
+    let session = SessionBuilder::new().known_nodes(&options.contact_points).build().await?;
+    let asked = "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?";
+    until("it has created the tables", async || {
+        let found = session.query_unpaged(asked, (&options.keyspace,)).await?.into_rows_result()?;
+        Ok(found.rows_num() == 3)
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

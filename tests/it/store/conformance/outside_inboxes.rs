@@ -99,6 +99,7 @@ pub async fn in_cassandra() -> Result<Numbered> {
     // A session belongs to the test's own runtime.
     let cassandra = Cassandra::new(OPTIONS.get_or_try_init(options).await?.clone());
     let store = CassandraInboxes::new(cassandra, NodeId::of([7; 20]));
+    store.connect().await?;
     Ok(Numbered::above(Arc::new(store), TESTS.fetch_add(1, Ordering::Relaxed) * 128 * 10_000))
 }
 

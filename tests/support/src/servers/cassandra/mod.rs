@@ -29,6 +29,7 @@ pub struct CassandraCluster {
     network: String,
     sync: String,
     is_behind_lines: bool,
+    asks_for_names: bool,
     nodes: Vec<CassandraNode>,
 }
 
@@ -49,6 +50,14 @@ impl CassandraCluster {
         Ok(cluster)
     }
 
+    /// One node that asks clients for name and password, and lets them do only what they may. The first user who may
+    /// everything is `cassandra`, with the same password.
+    pub async fn with_users() -> Result<Self> {
+        let mut cluster = Self { asks_for_names: true, ..Self::on_free_network("periodic", false)? };
+        cluster.begin(1).await?;
+        Ok(cluster)
+    }
+
     /// A cluster whose nodes begin when there are lines before them, and are reached through these alone, by clients
     /// and by each other.
     pub fn behind_lines() -> Result<Self> {
@@ -58,7 +67,7 @@ impl CassandraCluster {
     fn on_free_network(sync: &str, is_behind_lines: bool) -> Result<Self> {
         let network = free_network()?;
         let name = format!("tidefeed-{}", network.replace('.', "-"));
-        Ok(Self { name, network, sync: sync.to_owned(), is_behind_lines, nodes: Vec::new() })
+        Ok(Self { name, network, sync: sync.to_owned(), is_behind_lines, asks_for_names: false, nodes: Vec::new() })
     }
 
     /// The lines that the node of this index needs: for clients, and for the other nodes.
@@ -96,6 +105,7 @@ impl CassandraCluster {
             own_address: &self.own(node),
             address: &self.announced(node),
             sync: &self.sync,
+            asks_for_names: self.asks_for_names,
             ring_delay_ms: if node == 0 { 1 } else { RING_DELAY_MS },
             replaces,
         };

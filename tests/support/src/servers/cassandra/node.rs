@@ -32,6 +32,8 @@ pub(super) struct Setup<'a> {
     pub(super) address: &'a str,
     /// Its `commitlog_sync`.
     pub(super) sync: &'a str,
+    /// Whether it asks clients who they are, and what they may.
+    pub(super) asks_for_names: bool,
     /// How long it waits for an answer of the others when it starts. The first one goes on alone.
     pub(super) ring_delay_ms: u32,
     /// The address of a lost node that it replaces: it fetches its part of the data from the others.
@@ -85,7 +87,13 @@ concurrent_compactors: 1
 phi_convict_threshold: 6
 paxos_variant: v2
 END
-case $sync in group) sed -i /sync_period/d "$folder/cassandra.yaml" ;; periodic) sed -i /group_window/d "$folder/cassandra.yaml" ;; esac"#,
+case $sync in group) sed -i /sync_period/d "$folder/cassandra.yaml" ;; periodic) sed -i /group_window/d "$folder/cassandra.yaml" ;; esac
+case $names in true) cat >>"$folder/cassandra.yaml" <<END
+authenticator: PasswordAuthenticator
+authorizer: CassandraAuthorizer
+role_manager: CassandraRoleManager
+END
+;; esac"#,
         serve: r#"exec "$program" "$folder" $options"#,
         remedy: "run scripts/fetch-cassandra.sh, or leave Cassandra out: cargo test -- --skip cassandra",
         ready_within: READY_WITHIN,
@@ -96,7 +104,11 @@ impl CassandraNode {
     /// A node whose folder is empty.
     pub(super) async fn prepare(setup: &Setup<'_>) -> Result<Self> {
         let replaces = setup.replaces.map(|lost| format!(" -Dcassandra.replace_address_first_boot={lost}"));
-        let options = format!("-Dcassandra.ring_delay_ms={}{}", setup.ring_delay_ms, replaces.unwrap_or_default());
+        let options = format!(
+            "-Dcassandra.superuser_setup_delay_ms=0 -Dcassandra.ring_delay_ms={}{}",
+            setup.ring_delay_ms,
+            replaces.unwrap_or_default()
+        );
         let variables = [
             ("cluster", setup.cluster),
             ("seed", setup.seed),
@@ -106,6 +118,7 @@ impl CassandraNode {
             ("storage_port", &STORAGE_PORT.to_string()),
             ("bootstrap", if setup.replaces.is_some() { "true" } else { "false" }),
             ("sync", setup.sync),
+            ("names", if setup.asks_for_names { "true" } else { "false" }),
             ("options", &options),
         ];
         let recipe = recipe();
