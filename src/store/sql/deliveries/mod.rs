@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use super::{SqlStore, dialect::Dialect, fragment::Fragment, rows::MAX_LIST};
 use crate::{
     domain::{
-        ContentId, Entry,
+        ContentId, Entry, UserId,
         delivery::{DeliveryPolicy, subtask},
     },
     store::{
@@ -29,6 +29,13 @@ const ERROR_CHARS: usize = 500;
 /// The statement that serves a batch of followers.
 pub(super) fn fan_out(dialect: Dialect, entry: Entry, batch: subtask::Range) -> Fragment {
     batch::statement(dialect, entry, batch)
+}
+
+/// The statements that find where a range of so many targets ends: whether any is being filled, and, if not, who is
+/// pushed to there.
+pub(super) fn targets(dialect: Dialect, author: UserId, range: subtask::Range, size: u32) -> [Fragment; 2] {
+    let places = i64::from(size.max(1)) - 1;
+    [chain::filling(dialect, author, range), chain::pushed(dialect, author, range, places)]
 }
 
 /// The statements that serve first who was seen last: led by the author's targets, or by the readers seen last.
