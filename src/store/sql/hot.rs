@@ -116,14 +116,8 @@ impl HotStatement {
             }
             Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
-            Self::Filling(author, range) => {
-                let [filling, _] = deliveries::targets(dialect, author, range, 1);
-                filling
-            }
-            Self::Targets(author, range, size) => {
-                let [_, pushed] = deliveries::targets(dialect, author, range, size);
-                pushed
-            }
+            Self::Filling(author, range) => deliveries::filling(dialect, author, range),
+            Self::Targets(author, range, size) => deliveries::targets(dialect, author, range, size),
             Self::OutsideRecipients(entry, batch) => deliveries::outside::recipients_statement(dialect, entry, batch),
             Self::OutsideShown(reader, request, slice) => timelines::outside_shown(dialect, reader, &request, &slice),
             Self::OutsideKnownPage(reader, request, ahead) => {

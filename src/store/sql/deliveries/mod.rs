@@ -31,11 +31,14 @@ pub(super) fn fan_out(dialect: Dialect, entry: Entry, batch: subtask::Range) -> 
     batch::statement(dialect, entry, batch)
 }
 
-/// The statements that find where a range of so many targets ends: whether any is being filled, and, if not, who is
-/// pushed to there.
-pub(super) fn targets(dialect: Dialect, author: UserId, range: subtask::Range, size: u32) -> [Fragment; 2] {
-    let places = i64::from(size.max(1)) - 1;
-    [chain::filling(dialect, author, range), chain::pushed(dialect, author, range, places)]
+/// The statement that says whether any follower of a range is being filled.
+pub(super) fn filling(dialect: Dialect, author: UserId, range: subtask::Range) -> Fragment {
+    chain::filling(dialect, author, range)
+}
+
+/// The statement that finds where a range of so many targets ends while none is being filled.
+pub(super) fn targets(dialect: Dialect, author: UserId, range: subtask::Range, size: u32) -> Fragment {
+    chain::pushed(dialect, author, range, i64::from(size.max(1)) - 1)
 }
 
 /// The statements that serve first who was seen last: led by the author's targets, or by the readers seen last.
