@@ -43,14 +43,19 @@ impl Weighter<UserId, Arc<Profile>> for Bytes {
 
 impl Default for RememberedCards {
     fn default() -> Self {
-        Self {
-            contents: Cache::with_weighter(EXPECTED, MAX_REMEMBERED_CONTENTS_BYTES, Bytes),
-            profiles: Cache::with_weighter(EXPECTED, MAX_REMEMBERED_PROFILES_BYTES, Bytes),
-        }
+        Self::within(MAX_REMEMBERED_CONTENTS_BYTES, MAX_REMEMBERED_PROFILES_BYTES)
     }
 }
 
 impl RememberedCards {
+    /// Remembers at most so many bytes of contents, and of profiles.
+    fn within(contents: u64, profiles: u64) -> Self {
+        Self {
+            contents: Cache::with_weighter(EXPECTED, contents, Bytes),
+            profiles: Cache::with_weighter(EXPECTED, profiles, Bytes),
+        }
+    }
+
     /// The card of an entry, made of the remembered content and the `facts` from the page's snapshot. It includes the
     /// author if the remembered profile has the right version. `None` if the content is not remembered.
     fn card(&self, entry: &Entry, facts: &CardFacts) -> Option<ContentCard> {
@@ -108,7 +113,11 @@ mod tests {
     use crate::domain::{ContentKind, Counters, Handle, Reference, ViewerReactions};
 
     fn card(version: i64) -> ContentCard {
-        let author = UserId::try_new(1).unwrap();
+        card_of(7, 1, version)
+    }
+
+    fn card_of(id: i64, author: i64, version: i64) -> ContentCard {
+        let author = UserId::try_new(author).unwrap();
         let profile = Profile {
             id: author,
             handle: Handle::try_new("ann").unwrap(),
@@ -119,7 +128,7 @@ mod tests {
             version,
         };
         let content = Content {
-            id: ContentId::try_new(7).unwrap(),
+            id: ContentId::try_new(id).unwrap(),
             author,
             kind: ContentKind::Post,
             reference: Reference::Nothing,
@@ -144,5 +153,26 @@ mod tests {
         assert!(cards.card(&entry, &facts(4)).unwrap().author.is_none(), "the profile has changed since");
         cards.remember(&[card(4)]);
         assert!(cards.card(&entry, &facts(3)).unwrap().author.is_none(), "a snapshot before the change");
+    }
+
+    #[test]
+    fn contents_and_profiles_stay_within_their_bytes() {
+        const MOST: u64 = 65_536;
+        let cards = RememberedCards::within(MOST, MOST);
+        for id in 1..=1_000 {
+            cards.remember(&[card_of(id, id, 1)]);
+            assert!(cards.contents.weight() <= MOST && cards.profiles.weight() <= MOST, "after {id}");
+        }
+        let one = card_of(1, 1, 1);
+        let [content, profile] = [one.content.bytes(), one.author.unwrap().profile.bytes()].map(|bytes| bytes as u64);
+        for (kept, of_one) in [(cards.contents.len(), content), (cards.profiles.len(), profile)] {
+            let kept = kept as u64;
+            assert!(kept * of_one <= MOST && kept * of_one > MOST / 2, "{kept} of {of_one} bytes each");
+        }
+        let mut large = (*card(1).content).clone();
+        "x".repeat(100_000).clone_into(&mut large.text);
+        let id = large.id;
+        cards.remember_contents(&[Arc::new(large)]);
+        assert!(cards.contents.weight() <= MOST && cards.contents.get(&id).is_none(), "larger than all together");
     }
 }

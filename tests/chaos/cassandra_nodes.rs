@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tidefeed::{
     store::cassandra::{CassandraOptions, inspect},
@@ -14,6 +14,7 @@ use crate::binary::process::until;
 use crate::cassandra::Cassandras;
 use crate::harness::Inboxes;
 use crate::outside_world::OutsideWorld;
+use crate::servers::CassandraNode;
 
 struct Lost {
     nodes: Cassandras,
@@ -27,6 +28,29 @@ impl Lost {
         self.world.publish().await?;
         self.world.deliver(why).await?;
         self.world.until_believed(why).await
+    }
+
+    /// A node that was away has missed a row, and nobody reads it. The others send it what they have kept for it.
+    async fn hints_bring_a_late_node_what_nobody_reads(&mut self) -> Result<()> {
+        self.nodes.nodes()[2].kill().await?;
+        self.goes_on("two nodes are a majority").await?;
+        let newest = self.world.newest().unwrap_or_default();
+        let others = &self.nodes.nodes()[..2];
+        let hints = || others.iter().map(CassandraNode::files_of_hints).sum::<Result<usize>>();
+        until("the others keep hints", async || Ok(hints()? > 0)).await?;
+        self.nodes.nodes()[2].restart().await?;
+        until("the late node has taken the hints", async || Ok(hints()? == 0)).await?;
+        for other in others {
+            other.kill().await?;
+        }
+        // It has to notice first that it is alone. Whatever it answers then is its own.
+        let found = until_answered(async || self.nodes.survivor_has(&self.keyspace, newest).await).await?;
+        ensure!(found, "the hints did not bring the row");
+        for other in others {
+            other.restart().await?;
+        }
+        self.world.until_reachable("all nodes are back").await?;
+        self.goes_on("all nodes are back").await
     }
 
     /// A node that was away has missed a row. A majority with it shows the row, and then it has a copy of its own.
@@ -87,6 +111,17 @@ impl Lost {
     }
 }
 
+/// The first answer that is no error.
+async fn until_answered(ask: impl AsyncFn() -> Result<bool>) -> Result<bool> {
+    let mut answer = None;
+    until("an answer", async || {
+        answer = ask().await.ok();
+        Ok(answer.is_some())
+    })
+    .await?;
+    answer.context("an answer")
+}
+
 /// One node killed, two killed, one silent, one cut off, one replaced by an empty one: every page is right, and with
 /// two of three nodes it comes from Cassandra.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -102,6 +137,7 @@ async fn a_cassandra_of_three_nodes_at_quorum_may_lose_any_of_them() -> Result<(
     lost.goes_on("all nodes are there").await?;
     let findings = inspect(&options).await;
     ensure!(findings.len() == 8 && findings.iter().all(|it| it.verdict == Verdict::Fine), "{findings:?}");
+    lost.hints_bring_a_late_node_what_nobody_reads().await?;
     lost.a_late_node_gets_what_it_missed().await?;
     lost.a_silent_node_delays_only().await?;
     lost.an_empty_node_takes_the_place_of_another().await?;

@@ -8,6 +8,8 @@ use anyhow::{Context as _, Result, ensure};
 use tokio::time::Instant;
 
 use crate::deployment::{PrimaryStore, RedisSetup};
+use crate::faults::Fault;
+use crate::master_faults::MasterFault;
 use crate::run::Run;
 
 /// Calls of the API in a short run, at least.
@@ -31,6 +33,9 @@ async fn endure(primary_store: PrimaryStore, redis: RedisSetup) -> Result<()> {
     ended.with_context(|| format!("{name}, seed {seed}"))?;
     let outside = run.found.readers_outside;
     ensure!(redis.holds_inboxes() == (outside > 0), "{name}: {outside} readers had their inboxes outside SQL");
+    for fault in MasterFault::of(redis) {
+        ensure!(run.found.faults.contains_key(&Fault::Master(*fault)), "{name}: no {}", fault.name());
+    }
     run.verdict().with_context(|| format!("{name}, seed {seed}"))
 }
 

@@ -114,10 +114,15 @@ enum Redis {
 
 /// Servers, lines and nodes of one run; all end with it.
 pub struct Deployment {
+    pub setup: RedisSetup,
     nodes: Vec<Option<Node>>,
-    command_line: CommandLine,
+    /// Of each node.
+    command_lines: Vec<CommandLine>,
     pub sql: Option<(Server, Proxy)>,
     redis: Redis,
+    /// A single Redis that holds inboxes has one beside it, which may take its place.
+    beside: Option<Server>,
+    /// Of each node to a single Redis; or to each master of a cluster, for all nodes.
     redis_lines: Vec<Proxy>,
     pub cassandras: Option<Cassandras>,
     database: FreshDatabase,
@@ -137,25 +142,31 @@ impl Deployment {
             Some((server, _)) => FreshDatabase::on(server).await?,
             None => FreshDatabase::sqlite_in(&files)?,
         };
-        let mut redis_lines = Vec::new();
-        for server in redis.servers() {
-            redis_lines.push(Proxy::before(server.port()).await?);
-        }
-        if let Redis::Cluster(cluster) = &redis {
-            announce(cluster.nodes(), &redis_lines).await?;
-        }
+        let nodes = if setup == RedisSetup::Nothing { 1 } else { NODES };
+        let redis_lines = redis_lines(&redis, nodes).await?;
+        let beside = if setup == RedisSetup::RedisInboxes { Some(Server::start(Kind::Redis).await?) } else { None };
         let url = match &sql {
             Some((server, line)) => database.url.replace(&port(server.port()), &port(line.port())),
             None => database.url.clone(),
         };
         CommandLine::on(&url)?.done(&["migrate"]).await?;
         let cassandras = if setup == RedisSetup::CassandraInboxes { Some(Cassandras::start().await?) } else { None };
-        let command_line = command_line(&url, setup, &redis_lines, cassandras.as_ref())?;
-        let nodes = if setup == RedisSetup::Nothing { 1 } else { NODES };
-        let nodes = (0..nodes).map(|_| None).collect();
-        let odd_lines = Vec::new();
-        let mut deployment =
-            Self { nodes, command_line, sql, redis, redis_lines, cassandras, database, odd_lines, disk };
+        let lines_of =
+            |node| if setup.is_cluster() { &redis_lines[..] } else { redis_lines.get(node..=node).unwrap_or(&[]) };
+        let command_lines = (0..nodes).map(|node| command_line(&url, setup, lines_of(node), cassandras.as_ref()));
+        let mut deployment = Self {
+            setup,
+            command_lines: command_lines.collect::<Result<_>>()?,
+            nodes: (0..nodes).map(|_| None).collect(),
+            sql,
+            redis,
+            beside,
+            redis_lines,
+            cassandras,
+            database,
+            odd_lines: Vec::new(),
+            disk,
+        };
         let mut addresses = Vec::new();
         for node in 0..deployment.nodes.len() {
             addresses.push(deployment.start_node(node).await?);
@@ -167,8 +178,25 @@ impl Deployment {
         self.redis.servers()
     }
 
-    pub fn redis_lines(&self) -> &[Proxy] {
-        &self.redis_lines
+    /// The lines to the Redis of this index.
+    pub fn redis_lines(&self, server: usize) -> &[Proxy] {
+        if self.setup.is_cluster() { slice::from_ref(&self.redis_lines[server]) } else { &self.redis_lines }
+    }
+
+    /// The single Redis, and the one beside it.
+    pub fn redis_and_beside(&self) -> Result<(&Server, &Server)> {
+        match (&self.redis, &self.beside) {
+            (Redis::One(server), Some(beside)) => Ok((server, beside)),
+            _ => bail!("there is no Redis beside another"),
+        }
+    }
+
+    /// From now on all nodes use the Redis beside the one that they have used, and that one is beside it.
+    pub fn change_redis(&mut self) {
+        if let (Redis::One(server), Some(beside)) = (&mut self.redis, &mut self.beside) {
+            std::mem::swap(server, beside);
+            self.redis_lines.iter().for_each(|line| line.lead_to(server.port()));
+        }
     }
 
     pub fn nodes(&self) -> usize {
@@ -185,7 +213,7 @@ impl Deployment {
     pub async fn start_node(&mut self, number: usize) -> Result<String> {
         let deadline = Instant::now() + LIMIT;
         loop {
-            let mut node = Node::start(&self.command_line, &["serve"])?;
+            let mut node = Node::start(&self.command_lines[number], &["serve"])?;
             match node.said("Serving the API.").await {
                 Ok(said) => {
                     self.nodes[number] = Some(node);
@@ -201,7 +229,7 @@ impl Deployment {
 
     /// Runs a command of the binary beside the nodes.
     pub async fn command(&self, arguments: &[&str]) -> Result<()> {
-        self.command_line.done(arguments).await.map(drop)
+        self.command_lines[0].done(arguments).await.map(drop)
     }
 
     /// `kill -9`.
@@ -270,6 +298,25 @@ async fn redis(setup: RedisSetup) -> Result<Redis> {
         }
         RedisSetup::Cluster | RedisSetup::ClusterInboxes => Redis::Cluster(RedisCluster::start().await?),
     })
+}
+
+async fn redis_lines(redis: &Redis, nodes: usize) -> Result<Vec<Proxy>> {
+    let mut lines = Vec::new();
+    match redis {
+        Redis::None => {}
+        Redis::One(server) => {
+            for _ in 0..nodes {
+                lines.push(Proxy::before(server.port()).await?);
+            }
+        }
+        Redis::Cluster(cluster) => {
+            for server in cluster.nodes() {
+                lines.push(Proxy::before(server.port()).await?);
+            }
+            announce(cluster.nodes(), &lines).await?;
+        }
+    }
+    Ok(lines)
 }
 
 fn command_line(

@@ -2,6 +2,7 @@
 //! over when it returns.
 
 use std::collections::BTreeMap;
+use std::slice;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -11,6 +12,7 @@ use tokio::time::{Instant, sleep};
 use crate::cassandra_faults::{self, CassandraFault};
 use crate::clients::{Clients, below};
 use crate::deployment::Deployment;
+use crate::master_faults::{self, MasterFault};
 use crate::proxy::Proxy;
 use crate::servers::{Server, connect_redis, execute, is_running};
 
@@ -38,6 +40,7 @@ pub enum Fault {
     RedisCut,
     RedisSlow,
     RedisHeld,
+    Master(MasterFault),
     Cassandra(CassandraFault),
 }
 
@@ -72,6 +75,7 @@ impl Fault {
             Self::RedisCut => "Redis cut off",
             Self::RedisSlow => "Redis slow",
             Self::RedisHeld => "Redis silent",
+            Self::Master(fault) => fault.name(),
             Self::Cassandra(fault) => fault.name(),
         }
     }
@@ -93,6 +97,7 @@ pub fn shuffled_faults(deployment: &Deployment, rng: &SharedRng) -> Vec<Fault> {
         _ => !deployment.redis_servers().is_empty(),
     };
     let mut faults: Vec<Fault> = Fault::ALL.into_iter().filter(fits).collect();
+    faults.extend(MasterFault::of(deployment.setup).iter().copied().map(Fault::Master));
     if deployment.cassandras.is_some() {
         faults.extend(CassandraFault::ALL.map(Fault::Cassandra));
     }
@@ -125,12 +130,13 @@ pub async fn inject(fault: Fault, deployment: &mut Deployment, clients: &Clients
         }
         Fault::SqlCut | Fault::SqlSlow | Fault::SqlHeld => {
             if let Some((_, line)) = &deployment.sql {
-                spoil(fault, line, rng).await;
+                spoil(fault, slice::from_ref(line), rng).await;
             }
         }
+        Fault::Master(fault) => return master_faults::inject(fault, deployment, rng).await,
         Fault::Cassandra(fault) => return cassandra_faults::inject(fault, deployment, clients, rng).await,
         Fault::RedisCut | Fault::RedisSlow | Fault::RedisHeld => {
-            spoil(fault, &deployment.redis_lines()[some], rng).await;
+            spoil(fault, deployment.redis_lines(some), rng).await;
         }
     }
     Ok(())
@@ -194,21 +200,22 @@ async fn redis_says(server: &Server, command: &str) -> Result<()> {
 }
 
 /// Longer than what the nodes wait for at times, shorter than clients think a request can live.
-async fn spoil(fault: Fault, line: &Proxy, rng: &SharedRng) {
+async fn spoil(fault: Fault, lines: &[Proxy], rng: &SharedRng) {
     match fault {
         Fault::SqlSlow | Fault::RedisSlow => {
-            line.slow_down(Duration::from_millis(5 + u64::from(rng.u32() % 60)));
+            let delay = Duration::from_millis(5 + u64::from(rng.u32() % 60));
+            lines.iter().for_each(|line| line.slow_down(delay));
             sleep(2 * random_pause(rng)).await;
-            line.slow_down(Duration::ZERO);
+            lines.iter().for_each(|line| line.slow_down(Duration::ZERO));
         }
         Fault::SqlHeld | Fault::RedisHeld => {
-            line.hold(true);
+            lines.iter().for_each(|line| line.hold(true));
             sleep(2 * random_pause(rng)).await;
-            line.hold(false);
+            lines.iter().for_each(|line| line.hold(false));
         }
         _ => {
             for _ in 0..3 {
-                line.cut();
+                lines.iter().for_each(Proxy::cut);
                 sleep(random_pause(rng) / 4).await;
             }
         }

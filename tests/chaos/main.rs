@@ -17,6 +17,7 @@ mod device;
 mod disk;
 mod faults;
 mod history;
+mod master_faults;
 mod proxy;
 mod run;
 

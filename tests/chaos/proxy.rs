@@ -1,4 +1,5 @@
-//! A TCP proxy before a server that delays bytes, holds them, or cuts every connection. It knows no protocol.
+//! A TCP proxy before a server that delays bytes, holds them, cuts every connection, or leads to another server. It
+//! knows no protocol.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{
@@ -23,8 +24,10 @@ use tokio::{
 const CHUNK: usize = 16 * 1024;
 
 /// What the line does to those who use it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Line {
+    /// Where new connections lead.
+    server: SocketAddr,
     /// Every chunk takes so long.
     delay: Duration,
     /// Bytes are held while connections stay open.
@@ -51,8 +54,9 @@ impl Proxy {
     pub async fn between(announced: SocketAddr, server: SocketAddr) -> Result<Self> {
         let listener = TcpListener::bind(announced).await?;
         let port = listener.local_addr()?.port();
-        let ((line, seen), connections) = (watch::channel(Line::default()), Arc::default());
-        let listening = tokio::spawn(listen(listener, server, seen, Arc::clone(&connections)));
+        let untroubled = Line { server, delay: Duration::ZERO, held: false, cuts: 0 };
+        let ((line, seen), connections) = (watch::channel(untroubled), Arc::default());
+        let listening = tokio::spawn(listen(listener, seen, Arc::clone(&connections)));
         Ok(Self { port, line, connections, listening })
     }
 
@@ -68,6 +72,14 @@ impl Proxy {
     /// Ends every connection; new ones are taken.
     pub fn cut(&self) {
         self.line.send_modify(|line| line.cuts += 1);
+    }
+
+    /// Ends every connection; new ones lead to the server on this port of 127.0.0.1.
+    pub fn lead_to(&self, server: u16) {
+        self.line.send_modify(|line| {
+            line.server = (Ipv4Addr::LOCALHOST, server).into();
+            line.cuts += 1;
+        });
     }
 
     /// From now on every chunk takes so long.
@@ -88,16 +100,16 @@ impl Drop for Proxy {
     }
 }
 
-async fn listen(listener: TcpListener, server: SocketAddr, line: watch::Receiver<Line>, connections: Arc<AtomicU64>) {
+async fn listen(listener: TcpListener, line: watch::Receiver<Line>, connections: Arc<AtomicU64>) {
     while let Ok((client, _)) = listener.accept().await {
         connections.fetch_add(1, Relaxed);
-        tokio::spawn(connect(client, server, line.clone()));
+        tokio::spawn(connect(client, line.clone()));
     }
 }
 
 /// Whichever side ends, both do: what is under way then is lost.
-async fn connect(client: TcpStream, server: SocketAddr, mut line: watch::Receiver<Line>) {
-    let cuts = line.borrow().cuts;
+async fn connect(client: TcpStream, mut line: watch::Receiver<Line>) {
+    let Line { server, cuts, .. } = *line.borrow();
     let Ok(server) = TcpStream::connect(server).await else { return };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());

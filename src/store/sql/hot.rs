@@ -45,6 +45,10 @@ pub enum HotStatement {
     Inbox(UserId, PageRequest),
     /// The rows of a delivery's batch.
     FanOut(Entry, Range),
+    /// Whether any follower of a range is being filled.
+    Filling(UserId, Range),
+    /// Who is pushed to at the end of so many targets in a range.
+    Targets(UserId, Range, u32),
     /// The recipients outside SQL of a delivery's batch.
     OutsideRecipients(Entry, Range),
     /// The branch of a page that says which contents of an inbox outside SQL are shown.
@@ -112,6 +116,8 @@ impl HotStatement {
             }
             Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
+            Self::Filling(author, range) => deliveries::filling(dialect, author, range),
+            Self::Targets(author, range, size) => deliveries::targets(dialect, author, range, size),
             Self::OutsideRecipients(entry, batch) => deliveries::outside::recipients_statement(dialect, entry, batch),
             Self::OutsideShown(reader, request, slice) => timelines::outside_shown(dialect, reader, &request, &slice),
             Self::OutsideKnownPage(reader, request, ahead) => {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use serde_json::{Value, json};
 use tidefeed::{domain::timeline::outside::NodeId, store::memory::MemoryInboxes};
 
@@ -102,6 +103,40 @@ async fn changed_names_are_shown_by_every_node(here: ApiServer) -> Result<()> {
         let rename = "mutation($name: String!) { updateProfile(input: {name: $name}) { userErrors { code } } }";
         let changing = if round % 2 == 0 { &here } else { &there };
         changing.data(&star, rename, json!({ "name": name })).await?;
+    }
+    Ok(())
+}
+
+/// Cards that were made from memory, and those that were not.
+fn counted(metrics: &PrometheusHandle) -> [u64; 2] {
+    ["hit", "miss"].map(|outcome| {
+        let name = format!("tidefeed_remembered_cards_total{{outcome=\"{outcome}\"}} ");
+        metrics.render().lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap_or(0)
+    })
+}
+
+/// On one thread, where everything that the server does is measured.
+#[tokio::test]
+async fn each_remembered_card_of_a_page_counts_as_a_hit() -> Result<()> {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let _measuring = metrics::set_default_local_recorder(&recorder);
+    let here = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let (star, readers) = followed(&here, 3).await?;
+    for number in 0..5 {
+        publish(&here, &star, &format!("post {number}")).await?;
+    }
+    here.app.settle().await?;
+    page(&here, &readers[0]).await?;
+    let [hits, misses] = counted(&recorder.handle());
+    ensure!(hits == 0, "nothing was remembered: {hits}");
+    for (number, reader) in readers[1..].iter().chain(&readers).enumerate() {
+        page(&here, reader).await?;
+        let due = [5 * (number as u64 + 1), misses];
+        ensure!(
+            counted(&recorder.handle()) == due,
+            "page {number}: {:?} instead of {due:?}",
+            counted(&recorder.handle())
+        );
     }
     Ok(())
 }

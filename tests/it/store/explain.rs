@@ -116,6 +116,30 @@ fn rare() -> Result<Kinds> {
     Ok(Kinds::try_new([ContentKind::Reply, ContentKind::Repost])?)
 }
 
+/// Deliveries read no edge but those of their targets, in order.
+async fn targets_are_ranges(world: &World, backend: Backend, range: Range) -> Result<()> {
+    let star = user(STAR);
+    for (statement, may_sort, table) in [
+        (HotStatement::FanOut(entry(1, star, 5), range), true, " f "),
+        (HotStatement::Filling(star, range), false, " follows "),
+        (HotStatement::Targets(star, range, 100), false, " follows "),
+        (HotStatement::PushedReaders(star, range), false, " f "),
+    ] {
+        let plan = plan(world, backend, statement).await?;
+        if !may_sort {
+            nothing_sorted(&plan)?;
+        }
+        match backend {
+            Backend::Sqlite => drop(line(
+                &plan,
+                &["covering index targets (author_id=? and mode=? and follower_id>? and follower_id<?)"],
+            )?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&plan, &[table, " range ", " targets ", "using index"])?),
+        }
+    }
+    Ok(())
+}
+
 /// Lists of users and of what one has reacted to are ranges of the index that orders them.
 async fn lists_are_ranges(world: &World, backend: Backend) -> Result<()> {
     for request in requests()? {
@@ -381,14 +405,6 @@ on_each_backend! {
             Backend::MariaDb | Backend::Mysql => drop(line(&everything, &[" w ", " ref ", " outbox ", "using index"])?),
         }
         let range = Range { after: 10_500, through: 11_500 };
-        let fan_out = plan(&world, backend, HotStatement::FanOut(entry(1, user(STAR), 5), range)).await?;
-        match backend {
-            Backend::Sqlite => drop(line(
-                &fan_out,
-                &["covering index targets (author_id=? and mode=? and follower_id>? and follower_id<?)"],
-            )?),
-            Backend::MariaDb | Backend::Mysql => drop(line(&fan_out, &[" f ", " range ", " targets ", "using index"])?),
-        }
         known_pages_are_ranges(&world, backend).await?;
         inboxes_outside_are_probes(&world, backend).await?;
         stretches_are_ranges(&world, backend).await?;
@@ -396,15 +412,7 @@ on_each_backend! {
         searches_are_ranges(&world, backend).await?;
         people_are_ranges(&world, backend).await?;
         cards::cards_are_probes(&world, backend).await?;
-        let readers = plan(&world, backend, HotStatement::PushedReaders(user(STAR), range)).await?;
-        nothing_sorted(&readers)?;
-        match backend {
-            Backend::Sqlite => drop(line(
-                &readers,
-                &["covering index targets (author_id=? and mode=? and follower_id>? and follower_id<?)"],
-            )?),
-            Backend::MariaDb | Backend::Mysql => drop(line(&readers, &[" f ", " range ", " targets ", "using index"])?),
-        }
+        targets_are_ranges(&world, backend, range).await?;
         let authors = plan(&world, backend, HotStatement::PulledAuthors(user(1))).await?;
         nothing_sorted(&authors)?;
         match backend {

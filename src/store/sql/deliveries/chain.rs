@@ -1,9 +1,7 @@
 //! Extends a delivery's chain of subtasks, takes subtasks, and asks whether all are done. `domain::delivery::subtask`
 //! decides where a range ends; this module reads and writes the rows.
 
-use sea_orm::Value;
-
-use super::super::{dialect::Dialect, rows::Row, transaction::Tx};
+use super::super::{dialect::Dialect, fragment::Fragment, rows::Row, transaction::Tx};
 use crate::{
     domain::{
         ContentId, EdgeMode, UserId,
@@ -59,24 +57,40 @@ pub(super) async fn targets_at(
     range: Range,
     size: u32,
 ) -> Result<[Option<UserId>; 2], StoreError> {
-    let filling = format!("{} LIMIT 1", of_mode(tx.dialect(), EdgeMode::Fill));
-    let is_filling = tx.query_one(&filling, in_range(author, range)).await?.is_some();
-    let push = of_mode(tx.dialect(), EdgeMode::Push);
-    let size = i64::from(size.max(1));
-    let places = Value::from(size - 1);
-    let rows = if is_filling {
-        let fill = of_mode(tx.dialect(), EdgeMode::Fill);
-        let sql = format!(
-            "SELECT follower_id FROM (SELECT * FROM ({fill} LIMIT ?) a UNION ALL SELECT * FROM ({push} LIMIT ?) b) t \
-             ORDER BY follower_id LIMIT 2 OFFSET ?"
-        );
-        let either = || in_range(author, range).into_iter().chain([Value::from(size + 1)]);
-        tx.query(&sql, either().chain(either()).chain([places])).await?
+    let filling = filling(tx.dialect(), author, range);
+    let is_filling = tx.query_one(&filling.text, filling.values).await?.is_some();
+    let places = i64::from(size.max(1)) - 1;
+    let statement = if is_filling {
+        either(tx.dialect(), author, range, places)
     } else {
-        tx.query(&format!("{push} LIMIT 2 OFFSET ?"), in_range(author, range).into_iter().chain([places])).await?
+        pushed(tx.dialect(), author, range, places)
     };
+    let rows = tx.query(&statement.text, statement.values).await?;
     let at = |place: usize| rows.get(place).map(|row| row.user(0)).transpose();
     Ok([at(0)?, at(1)?])
+}
+
+/// One of a range whose edge is being filled, if there is any.
+pub(super) fn filling(dialect: Dialect, author: UserId, range: Range) -> Fragment {
+    Fragment::new(format!("{} LIMIT 1", of_mode(dialect, EdgeMode::Fill)), in_range(author, range))
+}
+
+/// The two who are pushed to after so many `places` of a range.
+pub(super) fn pushed(dialect: Dialect, author: UserId, range: Range, places: i64) -> Fragment {
+    Fragment::new(of_mode(dialect, EdgeMode::Push), in_range(author, range)).add(" LIMIT 2 OFFSET ?", [places])
+}
+
+/// As [`pushed`], of those who are pushed to and those whose edge is being filled.
+fn either(dialect: Dialect, author: UserId, range: Range, places: i64) -> Fragment {
+    let first = |mode, name| {
+        let ascending = Fragment::new(of_mode(dialect, mode), in_range(author, range));
+        ascending.add(" LIMIT ?", [places + 2]).into_table(name)
+    };
+    Fragment::new("SELECT follower_id FROM (SELECT * FROM ", [])
+        .then(first(EdgeMode::Fill, "a"))
+        .add(" UNION ALL SELECT * FROM ", [])
+        .then(first(EdgeMode::Push, "b"))
+        .add(") t ORDER BY follower_id LIMIT 2 OFFSET ?", [places])
 }
 
 /// The followers of a range whose edge is in this mode, ascending; takes [`in_range`].
@@ -88,8 +102,8 @@ fn of_mode(dialect: Dialect, mode: EdgeMode) -> String {
     )
 }
 
-fn in_range(author: UserId, range: Range) -> [Value; 3] {
-    [author.get().into(), range.after.into(), range.through.into()]
+fn in_range(author: UserId, range: Range) -> [i64; 3] {
+    [author.get(), range.after, range.through]
 }
 
 async fn insert(tx: &Tx, content: ContentId, number: i32, range: Range) -> Result<(), StoreError> {

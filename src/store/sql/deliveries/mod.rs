@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use super::{SqlStore, dialect::Dialect, fragment::Fragment, rows::MAX_LIST};
 use crate::{
     domain::{
-        ContentId, Entry,
+        ContentId, Entry, UserId,
         delivery::{DeliveryPolicy, subtask},
     },
     store::{
@@ -29,6 +29,16 @@ const ERROR_CHARS: usize = 500;
 /// The statement that serves a batch of followers.
 pub(super) fn fan_out(dialect: Dialect, entry: Entry, batch: subtask::Range) -> Fragment {
     batch::statement(dialect, entry, batch)
+}
+
+/// The statement that says whether any follower of a range is being filled.
+pub(super) fn filling(dialect: Dialect, author: UserId, range: subtask::Range) -> Fragment {
+    chain::filling(dialect, author, range)
+}
+
+/// The statement that finds where a range of so many targets ends while none is being filled.
+pub(super) fn targets(dialect: Dialect, author: UserId, range: subtask::Range, size: u32) -> Fragment {
+    chain::pushed(dialect, author, range, i64::from(size.max(1)) - 1)
 }
 
 /// The statements that serve first who was seen last: led by the author's targets, or by the readers seen last.

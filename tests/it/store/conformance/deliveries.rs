@@ -15,7 +15,7 @@ use tidefeed::{
 };
 
 use super::{World, at_once, content_id, rows::entry, user};
-use crate::servers::on_each_backend;
+use crate::servers::{Backend, on_each_backend};
 
 pub const AUTHOR: i64 = 5_000;
 
@@ -157,6 +157,9 @@ on_each_backend! {
         assert!(done.rows == 0 && done.progress.context("progress")?.is_done());
         let row = world.numbers("SELECT publish_time, content_id, author_id FROM inboxes WHERE user_id = 3").await?;
         assert_eq!(row, [[1_000, 77, AUTHOR]]);
+        let number = if backend == Backend::Sqlite { "integer" } else { "bigint" };
+        let columns = ["user_id", "publish_time", "content_id", "author_id"].map(|it| format!("{it} {number}"));
+        assert_eq!(world.columns("inboxes").await?, columns, "positions, and no content");
         Ok(())
     }
 
@@ -253,6 +256,9 @@ on_each_backend! {
         assert_eq!(served(&world).await?, [1, 3, 6, 7]);
         let row = world.numbers("SELECT publish_time, content_id, author_id FROM inboxes WHERE user_id = 3").await?;
         assert_eq!(row, [[1_000, 77, AUTHOR]]);
+        let number = if backend == Backend::Sqlite { "integer" } else { "bigint" };
+        let columns = ["user_id", "publish_time", "content_id", "author_id"].map(|it| format!("{it} {number}"));
+        assert_eq!(world.columns("inboxes").await?, columns, "positions, and no content");
         assert!(world.store.find(content.content).await?.is_none() && ranges(&world).await?.is_empty());
         let again = world.store.deliver_at_once(content.content, 7, &policy(7)).await?;
         assert_eq!(again, AtOnce::Ended { rows: 0 }, "gone is gone");

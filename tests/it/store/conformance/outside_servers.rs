@@ -57,13 +57,21 @@ impl World {
 async fn an_inbox_lies_there_as_documented_and_not_for_ever(adapter: Adapter) -> Result<()> {
     let world = World::at(adapter).await?;
     let node = world.fence.token.node;
-    for time in [9, 1_700_000_000_000] {
-        world.store.deliver(&push(world.fence, at(time), 2)).await?;
+    for (time, content) in [(1_700_000_000_000, 3), (9, 7_412_345_678_901_234_567)] {
+        world.store.deliver(&push(world.fence, Position::bound(time, content), 2)).await?;
     }
-    let members: Vec<String> = world.raw.run(cmd("ZRANGE").arg(&world.key).arg(0).arg(-1)).await?;
+    let range = cmd("ZRANGE").arg(&world.key).arg(0).arg(-1).arg("WITHSCORES").to_owned();
+    let members: Vec<(String, String)> = world.raw.run(&range).await?;
     let newest = format!("{0:020}:{0:020}", i64::MAX);
     let (token, numbers) = (format!("{node}:-3"), format!("{}:{}:", i64::MAX, world.opened));
-    assert_eq!(members, [&token, &numbers, &newest, "00000000000000000009", "00000001700000000000"]);
+    let expected = [
+        (&*token, "-3"),
+        (&*numbers, "-2"),
+        (&*newest, "-1"),
+        ("07412345678901234567", "9"),
+        ("00000000000000000003", "1700000000000"),
+    ];
+    assert_eq!(members, expected.map(|(member, score)| (member.to_owned(), score.to_owned())));
     let floor = Position::bound(8, 7);
     let claim = Claim { rows: Vec::new(), floor, basis: Basis(-4), nonce: Nonce(-2) };
     assert!(world.store.claim(reader(1), (world.fence.token, world.opened), &claim, KEEP).await?);

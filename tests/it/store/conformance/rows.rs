@@ -48,6 +48,19 @@ impl World {
         self.rows.query_all_raw(statement).await.with_context(|| sql.to_owned())
     }
 
+    /// The columns of a table in their order, each with its type.
+    pub async fn columns(&self, table: &str) -> Result<Vec<String>> {
+        let sql = if self.rows.get_database_backend() == DbBackend::Sqlite {
+            format!("SELECT LOWER(name || ' ' || type) FROM pragma_table_info('{table}') ORDER BY cid")
+        } else {
+            format!(
+                "SELECT LOWER(CONCAT(column_name, ' ', data_type)) FROM information_schema.columns \
+                 WHERE table_schema = DATABASE() AND table_name = '{table}' ORDER BY ordinal_position"
+            )
+        };
+        self.column(&sql).await
+    }
+
     /// Inserts rows of numbers (or `NULL`) a thousand at a time.
     pub async fn insert(&self, table: &str, columns: &str, rows: &[String]) -> Result<()> {
         for rows in rows.chunks(1_000) {

@@ -140,6 +140,12 @@ impl CassandraNode {
         self.pid.load(Ordering::Relaxed)
     }
 
+    /// Files of hints that it keeps for nodes that were away. It removes each once the other node has taken it.
+    pub fn files_of_hints(&self) -> Result<usize> {
+        let files = std::fs::read_dir(self.watchdog.folder().join("hints"))?.collect::<Result<Vec<_>, _>>()?;
+        Ok(files.iter().filter(|file| file.path().extension().is_some_and(|it| it == "hints")).count())
+    }
+
     /// Ends the node at once, as `kill -9` does.
     pub async fn kill(&self) -> Result<()> {
         self.watchdog.order("kill").await.map(drop)
