@@ -19,11 +19,11 @@ use crate::{
 /// How a follow ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FollowOutcome {
-    /// The reader follows the author now, and sees old contents, too. Perhaps they did before.
+    /// The reader follows the author now, and also sees old contents. Perhaps they did before.
     Following,
     /// There is no such author.
     UnknownAuthor,
-    /// The reader follows as many as one may.
+    /// The reader already follows the maximum number of authors.
     TooMany,
     /// One of the two has blocked the other.
     Blocked,
@@ -34,7 +34,7 @@ pub enum FollowOutcome {
 pub enum UnfollowOutcome {
     /// The reader does not follow the author now. Perhaps they did not before.
     NotFollowing,
-    /// Nobody can unfollow themselves: own contents stay in one's own timeline.
+    /// Nobody can unfollow themselves: their own contents stay in their timeline.
     Oneself,
 }
 

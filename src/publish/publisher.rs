@@ -31,14 +31,14 @@ pub enum PublishOutcome {
     UnknownReference,
 }
 
-/// How a removal ends.
+/// How the removal of a content ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemoveOutcome {
-    /// Gone from every timeline from now on.
+    /// It is gone from every timeline from now on.
     Removed,
-    /// There is none, or none any more.
+    /// There is no such content, or it was removed before.
     Unknown,
-    /// It is somebody else's.
+    /// It belongs to another author.
     NotTheAuthor,
 }
 
@@ -48,7 +48,7 @@ pub enum PublishError {
     /// The store failed. If the connection broke, the content may have been published: retry with an idempotency key.
     #[error("the content could not be stored")]
     Store(#[from] StoreError),
-    /// Every id drawn was taken.
+    /// Every drawn id was taken.
     #[error("no free content id in {MAX_DRAWS} draws: check the clock of this machine")]
     NoFreeId,
 }
@@ -76,7 +76,7 @@ impl Publisher {
         Self { contents, cache: None, queue, announcements, clock, rng }
     }
 
-    /// Keeps the outbox cache current, too.
+    /// Also keeps the outbox cache current.
     #[must_use]
     pub fn with_outbox_cache(mut self, cache: Option<Arc<dyn OutboxCache>>) -> Self {
         self.cache = cache;
@@ -152,7 +152,7 @@ impl Publisher {
         self.tell(versions, change, Message::ContentPublished { entry }, announcement).await;
     }
 
-    /// Best effort, all at once. Sweepers, cache misses and catch-ups make up for losses.
+    /// Sends all notifications at once, best effort. Sweepers, cache misses and catch-ups make up for losses.
     async fn tell(&self, versions: VersionChange, change: OutboxChange, message: Message, announcement: Announcement) {
         let cached = async {
             match &self.cache {

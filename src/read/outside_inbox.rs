@@ -18,15 +18,15 @@ use crate::{
     },
 };
 
-/// Rows behind the bound: one that is shown is enough.
+/// Rows requested behind the bound. One that is shown is enough.
 const ROWS_BEHIND: usize = 4;
-/// How long a store that failed is left alone.
+/// How long a store that failed is not asked again.
 const AWAY: Duration = Duration::from_secs(1);
 
-/// The outside inboxes as pages read them.
+/// Reads outside inboxes for pages.
 pub(super) struct OutsideReader {
     stores: OutsideStores,
-    /// Until when the store is not asked.
+    /// The time until which the store is not asked.
     away_until: Mutex<Option<Instant>>,
 }
 
@@ -60,31 +60,31 @@ impl OutsideReader {
     }
 }
 
-/// What was read before the statement.
+/// The slices that were read before the statement.
 pub(super) struct Sides {
     /// Ahead of the bound.
     pub(super) ahead: SideRead,
     /// At the bound and behind it, if there is one.
     pub(super) behind: Option<SideRead>,
-    /// Whether the inbox may hold more ahead than was asked for.
+    /// Whether the inbox may hold more rows ahead than were requested.
     pub(super) is_full: bool,
 }
 
-/// Why the slices do not count.
+/// Why the slices cannot be used.
 pub(super) enum Refusal {
     /// The inbox changed meanwhile.
     Changed,
-    /// Only SQL can tell, for the reason of this name.
+    /// Only SQL can give the page; with the reason.
     No(&'static str),
 }
 
 impl OutsideReader {
-    /// Where the statement is asked.
+    /// The store for the statement.
     pub(super) fn pages(&self) -> &dyn OutsidePages {
         &*self.stores.pages
     }
 
-    /// The slices before the statement: so many rows ahead of the bound, and a few behind it.
+    /// The slices before the statement: `rows` rows ahead of the bound, and a few behind it.
     pub(super) async fn before(&self, reader: UserId, request: &PageRequest, rows: usize) -> Result<Sides, Refusal> {
         let ahead = Window { direction: request.direction, bound: request.bound, limit: rows };
         let behind = request.bound.map(|bound| Window::from(bound, request.direction.reversed(), ROWS_BEHIND));
@@ -100,7 +100,7 @@ impl OutsideReader {
         Ok(Sides { ahead, behind, is_full })
     }
 
-    /// Reads the slices again: whether they are what the inbox held at the statement's instant.
+    /// Reads the slices again. Succeeds if they are what the inbox held at the statement's instant.
     pub(super) async fn judge(
         &self,
         reader: UserId,

@@ -17,7 +17,7 @@ pub struct Searcher {
 }
 
 impl Searcher {
-    /// Searches the terms that `terms` keeps.
+    /// Searches the terms in `terms`.
     pub fn new(terms: Arc<dyn SearchTerms>) -> Self {
         Self { terms }
     }

@@ -1,5 +1,5 @@
 //! Notes visits of readers for `upkeep`, off the path of the request. Signing in, renewing a token, subscribing,
-//! counting and reading are visits. A reader is noted at most once in a while, and again when a page reached deeper
+//! counting and reading are visits. A reader is noted at most once per interval, and again when a page reached deeper
 //! below the inbox.
 
 use std::{sync::Arc, time::Duration};
@@ -16,16 +16,16 @@ use crate::{
     telemetry::notifications::note_lost,
 };
 
-/// A reader whose pages are pulled is noted more often, so that the inbox fills soon.
+/// The shorter interval of a reader whose pages are pulled, so that the inbox fills soon.
 const PULLING_ONCE_IN_MS: i64 = 5 * 1000;
-/// Readers remembered. One who drops out costs one message.
+/// Readers remembered. An evicted one costs one message.
 const REMEMBERED: u64 = 100_000;
 /// Initial capacity; the memory grows as needed.
 const EXPECTED: usize = 1_000;
 /// The depth of a visit without a page: above every position.
 const NOT_BELOW: i64 = i64::MAX;
 
-/// Notes visits, each at most once in a while.
+/// Notes visits, each reader at most once per interval.
 pub struct Visits {
     queue: Arc<dyn Queue>,
     clock: SharedClock,
@@ -33,7 +33,7 @@ pub struct Visits {
     pulling: Recent,
 }
 
-/// Readers noted lately: at which time, and how deep their page reached.
+/// Readers noted lately: when, and how deep their page reached.
 struct Recent {
     noted: Cache<UserId, (i64, i64)>,
     once_in_ms: i64,
@@ -67,22 +67,22 @@ impl Recent {
 }
 
 impl Visits {
-    /// Sends notes to `queue`. A reader who stays is noted once in `once_in_ms`, so last-seen times are exact to that.
+    /// Sends notes to `queue`, for a reader who stays one per `interval_ms`, which is how exact last-seen times are.
     pub fn new(queue: Arc<dyn Queue>, clock: SharedClock, once_in_ms: i64) -> Self {
         Self { queue, clock, seen: Recent::once_in(once_in_ms), pulling: Recent::once_in(PULLING_ONCE_IN_MS) }
     }
 
-    /// Time after which a reader who stays is due to be noted again.
+    /// Time after which a reader who stays is noted again.
     pub fn once_in(&self) -> Duration {
         Duration::from_millis(u64::try_from(self.seen.once_in_ms).unwrap_or(0).max(1))
     }
 
-    /// The time (ms) by the clock that visits are noted by.
+    /// The time of the clock that visits are noted by, in ms.
     pub(super) fn now_ms(&self) -> i64 {
         self.clock.now_ms()
     }
 
-    /// Notes a visit that has read no page.
+    /// Notes a visit without a page.
     pub async fn note_present(&self, reader: UserId) {
         self.note(reader, None).await;
     }

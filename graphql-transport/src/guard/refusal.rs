@@ -271,7 +271,7 @@ pub enum Refusal {
         /// Where the variable is declared.
         at: Pos,
     },
-    /// A variable is invalid; the message names nothing that the client has not named.
+    /// A variable is invalid. The message contains no names but the client's own.
     #[error("Variable \"${name}\" got an invalid value at \"{path}\": {reason}.")]
     VariableUnfit {
         /// The variable's name.
@@ -333,7 +333,7 @@ impl Refusal {
         }
     }
 
-    /// The same refusal, naming only what the client has named.
+    /// The same refusal without names that the client has not sent.
     pub(super) fn without_names(self) -> Self {
         let (name, path, reason, at) = match self {
             Self::VariableFieldUnknown { name, path, at, .. } => (name, path, "there is no such field", at),

@@ -44,8 +44,8 @@ impl Rules {
         Ok(Self { schema })
     }
 
-    /// Refuses a document that breaks a rule. `tells`: whether messages may name parts of the schema that `query` does
-    /// not name.
+    /// Refuses a document that breaks a rule. `suggests`: whether messages may name parts of the schema that `query`
+    /// does not name.
     pub fn check(&self, query: &str, tells: bool) -> Result<(), Refusal> {
         let parsed = Parser::new().parse_ast(query, "document").map_err(|invalid| {
             let fault = invalid.errors.iter().next().map(|it| fault(&it, it.error.to_string()));
@@ -77,7 +77,8 @@ impl Rules {
         Err(Refusal::Invalid { faults: faults.into_iter().take(MAX_REPORTED).map(reported).collect() })
     }
 
-    /// The known name most similar to an unknown field or argument, which the message quotes; `kind` tells the fault.
+    /// The known name most similar to an unknown field or argument, which the message quotes; `kind` is the kind of
+    /// fault.
     fn suggestion(&self, kind: Option<&str>, message: &str) -> Option<String> {
         let mut quoted = message.split('`').skip(1).step_by(2);
         let (first, second) = (quoted.next()?, quoted.next()?);

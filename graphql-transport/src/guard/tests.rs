@@ -1,4 +1,4 @@
-//! The guard as its callers see it: what passes and what does not.
+//! Tests the guard through its interface: what it admits and what it refuses.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fmt::Write as _;
@@ -287,7 +287,7 @@ fn shape() -> Shape {
     .with_cost_hints(&CostHints { surcharges: &[(OperationType::Query, "search", 20)], ..CostHints::default() })
 }
 
-/// What `query` costs but for its bytes, in thousandths of a point.
+/// The cost of `query` without its bytes, in thousandths of a point.
 fn cost_of(query: &str, variables: Value) -> u64 {
     let limits = GuardLimits { cost: u64::MAX, expanded_fields: u64::MAX, ..GuardLimits::default() };
     let (guard, mut variables) = (Guard::new(limits, shape()), Variables::from_value(variables));
@@ -346,7 +346,7 @@ fn the_cost_formula_counts_reads_objects_scalars_and_list_sizes() {
 
 #[test]
 fn introspection_costs_what_it_selects() {
-    // Nine types of its own; fields lead to types of three fields on an average, and none has more than twice as many.
+    // Nine types of its own. Fields lead to types of three fields on average, and none has more than twice as many.
     let types = 9 + 13;
     for (query, tenths) in [
         ("{ __schema { types { name } } }", 1 + types * 2),

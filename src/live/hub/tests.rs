@@ -21,7 +21,7 @@ use crate::{
 
 const BUFFER: usize = 4;
 
-/// Sees everything, or nothing can be known.
+/// Shows every content to everyone, or fails.
 struct Everybody {
     fails: AtomicBool,
     asked: AtomicU64,
@@ -237,7 +237,7 @@ fn the_index_holds_exactly_the_watched_authors() {
 async fn a_thousand_readers_are_one_statement_and_those_beyond_hear_too() {
     let (hub, timelines) = hub();
     let readers = 1..=i64::try_from(2 * AT_ONCE + 1).unwrap();
-    // Two devices each: what is asked is of readers.
+    // Each reader has two devices, but the store is asked about readers.
     let mut devices: Vec<_> = readers.clone().chain(readers).map(|reader| hub.register(user(reader))).collect();
     for device in &devices {
         device.watch(followed(&[7]));

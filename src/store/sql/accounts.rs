@@ -132,8 +132,8 @@ pub(super) async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(
     .map(|_| ())
 }
 
-/// Which of the new user's unique values is there already. Rows of users are never deleted, not even with their
-/// accounts: if neither is found, the one in the way was itself undone.
+/// Finds which unique value of the new user exists already. Rows of users are never deleted, not even with their
+/// accounts. If neither value is found, the conflicting insert was rolled back.
 pub(super) async fn whose_is_it(tx: &Tx, account: &NewAccount) -> Result<Registered, StoreError> {
     let sql = "SELECT id FROM users WHERE id = ? OR handle = ?";
     let handle = account.registration.handle.as_str();

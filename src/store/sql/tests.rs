@@ -1,4 +1,4 @@
-//! What the adapter promises beyond the ports, on SQLite; tests/it runs the ports' suites on every engine.
+//! Tests what the adapter promises beyond the ports, on SQLite. tests/it runs the ports' suites on every engine.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
@@ -33,7 +33,7 @@ fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> t
     tokio::runtime::Handle::current().spawn(work)
 }
 
-/// How SQLite answers a statement, a line for each step.
+/// SQLite's plan of a statement, a line for each step.
 pub(super) async fn plan(store: &SqlStore, Fragment { text, values }: Fragment) -> String {
     let rows = store.read(&format!("EXPLAIN QUERY PLAN {text}"), values).await.unwrap();
     rows.iter().map(|row| row.get::<String>(3).unwrap() + "\n").collect()
@@ -46,10 +46,10 @@ pub(super) async fn migrated(folder: &tempfile::TempDir) -> SqlStore {
     store
 }
 
-/// Ends when nobody waits for it any more.
+/// A statement that ends only when its caller no longer waits.
 const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n";
 
-/// Whether nobody gets a reader now.
+/// Whether all readers are in use.
 async fn is_exhausted(store: &SqlStore) -> bool {
     tokio::time::timeout(Duration::from_millis(200), store.ping()).await.is_err()
 }

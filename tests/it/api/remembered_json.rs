@@ -1,4 +1,4 @@
-//! What nodes remember of contents as JSON: pages say the same with it as without it.
+//! Tests the JSON of contents that nodes remember: pages are the same with it and without it.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -12,7 +12,8 @@ use crate::{
 
 /// Changes of one walk.
 const CHANGES: usize = 60;
-/// Pages, by the fields after `timeline`. A document of its own is never remembered, so it shows what is true.
+/// The fields of each page after `timeline`. JSON for a new document is never remembered, so its answer is the
+/// reference.
 const PAGES: [&str; 5] = [
     "{ edges { cursor node { __typename id kind text createdAt media { url } replyCount likeCount repostCount
        bookmarkCount subjectId viewerHasLiked viewerHasBookmarked viewerIsAuthor
@@ -27,7 +28,7 @@ const PAGES: [&str; 5] = [
 struct Walk {
     server: ApiServer,
     rng: SharedRng,
-    /// Ids and tokens. Each follows the others.
+    /// Ids and tokens. Everyone follows everyone.
     users: Vec<(String, String)>,
     contents: Vec<String>,
     asked: usize,
@@ -49,7 +50,7 @@ impl Walk {
         Ok(walk)
     }
 
-    /// Runs `field` with `input`. A change that cannot be is none.
+    /// Runs `field` with `input`. An impossible change does nothing.
     async fn change(&self, token: &str, field: &str, input: Value) -> Result<()> {
         let kind = format!("{}{}Input", field[..1].to_uppercase(), &field[1..]);
         let query = format!("mutation($input: {kind}!) {{ {field}(input: $input) {{ userErrors {{ code }} }} }}");

@@ -9,7 +9,7 @@ use crate::{
     usecases::delivery::{followed_author, publish, user},
 };
 
-/// Statements of one page, which must be the oracle's.
+/// Statements of one page, which must equal the oracle's.
 async fn cost(app: &TestApp, reader: i64, request: &PageRequest) -> Result<u64> {
     let before = app.store.statements();
     let page = app.reader.page(user(reader), request).await?;
@@ -20,7 +20,7 @@ async fn cost(app: &TestApp, reader: i64, request: &PageRequest) -> Result<u64> 
     Ok(cost)
 }
 
-/// Statements of twenty pages, each the same.
+/// Statements of twenty reads of the same page.
 async fn costs(app: &TestApp, reader: i64, request: &PageRequest) -> Result<Vec<u64>> {
     let mut all = Vec::new();
     for _ in 0..20 {

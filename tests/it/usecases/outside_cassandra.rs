@@ -1,5 +1,5 @@
-//! Inboxes in Cassandra: one that grows too long, a node that comes back, and what `tidefeed doctor` says of each.
-//! `tests/chaos/cassandra_nodes.rs` loses nodes of three.
+//! Tests inboxes in Cassandra: one that grows too long, a node that comes back, and what `tidefeed doctor` reports
+//! about each. `tests/chaos/cassandra_nodes.rs` loses nodes of three.
 
 use anyhow::{Context as _, Result, ensure};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -35,7 +35,7 @@ async fn an_inbox_in_cassandra_that_is_too_long_is_built_anew() -> Result<()> {
     world.until_believed("it was built at once").await
 }
 
-/// What `tidefeed doctor` finds about the acknowledgements of the only node.
+/// The finding of `tidefeed doctor` about the `commitlog_sync` of the only node.
 async fn sync_found(options: &CassandraOptions) -> Result<(String, Verdict)> {
     let findings = inspect(options).await;
     let found = findings.into_iter().find(|it| it.seen.starts_with("commitlog_sync")).context("a node's answer")?;
@@ -54,7 +54,7 @@ async fn doctor_doubts_a_cassandra_with_periodic_commitlog_sync() -> Result<()> 
     Ok(())
 }
 
-/// A node of its own, killed as by `kill -9`: pages are read from SQL meanwhile, and what was acknowledged is there
+/// A separate node, killed as by `kill -9`: pages are read from SQL meanwhile, and everything acknowledged exists
 /// afterwards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cassandra_of_one_node_comes_back_with_what_it_acknowledged() -> Result<()> {

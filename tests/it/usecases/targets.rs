@@ -17,10 +17,10 @@ use crate::{
     },
 };
 
-/// The author.
+/// The author's id.
 const STAR: i64 = 9_000_000;
 
-/// An author with a hundred thousand followers, of whom 200 are pushed to.
+/// An author with a hundred thousand followers, 200 of whom are pushed to.
 async fn a_delivery_touches_its_targets(kind: Kind) -> Result<()> {
     let server = Server::start(kind).await?;
     let world = World::in_database(FreshDatabase::on(&server).await?).await?;

@@ -1,4 +1,4 @@
-//! Connections that say nothing, or are too many.
+//! Tests silent connections, and too many connections.
 
 use std::time::Duration;
 
@@ -15,21 +15,21 @@ use super::{
 
 /// Longer than a test lasts.
 const NEVER: Duration = Duration::from_mins(10);
-/// How often a test is begun anew that a busy machine has kept from its next step for too long.
+/// How often a test is repeated if a busy machine delays its next step too long.
 const TRIES: u32 = 20;
 
 async fn server(limits: ConnectionLimits) -> Server {
     Server::among(HttpSettings::default(), limits).await
 }
 
-/// A connection on which `head` has been sent.
+/// A connection on which `head` was sent.
 async fn connected(server: &Server, head: &str) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     stream
 }
 
-/// What comes until the server hangs up.
+/// Everything that the server sends until it closes the connection.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut text = Vec::new();
     let read = timeout(PATIENCE, stream.read_to_end(&mut text)).await.unwrap();
@@ -37,9 +37,9 @@ async fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// The answer to one request on a connection that stays open: its head.
+/// The head of the answer to one request on a connection that stays open.
 async fn answered(stream: &mut TcpStream, path: &str) -> String {
-    // Who has been hung up on reads nothing.
+    // If the server has closed the connection, nothing can be read.
     let _ = stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).await;
     let mut answer = vec![0_u8; 8192];
     let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap_or_default();
@@ -134,7 +134,7 @@ async fn a_client_that_does_not_read_is_disconnected() {
     let limits = ConnectionLimits { stall_time, connections: 1, per_address: 0, ..ConnectionLimits::default() };
     let server = server(limits).await;
     let mut greedy = connected(&server, "").await;
-    // Answers that nobody reads fill what the kernel holds; then nothing more is taken of the requests either.
+    // Unread answers fill the kernel's buffers. Then the server reads no more requests.
     let ask = "GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1_000);
     let asks = async { while greedy.write_all(ask.as_bytes()).await.is_ok() {} };
     timeout(Duration::from_mins(1), asks).await.unwrap();

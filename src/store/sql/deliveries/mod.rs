@@ -31,7 +31,7 @@ pub(super) fn fan_out(dialect: Dialect, entry: Entry, batch: subtask::Range) -> 
     batch::statement(dialect, entry, batch)
 }
 
-/// The statements that serve first who was seen last: led by the author's targets, or by the readers seen last.
+/// The statements that first serve the readers seen last: led by the author's targets, or by all readers.
 pub(super) fn first(dialect: Dialect, entry: Entry, first: First, few: bool) -> Fragment {
     first::statement(dialect, entry, first, few)
 }

@@ -63,7 +63,7 @@ impl Timeline {
         self.around_inbox(request, inbox, wanted)
     }
 
-    /// The same with these branches for the inbox.
+    /// The same with these branches in place of the inbox.
     pub(super) fn around_inbox(self, request: &PageRequest, inbox: Vec<Fragment>, wanted: Wanted) -> Fragment {
         let no_facts = no_facts(wanted);
         let text = format!(

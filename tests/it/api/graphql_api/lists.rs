@@ -1,4 +1,4 @@
-//! Followers, followees, likers and bookmarks as connections.
+//! Tests followers, followees, likers and bookmarks as connections.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `tidefeed audit`, over a seeded world.
+//! Tests `tidefeed audit`, over a seeded world.
 
 use anyhow::{Result, ensure};
 

@@ -1,4 +1,4 @@
-//! `tidefeed config` and `tidefeed schema`, and the messages for mistakes in the configuration.
+//! Tests `tidefeed config` and `tidefeed schema`, and the messages for mistakes in the configuration.
 
 use anyhow::{Result, ensure};
 

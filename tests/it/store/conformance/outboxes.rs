@@ -157,7 +157,7 @@ on_each_backend! {
             while seen.last().is_none_or(|both: &usize| *both < 60) {
                 let heads = world.store.outbox_heads(&[1, 2].map(user), 100).await?;
                 for head in &heads {
-                    // The last one committed is not always the newest: its version names it.
+                    // The last committed content is not always the newest. The version names the last committed one.
                     let named =
                         head.version == 0 || head.entries.iter().any(|it| version(it.content.get()) == head.version);
                     assert!(

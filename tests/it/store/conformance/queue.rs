@@ -1,4 +1,4 @@
-//! What [`Queue`] promises, over memory, Redis and Redis Cluster.
+//! Tests what [`Queue`] promises, over memory, Redis and Redis Cluster.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::{
@@ -33,9 +33,9 @@ use super::adapters::{Adapter, RawConnection, on_each_adapter};
 const NEVER: Duration = Duration::from_mins(10);
 /// Short enough to wait for, long enough not to pass by accident.
 const SOON: Duration = Duration::from_millis(500);
-/// What a test waits at most for something that must come.
+/// Longest wait for something that must happen.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// How often a test is begun anew that a busy machine has kept from its next step until a message came again.
+/// How often a test is repeated if a busy machine delays its next step until a message is redelivered.
 const TRIES: u32 = 20;
 
 on_each_adapter!(
@@ -169,7 +169,7 @@ async fn a_thousand_messages_reach_four_consumers_once_each(adapter: Adapter) ->
     Ok(())
 }
 
-/// Receives and acknowledges until nothing comes any more after all was sent.
+/// Receives and acknowledges until all was sent and nothing more arrives.
 async fn consume(queue: &dyn Queue, consumer: &str, all_sent: &AtomicBool) -> Result<Vec<i64>> {
     let mut readers = Vec::new();
     loop {
@@ -285,7 +285,7 @@ async fn a_cancelled_wait_loses_nothing(adapter: Adapter) -> Result<()> {
     Ok(())
 }
 
-/// What only Redis can show: others write to the streams, read them, and take them away.
+/// Tests that only Redis allows: others write to the streams, read them, and delete them.
 mod on_servers {
     use super::*;
 

@@ -70,7 +70,7 @@ impl CassandraCluster {
         Ok([line(PORT)?, line(STORAGE_PORT)?])
     }
 
-    /// Starts so many nodes.
+    /// Starts `nodes` nodes.
     pub async fn begin(&mut self, nodes: u8) -> Result<()> {
         for node in 0..nodes {
             let prepared = self.prepare(node, None).await?;
