@@ -64,7 +64,7 @@ impl Following {
     pub async fn follow(&self, reader: UserId, author: UserId) -> Result<FollowOutcome, StoreError> {
         let now = self.clock.now_ms();
         match self.follows.follow(reader, author, EdgeMode::Fill, self.rng.incarnation(), now).await? {
-            Followed::New => self.tell(Pair { follower: reader, author }, RelationChange::Followed).await,
+            Followed::New => self.notify(Pair { follower: reader, author }, RelationChange::Followed).await,
             Followed::Already => {}
             Followed::UnknownAuthor => return Ok(FollowOutcome::UnknownAuthor),
             Followed::TooMany => return Ok(FollowOutcome::TooMany),
@@ -79,13 +79,13 @@ impl Following {
             return Ok(UnfollowOutcome::Oneself);
         }
         if self.follows.unfollow(reader, author, self.rng.version(), self.clock.now_ms()).await? {
-            self.tell(Pair { follower: reader, author }, RelationChange::Unfollowed).await;
+            self.notify(Pair { follower: reader, author }, RelationChange::Unfollowed).await;
         }
         Ok(UnfollowOutcome::NotFollowing)
     }
 
     /// Best effort: the pair's pending record is committed, and sweepers find it.
-    async fn tell(&self, pair: Pair, change: RelationChange) {
+    async fn notify(&self, pair: Pair, change: RelationChange) {
         let messages = [Message::RelationChanged { pair }];
         let Pair { follower: reader, author } = pair;
         let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };

@@ -125,7 +125,7 @@ impl<S: Default> LiveFeed<S> {
         let visits = self.timelines.visits();
         // Boxed: the call is rare, and its state would take room in every subscription.
         Box::pin(visits.note_present(reader)).await;
-        Instant::now() + visits.once_in()
+        Instant::now() + visits.interval()
     }
 
     fn next_check(&self) -> Instant {

@@ -150,9 +150,9 @@ impl SubscriberState {
         let before = std::mem::replace(&mut self.followed, followed);
         let mut gone: Vec<UserId> = before.without(&self.followed).collect();
         let come: Vec<UserId> = self.followed.without(&before).collect();
-        let tell = |author: &UserId, following| Update::Relation { author: *author, following };
-        self.relations.extend(gone.iter().map(|author| tell(author, false)));
-        self.relations.extend(come.iter().map(|author| tell(author, true)));
+        let relation = |author: &UserId, following| Update::Relation { author: *author, following };
+        self.relations.extend(gone.iter().map(|author| relation(author, false)));
+        self.relations.extend(come.iter().map(|author| relation(author, true)));
         let (named, excluded) = match cause {
             RereadCause::Relation { author, excluded } => (author, excluded),
             RereadCause::Missed => (None, false),

@@ -95,7 +95,7 @@ impl Publisher {
                 Published::Created { versions } => {
                     let Draft { text, media, reference, .. } = draft;
                     let content = Content { id, author, kind: reference.kind(), reference, text, media, publish_time };
-                    self.tell_published(&content, versions).await;
+                    self.notify_published(&content, versions).await;
                     return Ok(PublishOutcome::Published(content));
                 }
                 Published::Duplicate(content) => return Ok(PublishOutcome::Repeated(content)),
@@ -136,7 +136,7 @@ impl Publisher {
         match self.contents.remove(author, content, self.rng.version(), self.clock.now_ms()).await? {
             Removed::Gone { entry, versions } => {
                 let change = OutboxChange::Removed(entry);
-                self.tell(versions, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
+                self.notify(versions, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
                 Ok(RemoveOutcome::Removed)
             }
             Removed::Unknown => Ok(RemoveOutcome::Unknown),
@@ -144,16 +144,22 @@ impl Publisher {
         }
     }
 
-    async fn tell_published(&self, content: &Content, versions: VersionChange) {
+    async fn notify_published(&self, content: &Content, versions: VersionChange) {
         metrics::counter!(PUBLISHED).increment(1);
         let entry = content.entry();
         let change = OutboxChange::Published(entry);
         let announcement = Announcement::Published { entry, original: content.reference.repost_of() };
-        self.tell(versions, change, Message::ContentPublished { entry }, announcement).await;
+        self.notify(versions, change, Message::ContentPublished { entry }, announcement).await;
     }
 
     /// Sends all notifications at once, best effort. Sweepers, cache misses and catch-ups make up for losses.
-    async fn tell(&self, versions: VersionChange, change: OutboxChange, message: Message, announcement: Announcement) {
+    async fn notify(
+        &self,
+        versions: VersionChange,
+        change: OutboxChange,
+        message: Message,
+        announcement: Announcement,
+    ) {
         let cached = async {
             match &self.cache {
                 Some(cache) => cache.apply(change.entry().author, versions, change).await,

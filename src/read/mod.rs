@@ -162,12 +162,12 @@ impl TimelineReader {
 
     /// The raw page, for reads that are not a visit of the reader: it is not folded, and nothing is recorded or
     /// measured.
-    pub async fn look(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+    pub async fn read_raw(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         self.read(reader, request, false).await.map(|raw| raw.page)
     }
 
-    /// As [`Self::look`], but reads everything from SQL.
-    pub async fn look_past_the_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+    /// As [`Self::read_raw`], but reads everything from SQL.
+    pub async fn read_uncached(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         self.read_everything(reader, request).await.map(|raw| raw.page)
     }
 

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The shorter interval of a reader whose pages are pulled, so that the inbox fills soon.
-const PULLING_ONCE_IN_MS: i64 = 5 * 1000;
+const PULLING_INTERVAL_MS: i64 = 5 * 1000;
 /// Readers remembered. An evicted one costs one message.
 const REMEMBERED: u64 = 100_000;
 /// Initial capacity; the memory grows as needed.
@@ -36,19 +36,19 @@ pub struct Visits {
 /// Readers noted lately: when, and how deep their page reached.
 struct Recent {
     noted: Cache<UserId, (i64, i64)>,
-    once_in_ms: i64,
+    interval_ms: i64,
 }
 
 impl Recent {
-    fn once_in(once_in_ms: i64) -> Self {
-        Self { noted: Cache::with_weighter(EXPECTED, REMEMBERED, UnitWeighter), once_in_ms }
+    fn with_interval(interval_ms: i64) -> Self {
+        Self { noted: Cache::with_weighter(EXPECTED, REMEMBERED, UnitWeighter), interval_ms }
     }
 
     /// Whether to note `reader` at `now_ms` with a page of this `depth`; if so, they count as noted. A clock that was
     /// set back never suppresses a note.
     fn is_due(&self, reader: UserId, now_ms: i64, depth: i64) -> bool {
         let due = |(noted, deepest): (i64, i64)| {
-            depth < deepest || !(0..self.once_in_ms).contains(&now_ms.saturating_sub(noted))
+            depth < deepest || !(0..self.interval_ms).contains(&now_ms.saturating_sub(noted))
         };
         let noted = self.noted.entry(&reader, Some(Duration::ZERO), |_, noted| {
             let is_due = due(*noted);
@@ -68,13 +68,18 @@ impl Recent {
 
 impl Visits {
     /// Sends notes to `queue`, for a reader who stays one per `interval_ms`, which is how exact last-seen times are.
-    pub fn new(queue: Arc<dyn Queue>, clock: SharedClock, once_in_ms: i64) -> Self {
-        Self { queue, clock, seen: Recent::once_in(once_in_ms), pulling: Recent::once_in(PULLING_ONCE_IN_MS) }
+    pub fn new(queue: Arc<dyn Queue>, clock: SharedClock, interval_ms: i64) -> Self {
+        Self {
+            queue,
+            clock,
+            seen: Recent::with_interval(interval_ms),
+            pulling: Recent::with_interval(PULLING_INTERVAL_MS),
+        }
     }
 
     /// Time after which a reader who stays is noted again.
-    pub fn once_in(&self) -> Duration {
-        Duration::from_millis(u64::try_from(self.seen.once_in_ms).unwrap_or(0).max(1))
+    pub fn interval(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.seen.interval_ms).unwrap_or(0).max(1))
     }
 
     /// The time of the clock that visits are noted by, in ms.
@@ -108,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_reader_is_noted_once_in_a_while_by_the_services_clock() {
-        let recent = Recent::once_in(5_000);
+        let recent = Recent::with_interval(5_000);
         let (ann, bob) = (UserId::try_new(1).unwrap(), UserId::try_new(2).unwrap());
         assert!(recent.is_due(ann, 10_000, NOT_BELOW));
         assert!(!recent.is_due(ann, 14_999, NOT_BELOW));
@@ -119,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_reader_is_news_whenever_they_are_deeper() {
-        let recent = Recent::once_in(5_000);
+        let recent = Recent::with_interval(5_000);
         let ann = UserId::try_new(1).unwrap();
         let due = [9, 9, 7, 8, 0].map(|depth| recent.is_due(ann, 10_000, depth));
         assert_eq!(due, [true, false, true, false, true]);

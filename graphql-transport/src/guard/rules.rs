@@ -46,7 +46,7 @@ impl Rules {
 
     /// Refuses a document that breaks a rule. `suggests`: whether messages may name parts of the schema that `query`
     /// does not name.
-    pub fn check(&self, query: &str, tells: bool) -> Result<(), Refusal> {
+    pub fn check(&self, query: &str, suggests: bool) -> Result<(), Refusal> {
         let parsed = Parser::new().parse_ast(query, "document").map_err(|invalid| {
             let fault = invalid.errors.iter().next().map(|it| fault(&it, it.error.to_string()));
             syntax(&fault.unwrap_or_else(|| Fault { message: "this is no document".to_owned(), at: None }))
@@ -67,7 +67,7 @@ impl Rules {
         }
         let written = words(query).collect();
         let reported = |(fault, kind): (Fault, Option<&str>)| {
-            let message = match (tells, self.suggestion(kind, &fault.message)) {
+            let message = match (suggests, self.suggestion(kind, &fault.message)) {
                 (false, _) => sentence(&self.without_names(&fault.message, &written)),
                 (true, None) => sentence(&fault.message),
                 (true, Some(like)) => format!("{} Did you mean \"{like}\"?", sentence(&fault.message)),

@@ -139,8 +139,8 @@ impl Shape {
     }
 
     /// Validates a document against the schema, if there is one.
-    pub(super) fn check(&self, query: &str, tells: bool) -> Result<(), Refusal> {
-        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(query, tells))
+    pub(super) fn check(&self, query: &str, suggests: bool) -> Result<(), Refusal> {
+        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(query, suggests))
     }
 
     pub(super) fn kind(&self, name: &str) -> Option<&Kind> {

@@ -67,7 +67,7 @@ impl SqlStore {
     /// Opens the same store with a separate pool of `options.max_connections` connections, so its users never wait for
     /// users of this pool. On SQLite only the reading connections are separate: the one writing connection is shared.
     /// All other `options` must equal those of this store.
-    pub async fn apart(&self, options: &SqlOptions) -> Result<Self, StoreError> {
+    pub async fn with_own_connections(&self, options: &SqlOptions) -> Result<Self, StoreError> {
         match &self.readers {
             Readers::File(readers) => {
                 let readers = Readers::File(Arc::new(SqliteReaders::open(readers.file(), options).await?));
@@ -106,7 +106,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .pragma("journal_size_limit", WAL_BYTES);
-    let writer = unaging(SqlitePoolOptions::new(), options).max_connections(1);
+    let writer = without_expiry(SqlitePoolOptions::new(), options).max_connections(1);
     let writer = writer.before_acquire(|connection, _| Box::pin(async move { Ok(is_at_rest(connection).await) }));
     let writer = writer.connect_with(writing).await.map_err(connect_error)?;
     let readers = SqliteReaders::open(file.get_filename().to_owned(), options).await?;
@@ -131,7 +131,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
 /// Disables the pool's idle time-out and maximum lifetime. The task that enforces them can occupy a core for ever
 /// (sqlx 0.9.0, transact-rs/sqlx#3645; fixed by #4289, which is not released). MySQL connections are checked by
 /// `before_acquire` instead; SQLite's connections to a file do not expire.
-fn unaging<DB: sqlx::Database>(pool: PoolOptions<DB>, options: &SqlOptions) -> PoolOptions<DB> {
+fn without_expiry<DB: sqlx::Database>(pool: PoolOptions<DB>, options: &SqlOptions) -> PoolOptions<DB> {
     pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
 }
 
@@ -201,7 +201,7 @@ async fn mysql_connections(
 fn mysql_pool(options: &SqlOptions, finisher: &Finisher) -> MySqlPoolOptions {
     let session = mysql_session(options);
     let finisher = finisher.clone();
-    unaging(MySqlPoolOptions::new(), options)
+    without_expiry(MySqlPoolOptions::new(), options)
         .max_connections(options.connections())
         .before_acquire(|connection, seen| {
             Box::pin(async move {

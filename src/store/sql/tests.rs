@@ -61,11 +61,11 @@ async fn deliveries_go_on_while_all_readers_are_in_use() {
     let read = |store: SqlStore| async move { store.read(ENDLESS, []).await.map(drop) };
     let reads: Vec<_> = (0..4).map(|_| spawn(read(store.clone()))).collect();
     while !is_exhausted(&store).await {}
-    let apart = store.apart(&SqlOptions { max_connections: 1, ..options(&folder) }).await.unwrap();
+    let separate = store.with_own_connections(&SqlOptions { max_connections: 1, ..options(&folder) }).await.unwrap();
     let (id, rule) = (ContentId::try_new(1).unwrap(), EdgeRule::Random { seed: 1 });
     let policy = DeliveryPolicy { rule, dormant_days: 1 };
-    assert_eq!(apart.deliver_at_once(id, 1, &policy).await.unwrap(), AtOnce::Ended { rows: 0 });
-    assert!(apart.open_subtasks(id).await.unwrap().is_empty());
+    assert_eq!(separate.deliver_at_once(id, 1, &policy).await.unwrap(), AtOnce::Ended { rows: 0 });
+    assert!(separate.open_subtasks(id).await.unwrap().is_empty());
     assert!(is_exhausted(&store).await, "readers were free all the while");
     reads.iter().for_each(tokio::task::JoinHandle::abort);
 }

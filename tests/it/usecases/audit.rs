@@ -57,7 +57,7 @@ async fn past(app: &TestApp, sql: &str) -> Result<()> {
 
 async fn newest(app: &TestApp) -> Result<Vec<Entry>> {
     let request = PageRequest::newest(PageSize::try_new(20)?);
-    Ok(app.reader.look(user(READER), &request).await?.entries)
+    Ok(app.reader.read_raw(user(READER), &request).await?.entries)
 }
 
 /// The audit finds it without repairing it, then repairs it, and then finds nothing.

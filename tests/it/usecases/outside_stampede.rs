@@ -151,7 +151,7 @@ async fn pages_are_right(app: &TestApp) -> Result<usize> {
     let (request, mut pages) = (PageRequest::newest(PageSize::try_new(20)?), 0);
     loop {
         for reader in readers() {
-            let page = app.reader.look(reader, &request).await?;
+            let page = app.reader.read_raw(reader, &request).await?;
             let oracle = app.ports.timelines.oracle(reader, &request).await?;
             ensure!(page.entries == oracle, "{reader}: {page:?}, not {oracle:?}");
             pages += 1;

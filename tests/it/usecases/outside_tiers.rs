@@ -67,7 +67,7 @@ impl World {
     /// Checks a page, without a visit.
     async fn page_is_right(&self) -> Result<()> {
         let request = PageRequest::newest(PageSize::try_new(50)?);
-        let entries = self.app.reader.look(user(READER), &request).await?.entries;
+        let entries = self.app.reader.read_raw(user(READER), &request).await?.entries;
         self.is_all(&entries)?;
         let oracle = self.app.ports.timelines.oracle(user(READER), &request).await?;
         ensure!(entries == oracle, "{entries:?}, not {oracle:?}");

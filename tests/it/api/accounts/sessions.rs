@@ -147,7 +147,7 @@ async fn an_isolated_node_refuses_an_ended_session_within_the_revocation_bound()
 }
 
 #[tokio::test]
-async fn a_session_costs_one_statement_for_each_bound_and_none_in_between() -> Result<()> {
+async fn a_session_is_checked_once_per_interval() -> Result<()> {
     let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
     let ann = register(&server, "ann").await?;
     let cost = async || -> Result<u64> {

@@ -282,7 +282,7 @@ async fn a_gap_that_is_too_large_asks_for_a_refetch() {
 }
 
 #[tokio::test]
-async fn an_after_that_says_nothing_is_refused() {
+async fn an_invalid_after_is_refused() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let refused = feed(&api, &ann, &json!("nonsense")).next().await.unwrap();

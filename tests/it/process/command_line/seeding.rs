@@ -28,7 +28,7 @@ pub async fn user(app: &TestApp, handle: &str) -> Result<UserId> {
 pub async fn pages_equal_the_oracle(app: &TestApp, reader: UserId) -> Result<usize> {
     let (mut request, mut seen) = (PageRequest::newest(PageSize::try_new(50)?), 0);
     loop {
-        let page = app.reader.look(reader, &request).await?;
+        let page = app.reader.read_raw(reader, &request).await?;
         let mut expected = app.ports.timelines.oracle(reader, &request).await?;
         expected.truncate(50);
         ensure!(page.entries == expected, "after {:?}: {:?}, not {expected:?}", request.bound, page.entries);

@@ -64,7 +64,7 @@ on_each_backend! {
     }
 
     /// The author's targets lead, or the readers seen last.
-    async fn who_is_first_is_found_by_an_index(backend: Backend) -> Result<()> {
+    async fn first_served_readers_are_found_by_an_index(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         fill(&world).await?;
         let first = First { more_than: 1_000, seen_since_ms: 5, most: 1_000 };

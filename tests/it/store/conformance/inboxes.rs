@@ -107,7 +107,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn readers_whom_many_note_at_once_are_all_seen(backend: Backend) -> Result<()> {
+    async fn concurrent_visits_are_all_recorded(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let groups: Vec<Vec<UserId>> =
             (0..4).map(|from| (1 + 10 * from..=40 + 10 * from).map(user).collect()).collect();

@@ -34,7 +34,7 @@ async fn delivering(app: &TestApp, settings: Settings) -> Result<UseCases> {
         acquire_timeout: patience,
         statement_timeout: patience,
     };
-    let ports = app.ports.clone().delivering_by(Arc::new(app.store.apart(&options).await?));
+    let ports = app.ports.clone().delivering_by(Arc::new(app.store.with_own_connections(&options).await?));
     let clock: SharedClock = app.clock.clone();
     Ok(UseCases::build(&ports, settings, &clock, &app.rng))
 }

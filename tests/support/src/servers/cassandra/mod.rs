@@ -1,5 +1,5 @@
-//! Starts Cassandra nodes out of `scripts/fetch-cassandra.sh`, each on a loopback address of its own: a driver reaches
-//! all nodes of a cluster on one port. A node is ready when its own log says that it listens.
+//! Starts Cassandra nodes installed by `scripts/fetch-cassandra.sh`, each on its own loopback address, because a
+//! driver reaches all nodes of a cluster on one port. A node is ready when its log says that it listens.
 
 mod node;
 
@@ -14,13 +14,13 @@ use tokio::time::Instant;
 pub use self::node::CassandraNode;
 use self::node::{READY_WITHIN, Setup};
 
-/// Where nodes take clients. Below the ports of outgoing connections, as those of the other servers.
+/// The port for clients. It is below the ports of outgoing connections, as those of the other servers.
 const PORT: u16 = 9_342;
-/// Where nodes take each other.
+/// The port for other nodes.
 const STORAGE_PORT: u16 = 19_342;
 /// How long a node that is not the first waits for the others, on a busy machine.
 const RING_DELAY_MS: u32 = 12_000;
-/// The last byte of the first node's address, and of the first line's.
+/// The last byte of the first node's address, and of the first proxy's.
 const FIRST: (u8, u8) = (1, 11);
 
 /// Nodes that form one cluster. They end when this value is dropped or this process ends.
@@ -32,7 +32,7 @@ pub struct CassandraCluster {
     nodes: Vec<CassandraNode>,
 }
 
-/// Where a line before a node has to listen, and where it leads.
+/// Where a proxy before a node must listen, and where it leads.
 #[derive(Debug, Clone, Copy)]
 pub struct CassandraLine {
     /// The address that the node tells others.
@@ -42,15 +42,15 @@ pub struct CassandraLine {
 }
 
 impl CassandraCluster {
-    /// Starts so many nodes. `sync` is their `commitlog_sync`: "group" or "periodic".
+    /// Starts `nodes` nodes. `sync` is their `commitlog_sync`: "group" or "periodic".
     pub async fn start(nodes: u8, sync: &str) -> Result<Self> {
         let mut cluster = Self::on_free_network(sync, false)?;
         cluster.begin(nodes).await?;
         Ok(cluster)
     }
 
-    /// A cluster whose nodes begin when there are lines before them, and are reached through these alone, by clients
-    /// and by each other.
+    /// A cluster whose nodes start once there are proxies in front of them. Clients and other nodes reach them only
+    /// through these.
     pub fn behind_lines() -> Result<Self> {
         Self::on_free_network("group", true)
     }
@@ -61,7 +61,7 @@ impl CassandraCluster {
         Ok(Self { name, network, sync: sync.to_owned(), is_behind_lines, nodes: Vec::new() })
     }
 
-    /// The lines that the node of this index needs: for clients, and for the other nodes.
+    /// The proxies that the node at this index needs: for clients, and for the other nodes.
     pub fn lines(&self, node: u8) -> Result<[CassandraLine; 2]> {
         let line = |port| {
             let at = |address: String| format!("{address}:{port}").parse();
@@ -102,13 +102,13 @@ impl CassandraCluster {
         CassandraNode::prepare(&setup).await
     }
 
-    /// Kills a node and starts an empty one in its place, with the tokens of the former and what the others stream to
-    /// it.
+    /// Kills a node and starts an empty one in its place, with the former node's tokens and the data that the others
+    /// stream to it.
     pub async fn replace_by_empty(&mut self, node: usize) -> Result<()> {
         let former = self.nodes.get(node).context("no such node")?;
         former.kill().await?;
         let fresh = self.prepare(u8::try_from(node)?, Some(former.address())).await?;
-        // The others must have noticed that the former is gone.
+        // The others must have noticed that the former node is gone.
         let deadline = Instant::now() + READY_WITHIN;
         while let Err(error) = fresh.restart().await {
             ensure!(Instant::now() < deadline, "{error:#}");
@@ -123,7 +123,7 @@ impl CassandraCluster {
         &self.nodes
     }
 
-    /// For a keyspace of the test's own, with this many copies.
+    /// Options for a keyspace of the test's own, with this many copies.
     pub fn fresh_keyspace(&self, replication: u32) -> CassandraOptions {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         CassandraOptions {
@@ -143,7 +143,7 @@ impl CassandraCluster {
     }
 }
 
-/// The first three bytes of addresses that nobody listens on.
+/// The first three bytes of addresses on which nothing listens.
 fn free_network() -> Result<String> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id().wrapping_mul(8);
