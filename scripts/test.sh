@@ -13,6 +13,7 @@ need_tools
 need_lints
 scratch_in_memory
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
+unset SEED PROPTEST_RNG_SEED # the seeds never change here; `make soak` takes fresh ones
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-make-test.XXXXXX")
 results=$scratch/results # one line per group: passed <tab> failed <tab> not run <tab> name
 failures=$scratch/failures # the failed tests, a line each

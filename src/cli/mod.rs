@@ -19,6 +19,7 @@ use self::completion::Completion;
 use crate::{
     api::graphql::schema_sdl,
     config::{Config, ConfigError, Environment, Sources},
+    domain::text::sentence,
 };
 
 /// Stack bytes of each worker thread. Resolvers nest as deep as a document may, and unoptimised frames are large:
@@ -85,7 +86,7 @@ fn answer(arguments: Result<Arguments, clap::Error>) -> ExitCode {
         Ok(Completion::ProblemsFound) => ExitCode::FAILURE,
         Ok(Completion::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) => {
-            print::complaint(format!("error: {error:#}"));
+            print::complaint(format!("error: {}", sentence(&format!("{error:#}"))));
             if error.is::<ConfigError>() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }

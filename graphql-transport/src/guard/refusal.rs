@@ -151,7 +151,7 @@ pub enum Refusal {
     },
     /// A subscription that selects more than one field.
     #[error("A subscription selects exactly one root field; this one selects {found}. Send one subscription for each.")]
-    SubscriptionRoots {
+    ManyRootFields {
         /// Root fields of the operation.
         found: usize,
         /// Where the operation begins.
@@ -305,7 +305,7 @@ impl Refusal {
         match self {
             Self::UnterminatedString { .. } | Self::Syntax { .. } => RefusalCode::ParseFailed,
             Self::FragmentCycle { .. }
-            | Self::SubscriptionRoots { .. }
+            | Self::ManyRootFields { .. }
             | Self::SubscriptionFragment { .. }
             | Self::NoIntrospection { .. }
             | Self::Invalid { .. } => RefusalCode::ValidationFailed,
@@ -364,7 +364,7 @@ impl Refusal {
             | Self::NameTooLong { at, .. }
             | Self::UnterminatedString { at }
             | Self::FragmentCycle { at, .. }
-            | Self::SubscriptionRoots { at, .. }
+            | Self::ManyRootFields { at, .. }
             | Self::SubscriptionFragment { at }
             | Self::TooManyDirectives { at, .. }
             | Self::NoIntrospection { at }

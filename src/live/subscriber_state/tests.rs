@@ -89,7 +89,7 @@ struct World {
     queue: VecDeque<Signal>,
     missed: bool,
     /// A read in progress: its reason, and whom the reader followed when it began.
-    looking: Option<(RereadCause, HashSet<UserId>)>,
+    rereading: Option<(RereadCause, HashSet<UserId>)>,
     subscriber: SubscriberState,
     client: Client,
     catch_up: usize,
@@ -105,7 +105,7 @@ impl World {
             watched: HashSet::new(),
             queue: VecDeque::new(),
             missed: false,
-            looking: None,
+            rereading: None,
             subscriber: SubscriberState::begin(Followed::default(), None),
             client: Client::default(),
             catch_up,
@@ -214,26 +214,26 @@ impl World {
 
     /// Works like the feed between any two awaits. Returns `false` if there is nothing to do.
     fn step(&mut self) -> bool {
-        if let Some((cause, followed)) = self.looking.take() {
+        if let Some((cause, followed)) = self.rereading.take() {
             self.watched.clone_from(&followed);
             self.subscriber.follows(cause, followed.into_iter().collect());
         } else if let Some(update) = self.subscriber.next() {
             self.update(update);
-        } else if let Some(floor) = self.subscriber.look_from() {
+        } else if let Some(floor) = self.subscriber.catch_up_from() {
             let mut entries = self.timeline(floor);
             let whole = entries.len() <= self.catch_up;
             entries.reverse();
             entries.truncate(self.catch_up);
-            self.subscriber.looked(&TimelineTop { entries, whole });
+            self.subscriber.caught_up(&TimelineTop { entries, whole });
         } else if self.missed {
             self.missed = false;
             self.queue.clear();
-            self.looking = Some((RereadCause::Missed, self.follows.clone()));
+            self.rereading = Some((RereadCause::Missed, self.follows.clone()));
         } else {
             match self.queue.pop_front() {
                 Some(Signal::Added(new)) => self.subscriber.added(new),
                 Some(Signal::Removed(entry)) => self.subscriber.removed(entry),
-                Some(Signal::Because(cause)) => self.looking = Some((cause, self.follows.clone())),
+                Some(Signal::Because(cause)) => self.rereading = Some((cause, self.follows.clone())),
                 None => return false,
             }
         }
@@ -263,7 +263,7 @@ impl World {
     fn begin(&mut self, point: Option<ResumePoint>) {
         self.watched.clone_from(&self.follows);
         self.queue.clear();
-        (self.missed, self.looking) = (false, None);
+        (self.missed, self.rereading) = (false, None);
         self.subscriber = SubscriberState::begin(self.follows.iter().copied().collect(), point);
     }
 

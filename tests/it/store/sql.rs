@@ -173,6 +173,18 @@ mod servers_only {
         }
     }
 
+    /// Waits until a session of this database waits for a lock by name.
+    async fn until_it_waits_for_the_name(rival: &Rival) -> Result<()> {
+        let waiting =
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND state = 'User lock'";
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while rival.number(waiting).await? == 0 {
+            anyhow::ensure!(Instant::now() < deadline, "nothing came to wait for the name");
+            sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
+    }
+
     on_each_backend! {
         on mariadb, mysql;
         async fn the_victim_of_a_deadlock_tries_again(backend: Backend) -> Result<()> {
@@ -198,14 +210,16 @@ mod servers_only {
         }
 
         async fn a_migration_waits_for_another_nodes_longer_than_statements_may_take(backend: Backend) -> Result<()> {
+            const STATEMENT: Duration = Duration::from_millis(300);
             let database = backend.fresh_database().await?;
-            let store = SqlStore::connect(&options(&database.url, Duration::from_secs(1))).await?;
+            let store = SqlStore::connect(&options(&database.url, STATEMENT)).await?;
             let rival = Rival::on(&database).await?;
             let other_node = rival.0.begin().await?;
             let name = "LEFT(CONCAT('tidefeed:', DATABASE()), 64)";
             other_node.execute_unprepared(&format!("DO GET_LOCK({name}, 5)")).await?;
             let held = async {
-                sleep(Duration::from_millis(1_100)).await;
+                until_it_waits_for_the_name(&rival).await?;
+                sleep(STATEMENT + Duration::from_millis(50)).await;
                 assert_eq!(
                     rival
                         .number("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()")
@@ -218,7 +232,8 @@ mod servers_only {
             let (migrated, held) = tokio::join!(store.migrate(), held);
             held?;
             migrated?;
-            assert!(store.pending_migrations().await?.is_empty());
+            let patient = SqlStore::connect(&options(&database.url, Duration::from_mins(1))).await?;
+            assert!(patient.pending_migrations().await?.is_empty());
             Ok(())
         }
 

@@ -63,7 +63,7 @@ pub(super) async fn targets_at(
     let is_filling = tx.query_one(&filling, in_range(author, range)).await?.is_some();
     let push = of_mode(tx.dialect(), EdgeMode::Push);
     let size = i64::from(size.max(1));
-    let places = Value::from(size - 1);
+    let offset = Value::from(size - 1);
     let rows = if is_filling {
         let fill = of_mode(tx.dialect(), EdgeMode::Fill);
         let sql = format!(
@@ -71,9 +71,9 @@ pub(super) async fn targets_at(
              ORDER BY follower_id LIMIT 2 OFFSET ?"
         );
         let either = || in_range(author, range).into_iter().chain([Value::from(size + 1)]);
-        tx.query(&sql, either().chain(either()).chain([places])).await?
+        tx.query(&sql, either().chain(either()).chain([offset])).await?
     } else {
-        tx.query(&format!("{push} LIMIT 2 OFFSET ?"), in_range(author, range).into_iter().chain([places])).await?
+        tx.query(&format!("{push} LIMIT 2 OFFSET ?"), in_range(author, range).into_iter().chain([offset])).await?
     };
     let at = |place: usize| rows.get(place).map(|row| row.user(0)).transpose();
     Ok([at(0)?, at(1)?])

@@ -54,7 +54,7 @@ pub(in super::super) async fn page_with(
     let expected = expected(&fences, fence)?;
     let is_uncovered = fences.first().map(|row| row.get::<i64>(2)).transpose()? != Some(0);
     let answer = Answer::of(&rows)?;
-    let mut runs = sides.iter().map(|(side, read)| answer.around(*side, read));
+    let mut runs = sides.iter().map(|(side, read)| answer.side_runs(*side, read));
     let (ahead, behind) = (runs.next().unwrap_or_default(), runs.next().unwrap_or_default());
     Ok(OutsideSnapshot { expected, is_uncovered, ahead, behind })
 }
@@ -95,7 +95,7 @@ pub(in super::super) fn candidates(
     ));
     let second = Side::behind(request).zip(behind);
     inbox.extend(second.and_then(|(side, read)| timeline.existing(side, &read.slice, (none, Fragment::default()))));
-    timeline.around_inbox(request, inbox, wanted)
+    timeline.with_inbox(request, inbox, wanted)
 }
 
 fn expected(fences: &[Row], fence: Fence) -> Result<Option<Expected>, StoreError> {
@@ -211,7 +211,7 @@ pub(in super::super) fn shown_of(dialect: Dialect, reader: UserId, request: &Pag
 }
 
 impl Answer {
-    fn around(&self, side: Side, read: &SideRead) -> Vec<Run> {
+    fn side_runs(&self, side: Side, read: &SideRead) -> Vec<Run> {
         let limited = |source| Run::from_limited_query(side.direction, self.of_source(side, source), side.limit);
         vec![limited(IN_FLIGHT), read.slice.run(&read.window, self.of_source(side, INBOX)), limited(UNCOVERED)]
     }

@@ -13,7 +13,7 @@ use crate::{api::server::ApiServer, binary::process::until, harness::CacheBacken
 const TABLE: &str = include_str!("../../../../docs/authorisation.md");
 const OPERATIONS: &str = include_str!("../../../fixtures/authorisation.graphql");
 const SCHEMA: &str = include_str!("../../../../schema.graphql");
-const ROOTS: [&str; 3] = ["Query", "Mutation", "Subscription"];
+const ROOT_TYPES: [&str; 3] = ["Query", "Mutation", "Subscription"];
 
 /// The client that sends a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn root_fields() -> Result<BTreeSet<String>> {
         let TypeSystemDefinition::Type(definition) = definition else { continue };
         let name = definition.node.name.node.to_string();
         if let async_graphql::parser::types::TypeKind::Object(object) = &definition.node.kind
-            && ROOTS.contains(&name.as_str())
+            && ROOT_TYPES.contains(&name.as_str())
         {
             fields.extend(object.fields.iter().map(|field| format!("{name}.{}", field.node.name.node)));
         }
@@ -304,7 +304,7 @@ fn every_field_of_the_roots_has_a_row_and_an_operation() -> Result<()> {
     let rows: BTreeSet<String> = table()?.into_keys().collect();
     let missing: Vec<_> = root_fields()?.into_iter().filter(|field| !rows.contains(field)).collect();
     ensure!(missing.is_empty(), "give these a row in docs/authorisation.md and an operation: {missing:?}");
-    let gone = |row: &&String| ROOTS.iter().any(|root| row.starts_with(&format!("{root}.")));
+    let gone = |row: &&String| ROOT_TYPES.iter().any(|root| row.starts_with(&format!("{root}.")));
     let fields = root_fields()?;
     let gone: Vec<_> = rows.iter().filter(gone).filter(|row| !fields.contains(*row)).collect();
     ensure!(gone.is_empty(), "the schema has these no more: {gone:?}");

@@ -334,13 +334,13 @@ on_each_backend! {
         let only = [entry(1, user(AUTHOR), 0)];
         world.put_contents(&only).await?;
         world.deliver(&only).await?;
-        let mut looks = Vec::new();
+        let mut times = Vec::new();
         for now in 0..60 {
             if !world.store.due(now, now + 5, 9).await?.is_empty() {
-                looks.push(now);
+                times.push(now);
             }
         }
-        assert_eq!(looks, [0, 5, 15, 35, 55]);
+        assert_eq!(times, [0, 5, 15, 35, 55]);
         Ok(())
     }
 

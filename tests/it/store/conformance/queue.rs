@@ -32,7 +32,7 @@ use super::adapters::{Adapter, RawConnection, on_each_adapter};
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_mins(10);
 /// Short enough to wait for, long enough not to pass by accident.
-const SOON: Duration = Duration::from_millis(500);
+const SOON: Duration = Duration::from_millis(250);
 /// Longest wait for something that must happen.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// How often a test is repeated if a busy machine delays its next step until a message is redelivered.
@@ -194,7 +194,7 @@ async fn an_unacknowledged_message_comes_again_before_new_ones(adapter: Adapter)
         let received_at = Instant::now();
         queue.acknowledge(Topic::Visit, &ids(&first[..1])).await?;
         queue.send(&[care(3)]).await?;
-        sleep(SOON + Duration::from_millis(100)).await;
+        sleep(SOON + Duration::from_millis(20)).await;
         assert!(received_at.elapsed() >= SOON);
         let before = Instant::now();
         let again = now(&*queue, Topic::Visit, "b", 1).await?;
@@ -213,7 +213,7 @@ async fn an_overdue_message_behind_many_recent_ones_is_found(adapter: Adapter) -
         let queue = queue(adapter, SOON).await?;
         queue.send(&cares(1..=60)).await?;
         assert_eq!(now(&*queue, Topic::Visit, "a", 60).await?.len(), 60);
-        sleep(SOON + Duration::from_millis(100)).await;
+        sleep(SOON + Duration::from_millis(20)).await;
         let before = Instant::now();
         assert_eq!(messages(&now(&*queue, Topic::Visit, "b", 59).await?), cares(1..=59));
         let found = now(&*queue, Topic::Visit, "c", 1).await?;

@@ -151,8 +151,8 @@ fn free_network() -> Result<String> {
         let number = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % (200 * 250);
         let network = format!("127.{}.{}", 20 + number / 250, 1 + number % 250);
         let last = [FIRST.0, FIRST.1].into_iter().flat_map(|first| first..first + 3);
-        let mut places = last.flat_map(|last| [(last, PORT), (last, STORAGE_PORT)]);
-        if places.all(|(last, port)| TcpListener::bind((format!("{network}.{last}"), port)).is_ok()) {
+        let mut addresses = last.flat_map(|last| [(last, PORT), (last, STORAGE_PORT)]);
+        if addresses.all(|(last, port)| TcpListener::bind((format!("{network}.{last}"), port)).is_ok()) {
             return Ok(network);
         }
     }
