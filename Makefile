@@ -23,7 +23,7 @@ install: ## Build the pages and install the binary with cargo, into ~/.cargo/bin
 web: ## Build the web pages, if they or the schema have changed
 	@scripts/web.sh
 
-test: ## Everything: format, lints, all tests on SQLite, MariaDB, MySQL and Redis, the page in a browser
+test: ## Everything: format, lints, all tests on SQLite, MariaDB, MySQL, Redis and Cassandra, the page in a browser
 	@scripts/test.sh
 
 test-fast: ## The Rust tests without servers: memory and SQLite, two minutes once built

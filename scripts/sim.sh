@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the long simulation: OPERATIONS (10000000) client operations in worlds where everything fails. Then it breaks
-# each rule of docs/coverage.md in turn, in up to WORLDS (20000) worlds, 1000 of them judged by what clients see, and
+# each rule of docs/protocol.md in turn, in up to WORLDS (20000) worlds, 1000 of them judged by what clients see, and
 # prints the table of what went wrong. Between the two it does the same for inboxes outside SQL, in WALKS (1000000)
 # walks. SEED repeats a run. Fails if a page was wrong or a broken rule was not noticed. Unless RULE names one rule,
 # writes both tables into docs/broken-rules.md.

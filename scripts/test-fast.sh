@@ -8,6 +8,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
+unset SEED PROPTEST_RNG_SEED # the seeds never change here; `make soak` takes fresh ones
 export FAST=1 SEQUENCES=40
 scratch_in_memory
 step "Building the tests (cargo, dev profile; the first time takes a few minutes)"

@@ -13,6 +13,7 @@ need_tools
 need_lints
 scratch_in_memory
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
+unset SEED PROPTEST_RNG_SEED # the seeds never change here; `make soak` takes fresh ones
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-make-test.XXXXXX")
 results=$scratch/results # one line per group: passed <tab> failed <tab> not run <tab> name
 failures=$scratch/failures # the failed tests, a line each
@@ -127,16 +128,16 @@ summary() {
     step "Summary"
     awk -F '\t' '{ printf "    %5d passed %5d failed %5d not run   %s\n", $1, $2, $3, $4 }' "$results"
     if [ -z "$mysql" ]; then
-        loud "NOT RUN ON MYSQL: MySQL 9 cannot be had here (see above). MariaDB alone has decided."
+        loud "NOT RUN ON MYSQL: MySQL 9 could not be installed (see above). Only MariaDB was tested."
     fi
     if [ -z "$cassandra" ]; then
-        loud "NOT RUN ON CASSANDRA: Cassandra 5 cannot be had here (see above). Nothing has tried inboxes in it."
+        loud "NOT RUN ON CASSANDRA: Cassandra 5 could not be installed (see above). Inboxes in Cassandra were not tested."
     fi
     if [ -z "$mounts" ]; then
-        loud "NOT RUN WITH A FULL DISK: nothing can be mounted here. Run as root, or within: unshare --map-root-user --mount make test"
+        loud "NOT RUN WITH A FULL DISK: this user may not mount a file system. Run as root, or within: unshare --map-root-user --mount make test"
     fi
     if [ -s "$unsteady" ]; then
-        loud "UNSTEADY: these failed, and passed when they were run once more. Each is a defect, of the test or of what it tests:"
+        loud "UNSTEADY: these failed, and passed when they were run once more. Each is a defect of the test or of the code:"
         sed 's/^/    /' "$unsteady"
     fi
     if [ -s "$failures" ]; then

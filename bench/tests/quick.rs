@@ -1,5 +1,5 @@
-//! Shows that the table can be made: every row, in a small world, for a moment. What the figures say does not matter.
-//! The rows of the peer are left out: they want PostgreSQL and a package of hundreds.
+//! Tests that the benchmark can measure every row of its table, in a small world and for a moment. Ignores the figures.
+//! Leaves out the rows of the peer, which need PostgreSQL and a package with hundreds of dependencies.
 
 use std::{
     path::{Path, PathBuf},

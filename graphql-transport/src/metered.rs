@@ -28,8 +28,8 @@ use crate::{
     memory::{AnswerBudget, Stop},
 };
 
-/// JSON around a field's name and value: two quotation marks, a colon, and a comma or a brace.
-const AROUND: usize = 4;
+/// JSON besides the name and the value of a field: two quotation marks, a colon, and a comma or a brace.
+const PUNCTUATION_BYTES: usize = 4;
 
 /// A scalar that counts its bytes when it is shown. Clients see a `T`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub async fn named(ctx: &Context<'_>) {
 }
 
 async fn show<T>(ctx: &ContextBase<'_, T>, field: &Positioned<Field>, bytes: usize) {
-    count(ctx, field.node.response_key().node.len() + AROUND + bytes).await;
+    count(ctx, field.node.response_key().node.len() + PUNCTUATION_BYTES + bytes).await;
 }
 
 async fn count<T>(ctx: &ContextBase<'_, T>, bytes: usize) {

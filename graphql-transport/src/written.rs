@@ -26,7 +26,7 @@ pub fn json(value: &Value) -> Option<Bytes> {
     serde_json::to_vec(&Spliced(value)).ok().map(|json| Bytes::from(json.into_boxed_slice()))
 }
 
-/// The value of which `json` was written.
+/// The value that `json` was written from.
 pub(crate) fn read(json: &[u8]) -> Value {
     serde_json::from_slice(json).unwrap_or_default()
 }

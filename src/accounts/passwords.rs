@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_stored_hash_the_decoy_is_worked_through_and_nothing_fits() {
+    async fn an_unknown_account_costs_a_full_hash_and_is_refused() {
         let passwords = passwords(2, 2);
         assert!(!passwords.verify("anything".to_owned(), None).await.unwrap());
         let real = passwords.hash("anything".to_owned()).await.unwrap();

@@ -119,7 +119,7 @@ impl SessionsService {
                 agent: printable(&caller.agent),
             };
             if let Some(ended) = self.sessions.begin(&session, MAX_SESSIONS).await? {
-                self.tell(user, &ended).await;
+                self.announce_ended(user, &ended).await;
                 self.visits.note_present(user).await;
                 return self.signed_in(user, &refresh, now);
             }
@@ -162,7 +162,7 @@ impl SessionsService {
             }
             (Presented::Reused, Some(user)) => {
                 tracing::warn!(%user, session = %token.session, "A refresh token was used twice. Its session has been ended.");
-                self.tell(user, &[token.session]).await;
+                self.announce_ended(user, &[token.session]).await;
                 Ok(RefreshOutcome::Ended)
             }
             _ => Ok(RefreshOutcome::Ended),
@@ -173,7 +173,7 @@ impl SessionsService {
     pub async fn end(&self, user: UserId, id: SessionId) -> Result<bool, StoreError> {
         let ended = self.sessions.end(user, id).await?;
         if ended {
-            self.tell(user, &[id]).await;
+            self.announce_ended(user, &[id]).await;
         }
         Ok(ended)
     }
@@ -181,13 +181,13 @@ impl SessionsService {
     /// Ends all sessions of `user` except `except`, and returns how many.
     pub async fn end_all(&self, user: UserId, except: Option<SessionId>) -> Result<usize, StoreError> {
         let ended = self.sessions.end_all(user, except).await?;
-        self.tell(user, &ended).await;
+        self.announce_ended(user, &ended).await;
         Ok(ended.len())
     }
 
     /// Announces a deleted account and the sessions that ended with it, so that other nodes and subscribers drop both.
     pub async fn account_deleted(&self, user: UserId, ended: &[SessionId]) {
-        self.tell(user, ended).await;
+        self.announce_ended(user, ended).await;
         self.announce(&Announcement::AccountDeleted { user }).await;
     }
 
@@ -197,7 +197,7 @@ impl SessionsService {
     }
 
     /// Ends the sessions on this node and announces them to the others.
-    async fn tell(&self, user: UserId, ended: &[SessionId]) {
+    async fn announce_ended(&self, user: UserId, ended: &[SessionId]) {
         metrics::counter!(SESSIONS_ENDED).increment(ended.len() as u64);
         for &session in ended {
             self.liveness.ended(session);

@@ -68,7 +68,7 @@ pub async fn open_for_deliveries(config: &Config, store: &SqlStore) -> Result<Sq
     if connections == 0 {
         return Ok(store.clone());
     }
-    store.apart(&sql_options(config, connections)).await.map_err(AppError::Store)
+    store.with_own_connections(&sql_options(config, connections)).await.map_err(AppError::Store)
 }
 
 /// At most half of all connections, because pages need some, too.

@@ -27,11 +27,11 @@ struct ServedPages(Arc<TimelineReader>);
 #[async_trait]
 impl PageSource for ServedPages {
     async fn served(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
-        self.0.look(reader, request).await
+        self.0.read_raw(reader, request).await
     }
 
     async fn without_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
-        self.0.look_past_the_cache(reader, request).await
+        self.0.read_uncached(reader, request).await
     }
 }
 

@@ -12,13 +12,13 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     /// SQL cannot be used as configured.
-    #[error("the store (store.url) cannot be used; `tidefeed doctor` tells more")]
+    #[error("the store (store.url) cannot be used (run `tidefeed doctor` for details)")]
     Store(#[source] StoreError),
     /// Tables are missing or old, and `store.migrate_at_start` is off.
     #[error("the tables are not up to date ({0} migrations pending): run `tidefeed migrate`")]
     NotMigrated(usize),
     /// Redis cannot be reached as configured.
-    #[error("redis (redis.urls) cannot be used; `tidefeed doctor` tells more")]
+    #[error("redis (redis.urls) cannot be used (run `tidefeed doctor` for details)")]
     Redis(#[source] ConnectError),
     /// Announcements cannot be listened to.
     #[error("subscribing to announcements failed; Tidefeed needs Redis 7 or later")]

@@ -119,7 +119,7 @@ impl App {
         };
         let api = api::router(&self.use_cases, &self.adapters.ports, &self.api, runtime)?;
         let graphiql = self.config.graphql.graphiql;
-        let routes = server::whole(api, self.operators(lifecycle, measurements), graphiql);
+        let routes = server::all_routes(api, self.operators(lifecycle, measurements), graphiql);
         self.listen(listener, routes, lifecycle).await;
         tasks.close();
         tasks.wait().await;

@@ -43,7 +43,7 @@ pub struct Operators {
 }
 
 /// The routes of a serving node. The operators' routes answer even when all connections are taken.
-pub fn whole(api: Router, operators: Operators, graphiql: bool) -> Routes {
+pub fn all_routes(api: Router, operators: Operators, graphiql: bool) -> Routes {
     let api = if graphiql { api } else { api.layer(middleware::from_fn(without_graphiql)) };
     let operators = routes(operators);
     Routes { full: finished(operators.clone().fallback(no_room)), all: finished(api.merge(operators)) }

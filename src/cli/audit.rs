@@ -5,7 +5,7 @@ use anyhow::{Context, bail};
 use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{outcome::Outcome, print};
+use super::{completion::Completion, print};
 use crate::{
     app::open_auditor,
     config::Config,
@@ -47,7 +47,7 @@ struct Tally {
 }
 
 /// Exit code 1 if there was a difference, repaired or not.
-pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<Outcome> {
+pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<Completion> {
     let lifecycle = Lifecycle::new();
     lifecycle.watch_signals(std::time::Duration::ZERO).context("signals cannot be watched")?;
     let options = AuditOptions {
@@ -59,7 +59,7 @@ pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<O
     let (auditor, store) = open_auditor(config, options, &lifecycle, &SharedRng::from_system()).await?;
     let named = named(&arguments.readers, &store).await?;
     let (tally, interrupted) = if arguments.readers.is_empty() {
-        everybody(&auditor, arguments.limit, &lifecycle).await?
+        audit_all(&auditor, arguments.limit, &lifecycle).await?
     } else {
         let mut tally = Tally::default();
         for reader in named {
@@ -67,11 +67,11 @@ pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<O
         }
         (tally, false)
     };
-    tell(&tally, options.repair, interrupted)?;
+    print_tally(&tally, options.repair, interrupted)?;
     Ok(match (interrupted, tally.wrong) {
-        (true, _) => Outcome::Interrupted,
-        (false, 0) => Outcome::Done,
-        (false, _) => Outcome::Wanting,
+        (true, _) => Completion::Interrupted,
+        (false, 0) => Completion::Done,
+        (false, _) => Completion::ProblemsFound,
     })
 }
 
@@ -88,7 +88,7 @@ async fn named(handles: &[String], accounts: &impl Accounts) -> anyhow::Result<V
 }
 
 /// Audits every reader, or `limit` of them. A signal ends it between two readers.
-async fn everybody(auditor: &Auditor, limit: Option<u64>, lifecycle: &Lifecycle) -> anyhow::Result<(Tally, bool)> {
+async fn audit_all(auditor: &Auditor, limit: Option<u64>, lifecycle: &Lifecycle) -> anyhow::Result<(Tally, bool)> {
     let bar = bar(limit);
     let (mut tally, mut after) = (Tally::default(), 0);
     loop {
@@ -153,7 +153,7 @@ fn description(finding: &Finding) -> String {
     lines.join("\n      ")
 }
 
-fn tell(tally: &Tally, repair: bool, interrupted: bool) -> anyhow::Result<()> {
+fn print_tally(tally: &Tally, repair: bool, interrupted: bool) -> anyhow::Result<()> {
     let Tally { readers, pages, wrong } = tally;
     let how = if interrupted { "Interrupted after" } else { "Audited" };
     print::line(format!("{how} {readers} readers, {pages} pages: {wrong} timelines wrong"))?;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{outcome::Outcome, print};
+use super::{completion::Completion, print};
 use crate::config::{Config, DEFAULTS, Sources, reference};
 
 #[derive(Debug, Args)]
@@ -16,14 +16,14 @@ pub struct ConfigArguments {
 }
 
 /// Prints the values, invalid ones included, so that their origin is visible. Then lists the problems.
-pub fn run(arguments: &ConfigArguments, sources: &Sources) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &ConfigArguments, sources: &Sources) -> anyhow::Result<Completion> {
     if arguments.defaults {
-        print::whole(DEFAULTS)?;
+        print::all(DEFAULTS)?;
     } else if arguments.reference {
-        print::whole(&reference())?;
+        print::all(&reference())?;
     } else {
-        print::whole(&Config::show(sources))?;
+        print::all(&Config::show(sources))?;
         Config::load(sources)?;
     }
-    Ok(Outcome::Done)
+    Ok(Completion::Done)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 
-use super::{outcome::Outcome, print};
+use super::{completion::Completion, print};
 use crate::{
     app::{AppError, inspect_cassandra, inspect_redis, open_for_deliveries, open_store},
     clock::{Clock, SystemClock},
@@ -21,7 +21,7 @@ const LISTED: u64 = 20;
 const LONG_WAIT_MS: i64 = 60_000;
 
 /// Exit code 1 if anything is broken.
-pub async fn run(config: &Config) -> anyhow::Result<Outcome> {
+pub async fn run(config: &Config) -> anyhow::Result<Completion> {
     let mut findings = vec![secret(config), shape(config)];
     findings.extend(store(config, &SystemClock).await);
     findings.extend(inspect_redis(config).await.unwrap_or_default());
@@ -33,7 +33,7 @@ pub async fn run(config: &Config) -> anyhow::Result<Outcome> {
     let (broken, doubtful) = (count(Verdict::Broken), count(Verdict::Doubtful));
     print::line(format!("{} checks: {doubtful} doubtful, {broken} broken.", findings.len()))
         .context("standard output")?;
-    Ok(if broken > 0 { Outcome::Wanting } else { Outcome::Done })
+    Ok(if broken > 0 { Completion::ProblemsFound } else { Completion::Done })
 }
 
 /// `FAIL subject: what was seen -> what to do`.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
-use super::{outcome::Outcome, print};
+use super::{completion::Completion, print};
 use crate::{
     app::open_store,
     config::Config,
@@ -33,7 +33,7 @@ enum Action {
 }
 
 /// Needs SQL alone: the store of the inboxes may be gone.
-pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<Outcome> {
+pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<Completion> {
     let store = open_store(config).await?;
     if !store.pending().await?.is_empty() {
         anyhow::bail!("tables are missing or old: run `tidefeed migrate`");
@@ -49,7 +49,7 @@ pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<
             print::line(format!("Renewed {renewed} buckets. Inboxes are built as their readers come."))?;
         }
     }
-    Ok(Outcome::Done)
+    Ok(Completion::Done)
 }
 
 async fn status(store: &dyn OutsideStates) -> anyhow::Result<()> {

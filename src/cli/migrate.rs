@@ -3,7 +3,7 @@
 use anyhow::Context;
 use clap::Args;
 
-use super::{outcome::Outcome, print};
+use super::{completion::Completion, print};
 use crate::{app::open_store, config::Config, store::Schema};
 
 #[derive(Debug, Args)]
@@ -13,20 +13,20 @@ pub struct MigrateArguments {
     check: bool,
 }
 
-pub async fn run(arguments: &MigrateArguments, config: &Config) -> anyhow::Result<Outcome> {
+pub async fn run(arguments: &MigrateArguments, config: &Config) -> anyhow::Result<Completion> {
     let store = open_store(config).await?;
     let schema: &dyn Schema = &store;
     let pending = schema.pending().await.context("the pending migrations cannot be listed")?;
     if pending.is_empty() {
         print::line(format!("{}: up to date", config.store.url))?;
-        return Ok(Outcome::Done);
+        return Ok(Completion::Done);
     }
     if arguments.check {
         print::line(format!("{}: {} pending, apply with `tidefeed migrate`:", config.store.url, pending.len()))?;
         print::line(format!("  {}", pending.join("\n  ")))?;
-        return Ok(Outcome::Wanting);
+        return Ok(Completion::ProblemsFound);
     }
     schema.migrate().await.context("the migrations cannot be applied; does the user own the database?")?;
     print::line(format!("{}: applied {}", config.store.url, pending.join(", ")))?;
-    Ok(Outcome::Done)
+    Ok(Completion::Done)
 }

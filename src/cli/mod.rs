@@ -2,12 +2,12 @@
 //! business rules.
 
 mod audit;
+mod completion;
 mod configuration;
 mod doctor;
 mod inbox;
 mod migrate;
 mod node;
-mod outcome;
 mod print;
 mod seed;
 
@@ -15,10 +15,11 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-use self::outcome::Outcome;
+use self::completion::Completion;
 use crate::{
     api::graphql::schema_sdl,
     config::{Config, ConfigError, Environment, Sources},
+    domain::text::sentence,
 };
 
 /// Stack bytes of each worker thread. Resolvers nest as deep as a document may, and unoptimised frames are large:
@@ -81,22 +82,22 @@ fn answer(arguments: Result<Arguments, clap::Error>) -> ExitCode {
         }
     };
     match begin(arguments) {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Wanting) => ExitCode::FAILURE,
-        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
+        Ok(Completion::Done) => ExitCode::SUCCESS,
+        Ok(Completion::ProblemsFound) => ExitCode::FAILURE,
+        Ok(Completion::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) => {
-            print::complaint(format!("error: {error:#}"));
+            print::complaint(format!("error: {}", sentence(&format!("{error:#}"))));
             if error.is::<ConfigError>() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }
 }
 
-fn begin(arguments: Arguments) -> anyhow::Result<Outcome> {
+fn begin(arguments: Arguments) -> anyhow::Result<Completion> {
     let sources = Sources::new(arguments.config, Environment::of_the_process());
     match arguments.command {
         Command::Schema => {
-            print::whole(&schema_sdl())?;
-            Ok(Outcome::Done)
+            print::all(&schema_sdl())?;
+            Ok(Completion::Done)
         }
         Command::Config(arguments) => configuration::run(&arguments, &sources),
         command => {
@@ -108,7 +109,7 @@ fn begin(arguments: Arguments) -> anyhow::Result<Outcome> {
     }
 }
 
-async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Outcome> {
+async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Completion> {
     match command {
         Command::Serve(arguments) => node::serve(&arguments, config).await,
         Command::Work => node::work(config).await,
@@ -117,7 +118,7 @@ async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Outcom
         Command::Audit(arguments) => audit::run(arguments, config).await,
         Command::Inbox(arguments) => inbox::run(&arguments, config).await,
         Command::Doctor => doctor::run(config).await,
-        Command::Schema | Command::Config(_) => Ok(Outcome::Done),
+        Command::Schema | Command::Config(_) => Ok(Completion::Done),
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use tokio::net::TcpListener;
 
-use super::outcome::Outcome;
+use super::completion::Completion;
 use crate::{
     app::App,
     clock::SystemClock,
@@ -27,7 +27,7 @@ pub struct ServeArguments {
 }
 
 /// Serves until a signal or a failure ends it. Binds the port before anything else starts.
-pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Result<Outcome> {
+pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Result<Completion> {
     if arguments.no_workers {
         shared(config, "serve --no-workers", "other processes do the work")?;
     }
@@ -51,7 +51,7 @@ pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Resul
 
 /// Runs the workers and the operators' endpoints until a signal or a failure ends them. Binds the port before anything
 /// else starts.
-pub async fn work(config: &Config) -> anyhow::Result<Outcome> {
+pub async fn work(config: &Config) -> anyhow::Result<Completion> {
     shared(config, "work", "other processes serve")?;
     let (lifecycle, measurements) = begin(config)?;
     let (listener, address) = listen(config).await?;
@@ -100,7 +100,7 @@ async fn open(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<App> {
     Ok(App::open(config, Arc::new(SystemClock), SharedRng::from_system(), lifecycle).await?)
 }
 
-async fn end(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<Outcome> {
+async fn end(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<Completion> {
     match lifecycle.ended(config.server.drain_ms.duration()).await {
         Ending::Drained => tracing::info!("Stopped."),
         Ending::Stopped => tracing::warn!(
@@ -108,5 +108,5 @@ async fn end(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<Outcome> 
         ),
         Ending::Failed(task) => bail!("the task `{task}` has died; the log says why"),
     }
-    Ok(Outcome::Done)
+    Ok(Completion::Done)
 }

@@ -4,11 +4,11 @@ use std::io::{self, ErrorKind, Write};
 
 /// Writes `text` and ends the line.
 pub fn line(text: impl AsRef<str>) -> io::Result<()> {
-    whole(&format!("{}\n", text.as_ref()))
+    all(&format!("{}\n", text.as_ref()))
 }
 
 /// Writes `text` unchanged.
-pub fn whole(text: &str) -> io::Result<()> {
+pub fn all(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

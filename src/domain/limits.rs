@@ -125,7 +125,7 @@ pub const SEARCH_BLOCK: usize = 500;
 /// Contents whose text one block reads, after the first one has not filled the page.
 pub const MAX_CANDIDATES: usize = MAX_PAGE as usize + 1;
 /// Blocks that one page of a search reads.
-pub const MAX_LOOKS: usize = 8;
+pub const MAX_SEARCH_BLOCKS: usize = 8;
 /// Contents that are indexed in one transaction.
 pub const MAX_INDEXED_CONTENTS: usize = 100;
 /// Terms that are indexed in one transaction, unless its first content has more.

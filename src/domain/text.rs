@@ -1,4 +1,4 @@
-//! Classifies characters: visible, invisible, or able to disguise one text as another.
+//! Classifies characters (visible, invisible, able to disguise one text as another), and makes sentences of fragments.
 
 use icu_properties::{
     CodePointMapData, CodePointSetData,
@@ -14,6 +14,18 @@ const BLACK_FLAG: char = '\u{1f3f4}';
 const TAGS: std::ops::RangeInclusive<char> = '\u{e0020}'..='\u{e007f}';
 /// A symbol by its category, but it looks empty.
 const BRAILLE_BLANK: char = '\u{2800}';
+
+/// `fragment`, such as the text of an error, as a sentence with a capital and a full stop. A first word that is a name
+/// (`auth.secret`, `tidefeed.toml`) keeps its case.
+pub fn sentence(fragment: &str) -> String {
+    let first_word = fragment.split_whitespace().next().unwrap_or_default();
+    let is_name = first_word.trim_end_matches(['.', ',', ':', ';']).contains(['.', '_', '/']);
+    let mut chars = fragment.chars();
+    let Some(first) = chars.next() else { return String::new() };
+    let begin = if is_name { first.to_string() } else { first.to_uppercase().to_string() };
+    let end = if fragment.ends_with(['.', '?', '!']) { "" } else { "." };
+    format!("{begin}{}{end}", chars.as_str())
+}
 
 /// Whether `text` has U+0000, which ends texts in C.
 pub fn has_nul(text: &str) -> bool {
@@ -120,6 +132,23 @@ fn is_virama(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fragment_becomes_a_sentence_with_a_capital_and_a_full_stop() {
+        for (fragment, expected) in [
+            ("the store (store.url) cannot be used", "The store (store.url) cannot be used."),
+            ("auth.secret is too short", "auth.secret is too short."),
+            ("tidefeed.toml: line 3 is no table", "tidefeed.toml: line 3 is no table."),
+            (
+                "two problems:\n  inbox.keep\nAll keys have a default.",
+                "Two problems:\n  inbox.keep\nAll keys have a default.",
+            ),
+            ("--reader ann: there is no user with this handle", "--reader ann: there is no user with this handle."),
+            ("", ""),
+        ] {
+            assert_eq!(sentence(fragment), expected);
+        }
+    }
 
     #[test]
     fn names_of_every_script_and_pictographs_are_presentable() {

@@ -19,11 +19,11 @@ use crate::{
 /// How a follow ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FollowOutcome {
-    /// The reader follows the author now, and sees old contents, too. Perhaps they did before.
+    /// The reader follows the author now, and also sees old contents. Perhaps they did before.
     Following,
     /// There is no such author.
     UnknownAuthor,
-    /// The reader follows as many as one may.
+    /// The reader already follows the maximum number of authors.
     TooMany,
     /// One of the two has blocked the other.
     Blocked,
@@ -34,7 +34,7 @@ pub enum FollowOutcome {
 pub enum UnfollowOutcome {
     /// The reader does not follow the author now. Perhaps they did not before.
     NotFollowing,
-    /// Nobody can unfollow themselves: own contents stay in one's own timeline.
+    /// Nobody can unfollow themselves: their own contents stay in their timeline.
     Oneself,
 }
 
@@ -64,7 +64,7 @@ impl Following {
     pub async fn follow(&self, reader: UserId, author: UserId) -> Result<FollowOutcome, StoreError> {
         let now = self.clock.now_ms();
         match self.follows.follow(reader, author, EdgeMode::Fill, self.rng.incarnation(), now).await? {
-            Followed::New => self.tell(Pair { follower: reader, author }, RelationChange::Followed).await,
+            Followed::New => self.notify(Pair { follower: reader, author }, RelationChange::Followed).await,
             Followed::Already => {}
             Followed::UnknownAuthor => return Ok(FollowOutcome::UnknownAuthor),
             Followed::TooMany => return Ok(FollowOutcome::TooMany),
@@ -79,13 +79,13 @@ impl Following {
             return Ok(UnfollowOutcome::Oneself);
         }
         if self.follows.unfollow(reader, author, self.rng.version(), self.clock.now_ms()).await? {
-            self.tell(Pair { follower: reader, author }, RelationChange::Unfollowed).await;
+            self.notify(Pair { follower: reader, author }, RelationChange::Unfollowed).await;
         }
         Ok(UnfollowOutcome::NotFollowing)
     }
 
     /// Best effort: the pair's pending record is committed, and sweepers find it.
-    async fn tell(&self, pair: Pair, change: RelationChange) {
+    async fn notify(&self, pair: Pair, change: RelationChange) {
         let messages = [Message::RelationChanged { pair }];
         let Pair { follower: reader, author } = pair;
         let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };

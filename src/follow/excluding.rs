@@ -60,7 +60,7 @@ impl Excluding {
     /// Undoes [`Self::mute`].
     pub async fn unmute(&self, reader: UserId, author: UserId) -> Result<ExclusionOutcome, StoreError> {
         if self.exclusions.unmute(reader, author, self.rng.version()).await? {
-            self.tell_reader(reader, author, RelationChange::Included).await;
+            self.announce_to_reader(reader, author, RelationChange::Included).await;
         }
         Ok(ExclusionOutcome::Done)
     }
@@ -78,7 +78,7 @@ impl Excluding {
     /// Undoes [`Self::hide`].
     pub async fn unhide(&self, author: UserId, reader: UserId) -> Result<ExclusionOutcome, StoreError> {
         if self.exclusions.unhide(author, reader, self.rng.version()).await? {
-            self.tell_reader(reader, author, RelationChange::Included).await;
+            self.announce_to_reader(reader, author, RelationChange::Included).await;
         }
         Ok(ExclusionOutcome::Done)
     }
@@ -90,8 +90,8 @@ impl Excluding {
         }
         match self.exclusions.block(user, other, self.rng.version(), self.clock.now_ms()).await? {
             Blocked::New { ended } => {
-                self.tell_reconcilers(&ended).await;
-                self.tell_both(user, other, RelationChange::Excluded).await;
+                self.notify_reconcilers(&ended).await;
+                self.announce_to_both(user, other, RelationChange::Excluded).await;
             }
             Blocked::Already => {}
             Blocked::UnknownUser => return Ok(ExclusionOutcome::UnknownUser),
@@ -102,14 +102,14 @@ impl Excluding {
     /// Undoes [`Self::block`], except that the follow edges stay ended.
     pub async fn unblock(&self, user: UserId, other: UserId) -> Result<ExclusionOutcome, StoreError> {
         if self.exclusions.unblock(user, other, self.rng.version()).await? {
-            self.tell_both(user, other, RelationChange::Included).await;
+            self.announce_to_both(user, other, RelationChange::Included).await;
         }
         Ok(ExclusionOutcome::Done)
     }
 
     async fn excluded(&self, excluded: Excluded, reader: UserId, author: UserId) -> ExclusionOutcome {
         match excluded {
-            Excluded::New => self.tell_reader(reader, author, RelationChange::Excluded).await,
+            Excluded::New => self.announce_to_reader(reader, author, RelationChange::Excluded).await,
             Excluded::Already => {}
             Excluded::UnknownUser => return ExclusionOutcome::UnknownUser,
         }
@@ -117,7 +117,7 @@ impl Excluding {
     }
 
     /// Best effort: the pending records are committed, and sweepers find them.
-    async fn tell_reconcilers(&self, ended: &[Pair]) {
+    async fn notify_reconcilers(&self, ended: &[Pair]) {
         let messages: Vec<Message> = ended.iter().map(|pair| Message::RelationChanged { pair: *pair }).collect();
         if !messages.is_empty() {
             note_lost("queue", self.queue.send(&messages).await);
@@ -125,14 +125,14 @@ impl Excluding {
     }
 
     /// Best effort: makes the reader's subscriptions read the timeline again.
-    async fn tell_reader(&self, reader: UserId, author: UserId, change: RelationChange) {
+    async fn announce_to_reader(&self, reader: UserId, author: UserId, change: RelationChange) {
         let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };
         note_lost("announcement", self.announcements.announce(&announcement).await);
     }
 
-    /// As [`Self::tell_reader`], for both sides.
-    async fn tell_both(&self, user: UserId, other: UserId, change: RelationChange) {
-        self.tell_reader(user, other, change).await;
-        self.tell_reader(other, user, change).await;
+    /// As [`Self::announce_to_reader`], for both sides.
+    async fn announce_to_both(&self, user: UserId, other: UserId, change: RelationChange) {
+        self.announce_to_reader(user, other, change).await;
+        self.announce_to_reader(other, user, change).await;
     }
 }

@@ -125,7 +125,7 @@ impl<S: Default> LiveFeed<S> {
         let visits = self.timelines.visits();
         // Boxed: the call is rare, and its state would take room in every subscription.
         Box::pin(visits.note_present(reader)).await;
-        Instant::now() + visits.once_in()
+        Instant::now() + visits.interval()
     }
 
     fn next_check(&self) -> Instant {
@@ -143,14 +143,14 @@ impl<S: Default> Subscription<S> {
             if let Some(update) = self.subscriber.next() {
                 return Ok(Some(self.event(update)));
             }
-            if let Some(floor) = self.subscriber.look_from() {
-                self.look(floor).await?;
+            if let Some(floor) = self.subscriber.catch_up_from() {
+                self.catch_up(floor).await?;
                 continue;
             }
             let known = self.subscriber.is_known();
             let signal = tokio::select! {
                 signal = self.registration.next() => signal,
-                () = sleep_until(self.check_at), if known => Some(Signal::Look(RereadCause::Missed)),
+                () = sleep_until(self.check_at), if known => Some(Signal::Reread(RereadCause::Missed)),
                 () = sleep_until(self.note_at) => {
                     self.note_at = self.feed.note_present(self.reader).await;
                     continue;
@@ -164,7 +164,7 @@ impl<S: Default> Subscription<S> {
                     self.batch = Some(batch);
                     self.subscriber.added(new);
                 }
-                Some(Signal::Look(cause)) => {
+                Some(Signal::Reread(cause)) => {
                     let followed = self.feed.watch(&self.registration, self.reader).await?;
                     self.subscriber.follows(cause, followed);
                 }
@@ -189,10 +189,10 @@ impl<S: Default> Subscription<S> {
         self.subscriber.failed_to_show();
     }
 
-    async fn look(&mut self, floor: Position) -> Result<(), StoreError> {
+    async fn catch_up(&mut self, floor: Position) -> Result<(), StoreError> {
         let top = self.feed.top(self.reader, floor).await?;
         self.check_at = self.feed.next_check();
-        self.subscriber.looked(&top);
+        self.subscriber.caught_up(&top);
         metrics::counter!(LIVE_CATCH_UPS, "outcome" => self.subscriber.outcome()).increment(1);
         Ok(())
     }

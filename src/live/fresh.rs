@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::Entry;
 
-/// Entries that travel together: one announcement's to all subscribers, or one catch-up's to its own subscriber.
+/// Entries that are sent together: one announcement's to all subscribers, or one catch-up's to its own subscriber.
 ///
 /// `S` holds what the API loads for the entries, shared by all subscribers; it begins empty.
 #[derive(Debug)]

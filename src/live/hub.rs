@@ -34,7 +34,7 @@ pub enum Signal<S> {
     /// The reader has read up to this position, perhaps on another device.
     ReadUpTo(Position),
     /// The subscriber must read its follows again, and perhaps its timeline.
-    Look(RereadCause),
+    Reread(RereadCause),
 }
 
 struct State<S> {
@@ -105,7 +105,7 @@ impl<S: Default> Hub<S> {
                 let author = author.filter(|_| *change != Some(RelationChange::Included));
                 let cause = RereadCause::Relation { author, excluded };
                 let state = self.lock();
-                state.of_reader(*reader).for_each(|it| it.send(Signal::Look(cause)));
+                state.of_reader(*reader).for_each(|it| it.send(Signal::Reread(cause)));
             }
             Announcement::ReadMarkerMoved { reader, marker } => {
                 let state = self.lock();
@@ -115,7 +115,7 @@ impl<S: Default> Hub<S> {
             Announcement::AccountDeleted { user } => {
                 let cause = RereadCause::Relation { author: Some(*user), excluded: false };
                 let state = self.lock();
-                state.watching(*user).for_each(|it| it.send(Signal::Look(cause)));
+                state.watching(*user).for_each(|it| it.send(Signal::Reread(cause)));
             }
             // The end of a session closes its socket, in graphql-transport.
             Announcement::SessionEnded { .. } => {}
@@ -258,7 +258,7 @@ impl<S> Subscriber<S> {
     fn miss(&self) {
         self.missed.store(true, Ordering::SeqCst);
         // Only wakes the subscriber. If the buffer is full, it is awake already.
-        let _ = self.events.try_send(Box::new(Signal::Look(RereadCause::Missed)));
+        let _ = self.events.try_send(Box::new(Signal::Reread(RereadCause::Missed)));
     }
 }
 
@@ -274,7 +274,7 @@ impl<S> Registration<S> {
         let signal = self.events.recv().await?;
         if self.missed.swap(false, Ordering::SeqCst) {
             while self.events.try_recv().is_ok() {}
-            return Some(Signal::Look(RereadCause::Missed));
+            return Some(Signal::Reread(RereadCause::Missed));
         }
         Some(*signal)
     }

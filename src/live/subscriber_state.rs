@@ -68,7 +68,7 @@ pub struct SubscriberState {
     relations: VecDeque<Update>,
     /// The client's own resume point, until the first read.
     point: Option<ResumePoint>,
-    look: bool,
+    needs_read: bool,
     /// Whether the client asked for [`Update::MayDiffer`].
     compares: bool,
     may_differ: bool,
@@ -78,9 +78,9 @@ impl SubscriberState {
     /// A subscriber of a reader who follows `followed`. The client holds what `point` says; without a point, it is
     /// unknown what it holds.
     pub fn begin(followed: Followed, point: Option<ResumePoint>) -> Self {
-        let look = point.is_some();
+        let is_resuming = point.is_some();
         let (view, relations) = (View::default(), VecDeque::new());
-        Self { view, followed, relations, point, look, compares: false, may_differ: look }
+        Self { view, followed, relations, point, needs_read: is_resuming, compares: false, may_differ: is_resuming }
     }
 
     /// Adds [`Update::MayDiffer`] to the events.
@@ -95,14 +95,14 @@ impl SubscriberState {
 
     /// Comes after all changes of a read, so that the client compares when no other event is due.
     fn doubt(&mut self) -> Option<Update> {
-        let may_differ = self.compares && !self.look && std::mem::take(&mut self.may_differ);
+        let may_differ = self.compares && !self.needs_read && std::mem::take(&mut self.may_differ);
         may_differ.then_some(Update::MayDiffer)
     }
 
-    /// The position above which to read the timeline for [`Self::looked`]; `None` if no read is due. Call it when
+    /// The position above which to read the timeline for [`Self::caught_up`]; `None` if no read is due. Call it when
     /// [`Self::next`] returns `None`, and before passing on another signal.
-    pub fn look_from(&self) -> Option<Position> {
-        if self.look { self.floor() } else { None }
+    pub fn catch_up_from(&self) -> Option<Position> {
+        if self.needs_read { self.floor() } else { None }
     }
 
     /// Whether it is known what the client holds. Only then can a periodic read find losses.
@@ -110,9 +110,9 @@ impl SubscriberState {
         self.floor().is_some()
     }
 
-    /// Takes the timeline above [`Self::look_from`] as it was at one instant after all of `followed` were watched.
-    pub fn looked(&mut self, now: &TimelineTop) {
-        self.look = false;
+    /// Takes the timeline above [`Self::catch_up_from`] as it was at one instant after all of `followed` were watched.
+    pub fn caught_up(&mut self, now: &TimelineTop) {
+        self.needs_read = false;
         match self.point.take() {
             Some(point) => self.view = View::resume(&point, now),
             None => self.view.catch_up(now),
@@ -150,9 +150,9 @@ impl SubscriberState {
         let before = std::mem::replace(&mut self.followed, followed);
         let mut gone: Vec<UserId> = before.without(&self.followed).collect();
         let come: Vec<UserId> = self.followed.without(&before).collect();
-        let tell = |author: &UserId, following| Update::Relation { author: *author, following };
-        self.relations.extend(gone.iter().map(|author| tell(author, false)));
-        self.relations.extend(come.iter().map(|author| tell(author, true)));
+        let relation = |author: &UserId, following| Update::Relation { author: *author, following };
+        self.relations.extend(gone.iter().map(|author| relation(author, false)));
+        self.relations.extend(come.iter().map(|author| relation(author, true)));
         let (named, excluded) = match cause {
             RereadCause::Relation { author, excluded } => (author, excluded),
             RereadCause::Missed => (None, false),
@@ -169,7 +169,7 @@ impl SubscriberState {
         }
         let explained = !excluded && come.is_empty() && named.is_some_and(|author| !self.followed.contains(author));
         if !explained {
-            self.look_because(cause);
+            self.catch_up_because(cause);
         }
     }
 
@@ -187,9 +187,9 @@ impl SubscriberState {
         self.point.as_ref().map(ResumePoint::floor).or_else(|| self.view.floor())
     }
 
-    fn look_because(&mut self, cause: RereadCause) {
-        self.look = self.is_known();
-        if !self.look {
+    fn catch_up_because(&mut self, cause: RereadCause) {
+        self.needs_read = self.is_known();
+        if !self.needs_read {
             let reason = if cause == RereadCause::Missed { Reason::Missed } else { Reason::FollowsChanged };
             self.give_up(reason);
         }
@@ -197,7 +197,7 @@ impl SubscriberState {
 
     fn give_up(&mut self, reason: Reason) {
         self.point = None;
-        self.look = false;
+        self.needs_read = false;
         self.may_differ = false;
         self.view.refetch(reason);
     }

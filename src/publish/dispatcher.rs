@@ -26,9 +26,9 @@ const UNDER_WAY: usize = 4;
 /// Which followers are served first when a delivery is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FirstServed {
-    /// How many at most; 0: nobody.
+    /// The most followers; 0 for none.
     pub most: u32,
-    /// Who was seen within this time, in ms.
+    /// Only followers who were seen within this time, in ms.
     pub within_ms: i64,
 }
 
@@ -41,7 +41,7 @@ pub struct DispatcherOptions {
     pub at_once: u32,
     /// Decides which followers are pushed to.
     pub policy: DeliveryPolicy,
-    /// Who is served before the rest.
+    /// Which followers are served before the rest.
     pub first: FirstServed,
     /// Messages taken at a time.
     pub batch: usize,

@@ -27,7 +27,7 @@ use crate::{
 /// How an executor works.
 #[derive(Debug, Clone, Copy)]
 pub struct ExecutorOptions {
-    /// Followers of one transaction.
+    /// Followers served in one transaction.
     pub batch_size: u32,
     /// How long a subtask belongs to its executor, in ms. Afterwards another one may take it.
     pub lease_ms: i64,

@@ -17,7 +17,7 @@ pub struct Indexer {
 }
 
 impl Indexer {
-    /// Over the port that keeps the terms.
+    /// An indexer of the contents that `terms` has yet to index.
     pub fn new(terms: Arc<dyn SearchTerms>) -> Self {
         Self { terms, steps: AtomicU64::new(0) }
     }

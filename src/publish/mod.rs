@@ -1,5 +1,5 @@
-//! Publishing: the command, the dispatcher that cuts deliveries into subtasks, and the executors that run them. They
-//! meet only in SQL and in the queue. Also reactions, and the indexer of older contents.
+//! Publishing: the commands, the dispatcher that cuts deliveries into subtasks, and the executors that run them. They
+//! share nothing but SQL and the queue. Also reactions, and the indexer of older contents.
 
 mod dispatcher;
 mod executor;

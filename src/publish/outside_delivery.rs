@@ -1,5 +1,5 @@
-//! Delivers to inboxes outside SQL as well: reads a batch's recipients, writes their rows, one script for each bucket,
-//! and commits progress only then.
+//! Delivers to inboxes outside SQL as well: reads a batch's recipients, writes their rows, one call for each bucket,
+//! and only then commits the progress.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,11 @@ use crate::{
     telemetry::metrics::OUTSIDE_ROWS,
 };
 
-/// Scripts of one batch that are on their way at once.
+/// Calls of one batch that run at once.
 const UNDER_WAY: usize = 16;
 
-/// As [`Deliveries::deliver_at_once`]. What is gone, removed or to be cut has no recipients to be read.
+/// As [`Deliveries::deliver_at_once`]. A content that is gone or removed, or whose delivery must be cut, has no
+/// recipients to read.
 pub(super) async fn deliver_at_once(
     deliveries: &dyn Deliveries,
     outside: Option<&OutsideStores>,
@@ -39,7 +40,7 @@ pub(super) async fn deliver_at_once(
         }
     }
     match deliveries.deliver_at_once(content, most, policy).await {
-        // It has become small since the look above: ranges serve it.
+        // It became small only after the check above: its ranges serve it.
         Err(StoreError::Refused(why)) if outside.is_some() && why.is::<NotConfigured>() => Ok(AtOnce::ToBeCut),
         outcome => outcome,
     }
@@ -60,7 +61,7 @@ pub(super) async fn push_batch(
     outside.states.push_batch_as(task, batch.through, batch.attempt).await
 }
 
-/// Whoever has another inbox by now, or none, is passed over: the next one is built from SQL, and the content with it.
+/// Skips readers whose inbox is gone or has another fence: SQL holds the content for the inbox that is built next.
 async fn write(outside: &OutsideStores, rng: &SharedRng, batch: &Batch) -> Result<(), StoreError> {
     let mut buckets: BTreeMap<Bucket, (Token, Vec<(UserId, Generation)>)> = BTreeMap::new();
     for recipient in &batch.recipients {

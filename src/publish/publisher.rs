@@ -31,14 +31,14 @@ pub enum PublishOutcome {
     UnknownReference,
 }
 
-/// How a removal ends.
+/// How the removal of a content ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemoveOutcome {
-    /// Gone from every timeline from now on.
+    /// It is gone from every timeline from now on.
     Removed,
-    /// There is none, or none any more.
+    /// There is no such content, or it was removed before.
     Unknown,
-    /// It is somebody else's.
+    /// It belongs to another author.
     NotTheAuthor,
 }
 
@@ -48,7 +48,7 @@ pub enum PublishError {
     /// The store failed. If the connection broke, the content may have been published: retry with an idempotency key.
     #[error("the content could not be stored")]
     Store(#[from] StoreError),
-    /// Every id drawn was taken.
+    /// Every drawn id was taken.
     #[error("no free content id in {MAX_DRAWS} draws: check the clock of this machine")]
     NoFreeId,
 }
@@ -76,7 +76,7 @@ impl Publisher {
         Self { contents, cache: None, queue, announcements, clock, rng }
     }
 
-    /// Keeps the outbox cache current, too.
+    /// Also keeps the outbox cache current.
     #[must_use]
     pub fn with_outbox_cache(mut self, cache: Option<Arc<dyn OutboxCache>>) -> Self {
         self.cache = cache;
@@ -95,7 +95,7 @@ impl Publisher {
                 Published::Created { versions } => {
                     let Draft { text, media, reference, .. } = draft;
                     let content = Content { id, author, kind: reference.kind(), reference, text, media, publish_time };
-                    self.tell_published(&content, versions).await;
+                    self.notify_published(&content, versions).await;
                     return Ok(PublishOutcome::Published(content));
                 }
                 Published::Duplicate(content) => return Ok(PublishOutcome::Repeated(content)),
@@ -136,7 +136,7 @@ impl Publisher {
         match self.contents.remove(author, content, self.rng.version(), self.clock.now_ms()).await? {
             Removed::Gone { entry, versions } => {
                 let change = OutboxChange::Removed(entry);
-                self.tell(versions, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
+                self.notify(versions, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
                 Ok(RemoveOutcome::Removed)
             }
             Removed::Unknown => Ok(RemoveOutcome::Unknown),
@@ -144,16 +144,22 @@ impl Publisher {
         }
     }
 
-    async fn tell_published(&self, content: &Content, versions: VersionChange) {
+    async fn notify_published(&self, content: &Content, versions: VersionChange) {
         metrics::counter!(PUBLISHED).increment(1);
         let entry = content.entry();
         let change = OutboxChange::Published(entry);
         let announcement = Announcement::Published { entry, original: content.reference.repost_of() };
-        self.tell(versions, change, Message::ContentPublished { entry }, announcement).await;
+        self.notify(versions, change, Message::ContentPublished { entry }, announcement).await;
     }
 
-    /// Best effort, all at once. Sweepers, cache misses and catch-ups make up for losses.
-    async fn tell(&self, versions: VersionChange, change: OutboxChange, message: Message, announcement: Announcement) {
+    /// Sends all notifications at once, best effort. Sweepers, cache misses and catch-ups make up for losses.
+    async fn notify(
+        &self,
+        versions: VersionChange,
+        change: OutboxChange,
+        message: Message,
+        announcement: Announcement,
+    ) {
         let cached = async {
             match &self.cache {
                 Some(cache) => cache.apply(change.entry().author, versions, change).await,

@@ -28,7 +28,7 @@ pub struct Reacting {
 }
 
 impl Reacting {
-    /// `contents` says what a user sees; `reactions` keeps the reactions.
+    /// `contents` decides which contents a user sees; `reactions` keeps the reactions.
     #[must_use]
     pub fn new(contents: Arc<dyn Contents>, reactions: Arc<dyn Reactions>, clock: SharedClock, rng: SharedRng) -> Self {
         Self { contents, reactions, clock, rng }

@@ -29,7 +29,7 @@ impl TimelineReader {
     }
 
     /// The folded page, and the raw page that it was made from. While the folded page is too short, the raw page is
-    /// read again, wider each time: [`crate::domain::PageSize::wider`] has the last width.
+    /// read again with [`crate::domain::PageSize::wider`].
     pub(super) async fn read_folded(
         &self,
         reader: UserId,

@@ -128,7 +128,7 @@ fn has_reactions(known: &RememberedReader, found: &Candidates, wanted: Wanted) -
     !wanted.facts || wanted.reactions || known.reactions.as_deref().is_some_and(is_current)
 }
 
-/// The facts of the page's snapshot; none if the reactions among them are not known.
+/// The facts of the page's snapshot; empty if the reactions among them are not known.
 pub(super) fn facts(known: &RememberedReader, found: &Candidates, wanted: Wanted) -> HashMap<ContentId, CardFacts> {
     if !has_reactions(known, found, wanted) {
         return HashMap::new();

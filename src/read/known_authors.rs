@@ -1,5 +1,5 @@
-//! A bounded memory of timelines' authors and of readers' reactions, with their versions. A reader who drops out of it
-//! costs one statement.
+//! A bounded memory of timelines' authors and of readers' reactions, with their versions. An evicted reader costs one
+//! statement.
 
 use std::sync::{
     Arc,
@@ -25,8 +25,8 @@ const EXPECTED_READERS: usize = 1_000;
 /// Readers and the authors of their timelines.
 pub struct KnownAuthors {
     readers: Cache<UserId, RememberedReader, Bytes>,
-    /// Microseconds between two contents of one author, of the page that was noted last; 0: none was. The guess for
-    /// readers of whom no page is remembered.
+    /// Microseconds between two contents of one author, by the page that was noted last; 0 if none was. It is the
+    /// guess for readers without a remembered page.
     author_pace_us: AtomicI64,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct RememberedReader {
     pub(super) reactions: Option<Arc<RememberedReactions>>,
     /// The floor in the latest snapshot. It only decides which statement is tried first.
     pub(super) floor: Floor,
-    /// Of the pages that were read last.
+    /// Hints from the pages that were read last.
     pub(super) hints: Hints,
 }
 
@@ -59,7 +59,7 @@ impl RememberedReader {
         Self { authors: Arc::new(authors), reactions: reactions.map(Arc::new), floor, hints }
     }
 
-    /// What the page's statement has to tell.
+    /// The facts that the page's statement must return.
     pub(super) fn wanted(&self, facts: bool) -> Wanted {
         let reactions = facts && self.reactions.is_none();
         Wanted { facts, reactions, original_authors: self.authors.excludes() }
@@ -104,8 +104,8 @@ impl KnownAuthors {
         }
     }
 
-    /// Remembers of a page what it suggests, and the floor of its snapshot, if the reader's authors are known.
-    /// A page of some kinds suggests nothing about the others.
+    /// Remembers the hints of a page and the floor of its snapshot, if the reader's authors are known. A page of some
+    /// kinds gives no hints about the others.
     pub(super) fn note_page(&self, reader: UserId, request: &PageRequest, (page, floor): (&Page, Floor)) {
         if !request.kinds.is_all() {
             return self.note_floor(reader, floor);
@@ -127,8 +127,8 @@ impl KnownAuthors {
         }
     }
 
-    /// The stretch that probably holds a page of all kinds; `None` if nothing is known of the reader's authors, or of
-    /// any author's pace.
+    /// The stretch that probably holds a page of all kinds; `None` if the reader's authors, or the pace of any author,
+    /// are not known.
     pub(super) fn stretch(
         &self,
         reader: UserId,

@@ -29,7 +29,7 @@ impl ReadMarker {
     /// Moves the marker to `position`, and returns where it stands afterwards. It never moves back, nor beyond the
     /// newest entry of the timeline. `None` if it has never moved because the timeline is empty.
     pub async fn advance(&self, reader: UserId, position: Position) -> Result<Option<Position>, StoreError> {
-        let newest = self.timelines.look(reader, &PageRequest::newest(PageSize::ONE)).await?;
+        let newest = self.timelines.read_raw(reader, &PageRequest::newest(PageSize::ONE)).await?;
         if let Some(newest) = newest.entries.first().map(Entry::position) {
             self.markers.advance(reader, position.min(newest)).await?;
         }

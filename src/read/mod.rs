@@ -128,7 +128,7 @@ impl TimelineReader {
         Ok(TimelinePage { cards: self.cards.cards(&folded.entries, &facts), folded })
     }
 
-    /// Where visits of readers are noted.
+    /// Where visits of readers are recorded.
     pub fn visits(&self) -> &Visits {
         &self.visits
     }
@@ -161,13 +161,14 @@ impl TimelineReader {
         self.timelines.visible(reader, contents).await
     }
 
-    /// The raw page, for reads that are no visit of the reader: nothing is folded, noted or measured.
-    pub async fn look(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+    /// The raw page, for reads that are not a visit of the reader: it is not folded, and nothing is recorded or
+    /// measured.
+    pub async fn read_raw(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         self.read(reader, request, false).await.map(|raw| raw.page)
     }
 
-    /// As [`Self::look`], but reads everything from SQL.
-    pub async fn look_past_the_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+    /// As [`Self::read_raw`], but reads everything from SQL.
+    pub async fn read_uncached(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         self.read_everything(reader, request).await.map(|raw| raw.page)
     }
 
@@ -181,7 +182,7 @@ impl TimelineReader {
             Outcome::BelowFloor => return self.read_past_the_inbox(reader, request).await,
             Outcome::Unknown => {}
         }
-        // Cached outboxes do not tell the kinds of contents.
+        // Cached outboxes do not contain the kinds of contents.
         let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
         let pulls = if cache.is_some() { &self.excluding } else { &self.pulling };
         if pulls.takes(reader) {
@@ -195,7 +196,7 @@ impl TimelineReader {
         if next == Next::PullOutboxes {
             match cache {
                 None => self.pulling.note(reader),
-                // Cached outboxes do not tell whose content a repost shows: docs/coverage.md#who-is-excluded.
+                // Cached outboxes do not contain the original's author of a repost: docs/coverage.md#who-is-excluded.
                 Some(_) if snapshot.excludes => self.excluding.note(reader),
                 Some(_) if snapshot.floor.trusts_nothing() => {}
                 Some(cache) => {

@@ -1,5 +1,5 @@
-//! Pages of readers whose inboxes lie outside SQL. A page that cannot be believed is read as for everybody else, so
-//! this module decides costs and never a page.
+//! Pages of readers whose inboxes lie outside SQL. A page that cannot be believed is read from SQL as for everybody
+//! else, so this module affects the cost of a page, never its entries.
 
 use std::collections::HashMap;
 
@@ -23,14 +23,16 @@ use crate::{
     telemetry::metrics::OUTSIDE_READS,
 };
 
-/// Rows that are asked for beyond the page's need: some are of authors who are no longer followed, or removed.
+/// Rows that are requested beyond the page's need, because some authors are no longer followed, and some contents are
+/// removed.
 const SPARE_ROWS: usize = 4;
-/// By how much a slice grows in which too few rows are shown.
+/// Factor by which a slice grows if too few of its rows are shown.
 const WIDENING: usize = 8;
-/// Tries for one page: the inbox changed in between, the slice was too short, or the authors are others.
+/// Tries for one page. Another try helps if the inbox changed in between, the slice was too short, or the authors
+/// changed.
 const TRIES: usize = 3;
 
-/// What to ask for.
+/// What one attempt requests.
 struct Attempt<'a> {
     inbox: &'a AskedInbox<'a>,
     request: &'a PageRequest,
@@ -41,23 +43,23 @@ struct Attempt<'a> {
     with_facts: bool,
 }
 
-/// How one attempt ends.
+/// How an attempt ends.
 enum Tried {
     /// The page is exact.
     Page(Raw),
-    /// Another attempt may help, after what this name says.
+    /// Another attempt may help; with the reason.
     Again(&'static str),
-    /// Only SQL can tell.
+    /// Only SQL can give the page; with the reason.
     No(&'static str),
 }
 
-/// What the statement between both slices says.
+/// The result of the statement between both slices.
 struct Found {
     expected: Option<Expected>,
-    /// `None`: too much is in flight for the remembered authors to be used.
+    /// `None` if too much is in flight to use the remembered authors.
     snapshot: Option<Snapshot>,
     facts: HashMap<ContentId, CardFacts>,
-    /// Whether what is remembered of the reader is of the snapshot's versions.
+    /// Whether the remembered authors and reactions have the snapshot's versions.
     is_current: bool,
 }
 

@@ -16,10 +16,10 @@ use crate::{
     },
 };
 
-/// Rows behind the bound: one that is shown is enough.
+/// Rows requested behind the bound. One that is shown is enough.
 const ROWS_BEHIND: usize = 4;
 
-/// The outside inboxes as pages read them.
+/// Reads outside inboxes for pages.
 pub(super) struct OutsideReader {
     stores: OutsideStores,
     pause: Mutex<Pause>,
@@ -61,21 +61,21 @@ impl OutsideReader {
     }
 }
 
-/// What was read before the statement.
+/// The slices that were read before the statement.
 pub(super) struct Sides {
     /// Ahead of the bound.
     pub(super) ahead: SideRead,
     /// At the bound and behind it, if there is one.
     pub(super) behind: Option<SideRead>,
-    /// Whether the inbox may hold more ahead than was asked for.
+    /// Whether the inbox may hold more rows ahead than were requested.
     pub(super) is_full: bool,
 }
 
-/// Why the slices do not count.
+/// Why the slices cannot be used.
 pub(super) enum Refusal {
     /// The inbox changed meanwhile.
     Changed,
-    /// Only SQL can tell, for the reason of this name.
+    /// Only SQL can give the page; with the reason.
     No(&'static str),
 }
 

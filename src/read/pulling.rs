@@ -5,7 +5,7 @@ use quick_cache::sync::Cache;
 
 use crate::domain::UserId;
 
-/// Readers remembered, some dozens of bytes each. One who drops out costs one statement.
+/// Readers remembered, some dozens of bytes each. An evicted one costs one statement.
 const REMEMBERED: usize = 100_000;
 /// Pages that are pulled at once before the inbox is tried again.
 const PAGES_UNTIL_LOOK: u8 = 16;

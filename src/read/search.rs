@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     domain::{
         PageSize, Position, UserId,
-        limits::{MAX_CANDIDATES, MAX_LOOKS},
+        limits::{MAX_CANDIDATES, MAX_SEARCH_BLOCKS},
         search::{Found, Search, Source},
     },
     store::{SearchTerms, StoreError},
@@ -17,14 +17,14 @@ pub struct Searcher {
 }
 
 impl Searcher {
-    /// Searches the terms that `terms` keeps.
+    /// Searches the terms in `terms`.
     pub fn new(terms: Arc<dyn SearchTerms>) -> Self {
         Self { terms }
     }
 
     /// The newest contents below `after` that match `search` and that `viewer` may see, at most `size`. The page is
-    /// shorter only at the end of the results or after [`MAX_LOOKS`] blocks. Costs at most one statement for each
-    /// block, and one more.
+    /// shorter only at the end of the results or after [`MAX_SEARCH_BLOCKS`] blocks. Costs at most one statement for
+    /// each block, and one more.
     pub async fn page(
         &self,
         viewer: Option<UserId>,
@@ -35,7 +35,7 @@ impl Searcher {
         let (mut span, mut found) = (search.span(after), Found::nothing());
         let Some(look) = search.look(self.counted(search, after).await?) else { return Ok(found) };
         let mut limit = size.get() + 1;
-        for _ in 0..MAX_LOOKS {
+        for _ in 0..MAX_SEARCH_BLOCKS {
             let candidates = self.terms.candidates(viewer, &look, span, limit).await?;
             span.below = candidates.reached.or(span.below);
             if found.take(search, candidates, size) {

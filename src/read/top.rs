@@ -14,7 +14,7 @@ impl TimelineReader {
     pub async fn top(&self, reader: UserId, floor: Position, max: PageSize) -> Result<TimelineTop, StoreError> {
         let bound = Some(floor).filter(|floor| *floor > Position::OLDEST);
         let request = PageRequest { direction: Direction::Newer, bound, ..PageRequest::newest(max) };
-        let page = self.look_past_the_cache(reader, &request).await?;
+        let page = self.read_uncached(reader, &request).await?;
         if page.has_newer {
             return Ok(TimelineTop { whole: false, entries: Vec::new() });
         }

@@ -1,5 +1,5 @@
 //! Notes visits of readers for `upkeep`, off the path of the request. Signing in, renewing a token, subscribing,
-//! counting and reading are visits. A reader is noted at most once in a while, and again when a page reached deeper
+//! counting and reading are visits. A reader is noted at most once per interval, and again when a page reached deeper
 //! below the inbox.
 
 use std::{sync::Arc, time::Duration};
@@ -16,16 +16,16 @@ use crate::{
     telemetry::notifications::note_lost,
 };
 
-/// A reader whose pages are pulled is noted more often, so that the inbox fills soon.
-const PULLING_ONCE_IN_MS: i64 = 5 * 1000;
-/// Readers remembered. One who drops out costs one message.
+/// The shorter interval of a reader whose pages are pulled, so that the inbox fills soon.
+const PULLING_INTERVAL_MS: i64 = 5 * 1000;
+/// Readers remembered. An evicted one costs one message.
 const REMEMBERED: u64 = 100_000;
 /// Initial capacity; the memory grows as needed.
 const EXPECTED: usize = 1_000;
 /// The depth of a visit without a page: above every position.
 const NOT_BELOW: i64 = i64::MAX;
 
-/// Notes visits, each at most once in a while.
+/// Notes visits, each reader at most once per interval.
 pub struct Visits {
     queue: Arc<dyn Queue>,
     clock: SharedClock,
@@ -33,22 +33,22 @@ pub struct Visits {
     pulling: Recent,
 }
 
-/// Readers noted lately: at which time, and how deep their page reached.
+/// Readers noted lately: when, and how deep their page reached.
 struct Recent {
     noted: Cache<UserId, (i64, i64)>,
-    once_in_ms: i64,
+    interval_ms: i64,
 }
 
 impl Recent {
-    fn once_in(once_in_ms: i64) -> Self {
-        Self { noted: Cache::with_weighter(EXPECTED, REMEMBERED, UnitWeighter), once_in_ms }
+    fn with_interval(interval_ms: i64) -> Self {
+        Self { noted: Cache::with_weighter(EXPECTED, REMEMBERED, UnitWeighter), interval_ms }
     }
 
     /// Whether to note `reader` at `now_ms` with a page of this `depth`; if so, they count as noted. A clock that was
     /// set back never suppresses a note.
     fn is_due(&self, reader: UserId, now_ms: i64, depth: i64) -> bool {
         let due = |(noted, deepest): (i64, i64)| {
-            depth < deepest || !(0..self.once_in_ms).contains(&now_ms.saturating_sub(noted))
+            depth < deepest || !(0..self.interval_ms).contains(&now_ms.saturating_sub(noted))
         };
         let noted = self.noted.entry(&reader, Some(Duration::ZERO), |_, noted| {
             let is_due = due(*noted);
@@ -67,22 +67,27 @@ impl Recent {
 }
 
 impl Visits {
-    /// Sends notes to `queue`. A reader who stays is noted once in `once_in_ms`, so last-seen times are exact to that.
-    pub fn new(queue: Arc<dyn Queue>, clock: SharedClock, once_in_ms: i64) -> Self {
-        Self { queue, clock, seen: Recent::once_in(once_in_ms), pulling: Recent::once_in(PULLING_ONCE_IN_MS) }
+    /// Sends notes to `queue`: one per `interval_ms` for a reader who stays, so last-seen times are exact to that.
+    pub fn new(queue: Arc<dyn Queue>, clock: SharedClock, interval_ms: i64) -> Self {
+        Self {
+            queue,
+            clock,
+            seen: Recent::with_interval(interval_ms),
+            pulling: Recent::with_interval(PULLING_INTERVAL_MS),
+        }
     }
 
-    /// Time after which a reader who stays is due to be noted again.
-    pub fn once_in(&self) -> Duration {
-        Duration::from_millis(u64::try_from(self.seen.once_in_ms).unwrap_or(0).max(1))
+    /// Time after which a reader who stays is noted again.
+    pub fn interval(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.seen.interval_ms).unwrap_or(0).max(1))
     }
 
-    /// The time (ms) by the clock that visits are noted by.
+    /// The time of the clock that visits are noted by, in ms.
     pub(super) fn now_ms(&self) -> i64 {
         self.clock.now_ms()
     }
 
-    /// Notes a visit that has read no page.
+    /// Notes a visit without a page.
     pub async fn note_present(&self, reader: UserId) {
         self.note(reader, None).await;
     }
@@ -108,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_reader_is_noted_once_in_a_while_by_the_services_clock() {
-        let recent = Recent::once_in(5_000);
+        let recent = Recent::with_interval(5_000);
         let (ann, bob) = (UserId::try_new(1).unwrap(), UserId::try_new(2).unwrap());
         assert!(recent.is_due(ann, 10_000, NOT_BELOW));
         assert!(!recent.is_due(ann, 14_999, NOT_BELOW));
@@ -119,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_reader_is_news_whenever_they_are_deeper() {
-        let recent = Recent::once_in(5_000);
+        let recent = Recent::with_interval(5_000);
         let ann = UserId::try_new(1).unwrap();
         let due = [9, 9, 7, 8, 0].map(|depth| recent.is_due(ann, 10_000, depth));
         assert_eq!(due, [true, false, true, false, true]);

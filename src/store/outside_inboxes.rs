@@ -71,10 +71,10 @@ pub trait InboxStore: Send + Sync {
     /// `None` without an inbox, from a replica, or if the inbox was opened under another node's identity.
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError>;
 
-    /// Replaces whatever is there by an inbox that claims nothing; its revision. A store that never trims keeps the
-    /// rows of the same fence, and removes those of the former one for good: a fence that it has removed is
-    /// [`OutsideError::Spent`]. Each run gives another one, so that a claim on the revision of one run fails if the
-    /// opening ran once more.
+    /// Replaces the reader's inbox, if any, by one that claims nothing, and returns its revision. A store that never
+    /// trims keeps the rows of the same fence, and removes those of the former one for good: a fence that it has
+    /// removed is [`OutsideError::Spent`]. Each run makes another revision, so that a claim on the revision of one run
+    /// fails if the opening ran again.
     async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError>;
 
     /// Adds a row to each recipient's inbox with the right token and generation, and skips the others. A store that

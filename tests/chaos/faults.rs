@@ -204,14 +204,22 @@ async fn spoil(fault: Fault, lines: &[Proxy], rng: &SharedRng) {
     match fault {
         Fault::SqlSlow | Fault::RedisSlow => {
             let delay = Duration::from_millis(5 + u64::from(rng.u32() % 60));
-            lines.iter().for_each(|line| line.slow_down(delay));
+            for line in lines.iter() {
+                line.slow_down(delay);
+            }
             sleep(2 * random_pause(rng)).await;
-            lines.iter().for_each(|line| line.slow_down(Duration::ZERO));
+            for line in lines.iter() {
+                line.slow_down(Duration::ZERO);
+            }
         }
         Fault::SqlHeld | Fault::RedisHeld => {
-            lines.iter().for_each(|line| line.hold(true));
+            for line in lines.iter() {
+                line.hold(true);
+            }
             sleep(2 * random_pause(rng)).await;
-            lines.iter().for_each(|line| line.hold(false));
+            for line in lines.iter() {
+                line.hold(false);
+            }
         }
         _ => {
             for _ in 0..3 {

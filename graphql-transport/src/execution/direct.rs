@@ -31,7 +31,7 @@ pub struct Root<T> {
     environment: Arc<OnceLock<Environment>>,
 }
 
-/// What all queries of a schema share.
+/// The parts that all queries of a schema share.
 struct Environment {
     schema: SchemaEnv,
     extensions: Extensions,

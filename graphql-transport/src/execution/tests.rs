@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::{direct::Direct, prepared_executor::PreparedExecutor as _};
 use crate::guard::{Guard, GuardLimits, Prepared, Shape};
 
-/// The same objects, resolved in the library's way or in ours.
+/// The same objects, resolved by the library or by this crate.
 macro_rules! objects {
     ($name:ident, $library:literal) => {
         mod $name {
@@ -139,7 +139,7 @@ fn guard() -> Guard {
     Guard::new(limits, Shape::of_sdl(&sdl).unwrap())
 }
 
-/// The operation, its variables complete; none if the guard refuses it.
+/// The operation with complete variables; `None` if the guard refuses it.
 fn prepared(guard: &Guard, query: &str, variables: async_graphql::Value) -> Option<(Arc<Prepared>, Variables)> {
     let mut variables = Variables::from_value(variables);
     let admitted = guard.admit(&guard.open(query).ok()?, None, &mut variables).ok()?;
@@ -147,12 +147,12 @@ fn prepared(guard: &Guard, query: &str, variables: async_graphql::Value) -> Opti
 }
 
 fn shown(mut response: Response) -> String {
-    // Which of several fields fails first is nobody's promise.
+    // Which of several fields fails first is undefined.
     response.errors.sort_by_key(|error| format!("{error:?}"));
     format!("{} {:?}", response.data, response.errors)
 }
 
-/// What the library answers to the document as it is written, and what we answer.
+/// The library's answer to the document as it is written, and ours.
 async fn both(query: &str, variables: async_graphql::Value) -> (String, String) {
     let (operation, complete) = prepared(&guard(), query, variables).unwrap_or_else(|| panic_at(query));
     let stock = Schema::build(library::Query, library::Mutation, EmptySubscription);

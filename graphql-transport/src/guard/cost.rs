@@ -95,8 +95,8 @@ pub fn describes_schema(document: &ExecutableDocument, set: &SelectionSet, limit
     false
 }
 
-/// The cost of a selection set: some however many objects it is selected of, some for each of them, and some for each
-/// of them and each entry of the page around it.
+/// The cost of a selection set: a part that is paid once, a part for each of its objects, and a part for each object
+/// and each entry of the enclosing page.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
     once: u64,
@@ -115,7 +115,7 @@ impl Cost {
         self.per_entry = self.per_entry.saturating_add(other.per_entry);
     }
 
-    /// The cost within a page, without what is paid once.
+    /// The cost within a page, without the part that is paid once.
     fn within_page(self, entries: u64) -> u64 {
         self.fixed.saturating_add(self.per_entry.saturating_mul(entries))
     }
@@ -192,15 +192,15 @@ impl<'a> Walk<'a> {
         Cost { once: inside.once.saturating_add(if known.reads { READ } else { 0 }), ..each }
     }
 
-    /// Points for a filter: the entries that it leaves out are read, too.
+    /// Points for a filter, because the filtered entries are read, too.
     fn filter(&self, field: &Field) -> u64 {
         let (argument, points) = self.shape.filter();
         let given = field.get_argument(argument).map(|it| it.node.clone().into_const_with(|name| self.variable(&name)));
         if matches!(given, None | Some(Err(()) | Ok(Value::Null))) { 0 } else { points }
     }
 
-    /// What `first` or `last` ask for, the default page where neither does. Of more than a page the resolver refuses
-    /// all.
+    /// The value of `first` or `last`, at most the maximum, beyond which the resolver refuses; the default without
+    /// either.
     fn page(&self, field: &Field) -> u64 {
         let pages = self.shape.pages();
         let asked = field.arguments.iter().filter(|(name, _)| matches!(name.node.as_str(), "first" | "last"));
@@ -212,7 +212,7 @@ impl<'a> Walk<'a> {
         sizes.max().unwrap_or(u64::from(pages.usual)).min(u64::from(pages.most))
     }
 
-    /// The length of the longest list among the arguments: what a field of this kind is asked for by name.
+    /// The length of the longest list among the arguments, for a field that loads objects by the ids in it.
     fn named(&self, field: &Field) -> Option<u64> {
         let lists = field.arguments.iter().filter_map(|(_, value)| {
             match value.node.clone().into_const_with(|name| self.variable(&name)) {

@@ -1,4 +1,4 @@
-//! Nothing that a client can send makes the guard panic: bytes, texts, random tokens, documents.
+//! Tests that no input makes the guard panic: bytes, texts, random tokens, documents.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// All that the guard does with a request.
+/// Runs a request through the whole guard.
 fn pass(query: &str, name: Option<&str>, variables: Value) -> Result<Admitted, Refusal> {
     let guard = Guard::default();
     guard.admit(&guard.open(query)?, name, &mut Variables::from_value(variables))
 }
 
-/// Everything the grammar knows, so that random sequences of it reach deep into the parser.
+/// All tokens of the grammar, so that random sequences of them reach deep into the parser.
 fn token() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "{",

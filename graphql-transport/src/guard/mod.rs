@@ -146,7 +146,7 @@ fn check_subscription(operation: &Positioned<OperationDefinition>) -> Result<(),
     }
     let roots = &operation.node.selection_set.node.items;
     if roots.len() != 1 {
-        return Err(Refusal::SubscriptionRoots { found: roots.len(), at: operation.pos });
+        return Err(Refusal::ManyRootFields { found: roots.len(), at: operation.pos });
     }
     match roots.iter().find(|root| !matches!(root.node, Selection::Field(_))) {
         Some(fragment) => Err(Refusal::SubscriptionFragment { at: fragment.pos }),

@@ -178,6 +178,6 @@ impl WritingOut<'_> {
 
 /// The directives that remain after the conditions are decided.
 fn unconditional(directives: &[Positioned<Directive>]) -> Vec<Positioned<Directive>> {
-    let decided = |directive: &Directive| matches!(directive.name.node.as_str(), "skip" | "include");
-    directives.iter().filter(|directive| !decided(&directive.node)).cloned().collect()
+    let is_condition = |directive: &Directive| matches!(directive.name.node.as_str(), "skip" | "include");
+    directives.iter().filter(|directive| !is_condition(&directive.node)).cloned().collect()
 }

@@ -151,7 +151,7 @@ pub enum Refusal {
     },
     /// A subscription that selects more than one field.
     #[error("A subscription selects exactly one root field; this one selects {found}. Send one subscription for each.")]
-    SubscriptionRoots {
+    ManyRootFields {
         /// Root fields of the operation.
         found: usize,
         /// Where the operation begins.
@@ -271,7 +271,7 @@ pub enum Refusal {
         /// Where the variable is declared.
         at: Pos,
     },
-    /// A variable is invalid; the message names nothing that the client has not named.
+    /// A variable is invalid. The message contains no names but the client's own.
     #[error("Variable \"${name}\" got an invalid value at \"{path}\": {reason}.")]
     VariableUnfit {
         /// The variable's name.
@@ -305,7 +305,7 @@ impl Refusal {
         match self {
             Self::UnterminatedString { .. } | Self::Syntax { .. } => RefusalCode::ParseFailed,
             Self::FragmentCycle { .. }
-            | Self::SubscriptionRoots { .. }
+            | Self::ManyRootFields { .. }
             | Self::SubscriptionFragment { .. }
             | Self::NoIntrospection { .. }
             | Self::Invalid { .. } => RefusalCode::ValidationFailed,
@@ -333,7 +333,7 @@ impl Refusal {
         }
     }
 
-    /// The same refusal, naming only what the client has named.
+    /// The same refusal without names that the client has not sent.
     pub(super) fn without_names(self) -> Self {
         let (name, path, reason, at) = match self {
             Self::VariableFieldUnknown { name, path, at, .. } => (name, path, "there is no such field", at),
@@ -364,7 +364,7 @@ impl Refusal {
             | Self::NameTooLong { at, .. }
             | Self::UnterminatedString { at }
             | Self::FragmentCycle { at, .. }
-            | Self::SubscriptionRoots { at, .. }
+            | Self::ManyRootFields { at, .. }
             | Self::SubscriptionFragment { at }
             | Self::TooManyDirectives { at, .. }
             | Self::NoIntrospection { at }

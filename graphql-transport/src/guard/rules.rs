@@ -44,9 +44,9 @@ impl Rules {
         Ok(Self { schema })
     }
 
-    /// Refuses a document that breaks a rule. `tells`: whether messages may name parts of the schema that `query` does
-    /// not name.
-    pub fn check(&self, query: &str, tells: bool) -> Result<(), Refusal> {
+    /// Refuses a document that breaks a rule. `suggests`: whether messages may name parts of the schema that `query`
+    /// does not name.
+    pub fn check(&self, query: &str, suggests: bool) -> Result<(), Refusal> {
         let parsed = Parser::new().parse_ast(query, "document").map_err(|invalid| {
             let fault = invalid.errors.iter().next().map(|it| fault(&it, it.error.to_string()));
             syntax(&fault.unwrap_or_else(|| Fault { message: "this is no document".to_owned(), at: None }))
@@ -67,7 +67,7 @@ impl Rules {
         }
         let written = words(query).collect();
         let reported = |(fault, kind): (Fault, Option<&str>)| {
-            let message = match (tells, self.suggestion(kind, &fault.message)) {
+            let message = match (suggests, self.suggestion(kind, &fault.message)) {
                 (false, _) => sentence(&self.without_names(&fault.message, &written)),
                 (true, None) => sentence(&fault.message),
                 (true, Some(like)) => format!("{} Did you mean \"{like}\"?", sentence(&fault.message)),
@@ -77,7 +77,8 @@ impl Rules {
         Err(Refusal::Invalid { faults: faults.into_iter().take(MAX_REPORTED).map(reported).collect() })
     }
 
-    /// The known name most similar to an unknown field or argument, which the message quotes; `kind` tells the fault.
+    /// The known name most similar to an unknown field or argument, which the message quotes; `kind` is the kind of
+    /// fault.
     fn suggestion(&self, kind: Option<&str>, message: &str) -> Option<String> {
         let mut quoted = message.split('`').skip(1).step_by(2);
         let (first, second) = (quoted.next()?, quoted.next()?);

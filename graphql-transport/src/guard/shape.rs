@@ -1,4 +1,4 @@
-//! What the guard knows of a schema: the types of fields and inputs.
+//! The guard's view of a schema: the types of fields and inputs.
 //!
 //! The executor's registry is private, so the shape is read once from the printed schema.
 
@@ -139,8 +139,8 @@ impl Shape {
     }
 
     /// Validates a document against the schema, if there is one.
-    pub(super) fn check(&self, query: &str, tells: bool) -> Result<(), Refusal> {
-        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(query, tells))
+    pub(super) fn check(&self, query: &str, suggests: bool) -> Result<(), Refusal> {
+        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(query, suggests))
     }
 
     pub(super) fn kind(&self, name: &str) -> Option<&Kind> {
@@ -165,7 +165,7 @@ impl Shape {
 
     /// Whether a field of this type is an object and so has a cost.
     pub(super) fn is_composite(&self, name: &str) -> bool {
-        // Only their selection sets tell unions from scalars.
+        // Only selection sets distinguish unions from scalars.
         matches!(self.types.get(name), Some(Kind::Fields(_)))
     }
 }

@@ -1,4 +1,4 @@
-//! The guard as its callers see it: what passes and what does not.
+//! Tests the guard through its interface: what it admits and what it refuses.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fmt::Write as _;
@@ -184,7 +184,7 @@ fn a_fragment_that_contains_itself_is_refused_by_name() {
 #[test]
 fn a_subscription_has_one_root_field_in_the_operation_itself() {
     assert!(open("subscription { a { b c } }").is_ok());
-    assert!(matches!(open("subscription { a b }"), Err(Refusal::SubscriptionRoots { found: 2, .. })));
+    assert!(matches!(open("subscription { a b }"), Err(Refusal::ManyRootFields { found: 2, .. })));
     for query in ["subscription { ...f } fragment f on S { a }", "subscription { ... on S { a b } }"] {
         assert!(matches!(open(query), Err(Refusal::SubscriptionFragment { .. })), "{query}");
     }
@@ -287,7 +287,7 @@ fn shape() -> Shape {
     .with_cost_hints(&CostHints { surcharges: &[(OperationType::Query, "search", 20)], ..CostHints::default() })
 }
 
-/// What `query` costs but for its bytes, in thousandths of a point.
+/// The cost of `query` without its bytes, in thousandths of a point.
 fn cost_of(query: &str, variables: Value) -> u64 {
     let limits = GuardLimits { cost: u64::MAX, expanded_fields: u64::MAX, ..GuardLimits::default() };
     let (guard, mut variables) = (Guard::new(limits, shape()), Variables::from_value(variables));
@@ -300,7 +300,7 @@ fn cost_of(query: &str, variables: Value) -> u64 {
 
 #[test]
 fn the_cost_formula_counts_reads_objects_scalars_and_list_sizes() {
-    for (query, variables, reads, points, scalars, looks) in [
+    for (query, variables, reads, points, scalars, spreads) in [
         ("{ plain }", value!({}), 0, 0, 1, 0),
         ("{ __typename a: __typename }", value!({}), 0, 0, 2, 0),
         ("{ viewer { name } }", value!({}), 1, 1, 1, 0),
@@ -339,14 +339,14 @@ fn the_cost_formula_counts_reads_objects_scalars_and_list_sizes() {
         ("query($b: Boolean!) { viewer @include(if: $b) { name } }", value!({"b": false}), 0, 0, 0, 1),
         ("mutation { put(input: {text: \"x\"}) { name } }", value!({}), 1, 200 + 1, 1, 0),
     ] {
-        let cost = 20_000 + reads * 20_000 + points * 1_000 + scalars * 100 + looks * 10;
+        let cost = 20_000 + reads * 20_000 + points * 1_000 + scalars * 100 + spreads * 10;
         assert_eq!(cost_of(query, variables), cost, "{query}");
     }
 }
 
 #[test]
 fn introspection_costs_what_it_selects() {
-    // Nine types of its own; fields lead to types of three fields on an average, and none has more than twice as many.
+    // Nine types of its own. Fields lead to types of three fields on average, and none has more than twice as many.
     let types = 9 + 13;
     for (query, tenths) in [
         ("{ __schema { types { name } } }", 1 + types * 2),
@@ -357,8 +357,8 @@ fn introspection_costs_what_it_selects() {
         ("{ __type(name: \"U\") { name } }", 2 * 2),
         ("{ __type(name: \"U\") { fields { name } } }", 2 * (1 + 3 * 2)),
     ] {
-        let looks = u64::from(query.contains("...")) * 10;
-        assert_eq!(cost_of(query, value!({})), 70_000 + tenths * 100 + looks, "{query}");
+        let spreads = u64::from(query.contains("...")) * 10;
+        assert_eq!(cost_of(query, value!({})), 70_000 + tenths * 100 + spreads, "{query}");
     }
     let aliases: String = (0..49).fold(String::new(), |mut text, n| {
         write!(text, "a{n}: __schema {{ types {{ fields {{ name }} }} }} ").unwrap();

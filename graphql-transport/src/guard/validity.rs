@@ -1,4 +1,4 @@
-//! Tests that the guard enforces the specification's rules and runs a field once that is selected twice.
+//! Tests that the guard enforces the specification's rules and runs a field that is selected twice only once.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use async_graphql::{Variables, value};
@@ -202,7 +202,7 @@ fn nor_is_it_named_for_a_variable_that_does_not_fit() {
     }
 }
 
-/// The root fields that the executor is given, with what is selected in each.
+/// The root fields that the executor is given, with the number of selections in each.
 fn roots(query: &str, variables: async_graphql::Value) -> Vec<(String, usize)> {
     let (guard, mut variables) = (guard(true), Variables::from_value(variables));
     let admitted = guard.admit(&guard.open(query).unwrap(), None, &mut variables).unwrap();

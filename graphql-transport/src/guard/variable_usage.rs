@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
                 let variable = self.variables.iter().find(|variable| variable.name == *name);
                 if let Some(variable) = variable.filter(|it| !fits(it, expected, has_default)) {
                     let found = &variable.ty;
-                    self.tell(value, format!("variable `${name}` of type `{found}` cannot stand for `{expected}`"));
+                    self.report(value, format!("variable `${name}` of type `{found}` cannot stand for `{expected}`"));
                 }
             }
             Value::List(items) => {
@@ -103,7 +103,7 @@ impl<'a> Walk<'a> {
                 let mut named = HashSet::new();
                 for (name, inner) in fields {
                     if !named.insert(name) {
-                        self.tell(inner, format!("the input field `{name}` is given more than once"));
+                        self.report(inner, format!("the input field `{name}` is given more than once"));
                     }
                     if let Some(field) = input.and_then(|input| input.fields.get(name)) {
                         self.value(inner, &field.ty, field.default_value.is_some());
@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn tell(&mut self, at: &Node<Value>, message: String) {
+    fn report(&mut self, at: &Node<Value>, message: String) {
         let location = at.location().and_then(|span| span.line_column(&self.document.sources));
         self.faults.push(Fault { message, at: location.map(|it| Pos { line: it.line, column: it.column }) });
     }

@@ -159,7 +159,7 @@ mod tests {
 
     type Taken = Result<OwnedSemaphorePermit, Overload>;
 
-    /// One that asks, and has begun to wait if it has to.
+    /// Spawns a request for a permit, which has begun to wait if it must.
     async fn asks(limit: &Arc<Limit>) -> JoinHandle<Taken> {
         let limit = Arc::clone(limit);
         #[expect(clippy::disallowed_methods, reason = "the test waits for it")]
@@ -168,7 +168,7 @@ mod tests {
         asked
     }
 
-    /// What has been answered without any time passing.
+    /// The result, if there is one without any time passing.
     async fn answered(asked: JoinHandle<Taken>) -> Option<Taken> {
         yield_now().await;
         if asked.is_finished() { Some(asked.await.unwrap()) } else { None }
@@ -182,7 +182,7 @@ mod tests {
         drop(running);
         let first = answered(first).await.unwrap().unwrap();
         assert!(!second.is_finished() && !third.is_finished());
-        // One that has just come does not pass by those who wait.
+        // A new request does not overtake those that wait.
         let fourth = asks(&limit).await;
         drop(first);
         let second = answered(second).await.unwrap().unwrap();

@@ -46,7 +46,7 @@ impl NoDocument {
     }
 }
 
-/// Which documents can be named.
+/// Which documents can be requested by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Naming {
     /// A hash finds any document that was sent before.

@@ -167,14 +167,14 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
                 self.pay(&scope, cost).await;
             }
             let response = events.next().await?;
-            let ran = match budget.stopped() {
+            let execution = match budget.stopped() {
                 Some(Stop::NoRoom(no_room)) => {
                     Execution::Refused(no_room_for_answer(*no_room, None, &scope.request_id))
                 }
                 _ if is_first => self.first_event(response, charge, (&scope, budget.clone())),
                 _ => Self::event(response, (&scope, budget.clone())),
             };
-            Some((ran, (events, false, (scope, budget, hold))))
+            Some((execution, (events, false, (scope, budget, hold))))
         })
     }
 

@@ -24,7 +24,7 @@ impl fmt::Debug for Entropy {
     }
 }
 
-/// The same sequence of distinct bits in every test.
+/// Distinct bits, in the same sequence in every test.
 #[cfg(test)]
 pub(super) fn counted() -> Entropy {
     let drawn = std::sync::atomic::AtomicU64::new(1);

@@ -67,9 +67,9 @@ fn has_code(error: &ServerError) -> bool {
     error.extensions.as_ref().is_some_and(|extensions| extensions.get("code").is_some())
 }
 
-/// How async-graphql begins its errors about an argument that a type or a validator refuses. They have neither code nor
-/// kind; only a resolver's failure has a source. A scalar of one's own rather gives its error the code
-/// `BAD_USER_INPUT`. `tests/plain.rs` fails if a new version has other words.
+/// The beginnings of async-graphql's errors about an argument that a type or a validator refuses. They have neither
+/// code nor kind; only a resolver's failure has a source. A custom scalar should give its error the code
+/// `BAD_USER_INPUT` instead. `tests/plain.rs` fails if a new version words them differently.
 const REFUSED_ARGUMENT: [&str; 2] = ["Failed to parse \"", "Expected input type \""];
 
 /// Whether the executor reports an unreadable or refused argument.

@@ -15,10 +15,10 @@ use tower_http::{
 
 use super::{entropy::Entropy, origin::Origins, request_id, sse::streams::TOKEN_HEADER};
 
-/// How long a browser may remember what a preflight has said.
+/// How long a browser may cache the answer to a preflight.
 const PREFLIGHT_AGE: Duration = Duration::from_mins(10);
 
-/// Headers of answers that are for programs: nothing in them is a page.
+/// Headers of answers for programs, none of which is a page.
 const FOR_PROGRAMS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -26,7 +26,7 @@ const FOR_PROGRAMS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Headers that Apollo's clients add of themselves, and that decide nothing here.
+/// Headers that Apollo's clients add by themselves, and that this server ignores.
 const OF_CLIENTS: [&str; 3] = ["apollographql-client-name", "apollographql-client-version", "apollo-require-preflight"];
 
 /// Gives each request of `router` an id, in the answer's header `x-request-id` and in every log line, and each answer
@@ -39,8 +39,8 @@ pub fn surrounded(router: Router, entropy: Entropy) -> Router {
     router.layer(ServiceBuilder::new().layer(identify).layer((first, second, third, fourth)))
 }
 
-/// Pages of these origins may read answers; of no others, this host's own aside. Never with cookies: tokens are sent
-/// by hand.
+/// Allows pages of these origins to read answers, in addition to this host's own. Cookies are never allowed: clients
+/// send tokens in a header.
 pub(super) fn cors(origins: Origins) -> CorsLayer {
     let allowed = move |origin: &HeaderValue, _: &_| origin.to_str().is_ok_and(|origin| origins.allow(origin));
     CorsLayer::new()

@@ -1,5 +1,5 @@
-//! Token buckets: how many points a client may spend, and how fast they come back. Memory stays bounded however many
-//! clients ask.
+//! Token buckets: how many points a client may spend, and how fast they come back. Memory is bounded, whatever the
+//! number of clients.
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -22,7 +22,7 @@ pub struct RateLimits {
     pub viewer: Bucket,
     /// The bucket of each address, for anonymous clients.
     pub address: Bucket,
-    /// Buckets of a kind that are kept separately; further clients share [`SHARED`] others. 100,000.
+    /// Buckets of a kind that are kept separately; further clients share [`SHARED`] buckets. 100,000.
     pub known: usize,
 }
 

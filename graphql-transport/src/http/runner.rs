@@ -161,12 +161,12 @@ async fn answer<E: PreparedExecutor, V: Viewer>(
     sink: &impl OperationSink,
 ) -> Result<(), Refused> {
     let limit = core.settings.request.time;
-    let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(*admitted, scope)).await else {
+    let Ok(execution) = tokio::time::timeout(limit, core.engine.execute(*admitted, scope)).await else {
         tracing::warn!("An operation took too long.");
         let message = format!("The operation took longer than {} seconds.", limit.as_secs_f32());
         return Err(Refused::new(Reason::TimedOut, INTERNAL, message));
     };
-    match ran {
+    match execution {
         Execution::Executed(mut response, budget) => {
             response.extensions.extend([id_extension(&scope.request_id)]);
             let event = sink.event(Payload::executed(&response), budget.take_hold());

@@ -19,7 +19,7 @@ impl<K: Copy + Eq + Hash> Slots<K> {
         Self { most: if most == 0 { usize::MAX } else { most }, held: Arc::default() }
     }
 
-    /// Takes a slot for `holder`; `None` if they have all they may.
+    /// Takes a slot for `holder`; `None` if they already have the maximum.
     pub(super) fn take(&self, holder: K) -> Option<Slot<K>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let count = held.entry(holder).or_insert(0);

@@ -1,4 +1,4 @@
-//! The documents of the operator's manifest, parsed and validated at the start and kept for ever.
+//! The documents of the operator's manifest, parsed and validated at start-up and kept for ever.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -62,7 +62,7 @@ impl AnswerBudget {
         let mut counts = self.counts();
         counts.shown += bytes;
         counts.memory += bytes + FIELD_BYTES;
-        self.goes_on(&mut counts, locate)
+        self.may_continue(&mut counts, locate)
     }
 
     /// Counts `bytes` that were read for the answer, shown or not. False as for [`Self::show`].
@@ -71,10 +71,10 @@ impl AnswerBudget {
         let mut counts = self.counts();
         counts.read += bytes;
         counts.memory += bytes;
-        self.goes_on(&mut counts, |error| error)
+        self.may_continue(&mut counts, |error| error)
     }
 
-    fn goes_on(&self, counts: &mut Counts, locate: impl FnOnce(ServerError) -> ServerError) -> bool {
+    fn may_continue(&self, counts: &mut Counts, locate: impl FnOnce(ServerError) -> ServerError) -> bool {
         let stop = if counts.shown.max(counts.read) > self.0.most {
             Stop::TooLarge(locate(too_large(self.0.most)))
         } else {

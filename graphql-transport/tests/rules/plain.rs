@@ -63,9 +63,9 @@ async fn an_operation_above_its_price_is_refused_before_a_resolver_runs() {
     // Twenty for the operation and for reading, one for each book, and a tenth for each text.
     let refused = service.ask("{ books(first: 30) { text } }").await;
     assert_eq!((refused.status, refused.code().as_str()), (StatusCode::BAD_REQUEST, "QUERY_TOO_COMPLEX"));
-    assert_eq!(service.shelf.looks.load(Ordering::Relaxed), 0);
+    assert_eq!(service.shelf.reads.load(Ordering::Relaxed), 0);
     assert_eq!(service.ask("{ books(first: 20) { text } }").await.code(), "");
-    assert_eq!(service.shelf.looks.load(Ordering::Relaxed), 20);
+    assert_eq!(service.shelf.reads.load(Ordering::Relaxed), 20);
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,8 +19,8 @@ pub type Library = Direct<Query, Mutation, Subscriptions>;
 pub struct Shelf {
     /// Books that were put there.
     pub books: Arc<AtomicU32>,
-    /// Books that were looked at.
-    pub looks: Arc<AtomicU32>,
+    /// Books that were read.
+    pub reads: Arc<AtomicU32>,
 }
 
 /// A schema, and what lies behind it.
@@ -74,7 +74,7 @@ impl Book {
 
     async fn text(&self, ctx: &Context<'_>) -> Metered<String> {
         if let Some(shelf) = ctx.data_opt::<Shelf>() {
-            shelf.looks.fetch_add(1, Ordering::Relaxed);
+            shelf.reads.fetch_add(1, Ordering::Relaxed);
         }
         Metered("x".repeat(TEXT_BYTES))
     }

@@ -103,7 +103,7 @@ impl Keys {
         let (asking, seen) = (Arc::clone(self), before.map(|fetched| fetched.fetched_ms));
         let patient = found.is_none();
         // Runs as its own task, so that a client who disconnects does not waste the fetch.
-        let asked = self.tasks.spawn(async move { asking.ask_again(seen, patient).await }.in_current_span());
+        let asked = self.tasks.spawn(async move { asking.refetch(seen, patient).await }.in_current_span());
         asked.await.map_err(|_| NoKeys("fetching the keys was interrupted".to_owned()))?;
         match self.fetched() {
             Some(fetched) if self.is_younger(fetched.fetched_ms, self.max_age_ms().saturating_mul(STALE_AGES)) => {
@@ -115,7 +115,7 @@ impl Keys {
 
     /// Fetches unless the keys were fetched since `seen`, or too recently. If `patient`, waits for a fetch that is
     /// under way.
-    async fn ask_again(&self, seen: Option<i64>, patient: bool) {
+    async fn refetch(&self, seen: Option<i64>, patient: bool) {
         let mut asked = if patient {
             self.asked.lock().await
         } else {

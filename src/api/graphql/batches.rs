@@ -16,7 +16,7 @@ tokio::task_local! {
     static WAITING: RefCell<Vec<FutureObj<'static, ()>>>;
 }
 
-/// Runs `work`, and beside it the batches that it passes to [`beside`].
+/// Runs `work`, and concurrently the batches that it passes to [`spawn_in_operation`].
 pub async fn run<F: Future>(work: F) -> F::Output {
     let in_batches = async {
         let (mut work, mut batches) = (pin!(work), FuturesUnordered::new());
@@ -39,7 +39,7 @@ pub async fn run<F: Future>(work: F) -> F::Output {
 }
 
 /// Runs `batch` as soon as the surrounding [`run`] waits. Without a surrounding one, returns it.
-pub fn beside(batch: FutureObj<'static, ()>) -> Option<FutureObj<'static, ()>> {
+pub fn spawn_in_operation(batch: FutureObj<'static, ()>) -> Option<FutureObj<'static, ()>> {
     let mut batch = Some(batch);
     let _outside = WAITING.try_with(|begun| begun.borrow_mut().extend(batch.take()));
     batch
@@ -71,7 +71,7 @@ mod tests {
                             yield_now().await;
                             brought.notify_waiters();
                         };
-                        assert!(beside(FutureObj::new(Box::new(batch))).is_none());
+                        assert!(spawn_in_operation(FutureObj::new(Box::new(batch))).is_none());
                     }
                     waits.await;
                     events.lock().map(|mut events| events.push(format!("{sibling} goes on"))).ok();
@@ -90,11 +90,13 @@ mod tests {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let (inner, answer) = tokio::sync::oneshot::channel();
         let batch = async move {
-            assert!(beside(FutureObj::new(Box::new(async { inner.send(7).unwrap_or_default() }))).is_none());
+            assert!(
+                spawn_in_operation(FutureObj::new(Box::new(async { inner.send(7).unwrap_or_default() }))).is_none()
+            );
             sender.send(answer.await).unwrap_or_default();
         };
         let work = async {
-            assert!(beside(FutureObj::new(Box::new(batch))).is_none());
+            assert!(spawn_in_operation(FutureObj::new(Box::new(batch))).is_none());
             receiver.await
         };
         let brought = tokio::time::timeout(std::time::Duration::from_mins(1), run(work)).await;
@@ -103,6 +105,6 @@ mod tests {
 
     #[tokio::test]
     async fn outside_of_any_work_a_batch_is_given_back() {
-        assert!(beside(FutureObj::new(Box::new(async {}))).is_some());
+        assert!(spawn_in_operation(FutureObj::new(Box::new(async {}))).is_some());
     }
 }

@@ -11,6 +11,7 @@ use crate::{
         limits::MAX_NODES,
         live::resume::InvalidResumePoint,
         search::{InvalidSearch, people::InvalidKeyPrefix},
+        text::sentence,
         timeline::page::InvalidPage,
     },
     publish::PublishError,
@@ -177,12 +178,6 @@ impl Failure {
         }
         ApiError { code, message: self.in_words().to_owned(), retry_after_s }
     }
-}
-
-/// `words` as a sentence, with a capital and a full stop.
-pub(super) fn sentence(words: &str) -> String {
-    let mut chars = words.chars();
-    chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
 }
 
 /// An error for clients.

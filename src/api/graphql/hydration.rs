@@ -12,8 +12,8 @@ use super::{
     errors::Failure,
     feed_share::{SharedEntry, SharedValue},
     loaders::{
-        AttributesOf, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf, ReactionsTo, RepostedOf, SessionsOf,
-        Source, Tracked, UserCardOf, YieldOnce,
+        AttributesOf, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf, LoaderContext, ReactionsTo,
+        RepostedOf, SessionsOf, Tracked, UserCardOf, YieldOnce,
     },
     remembered_json::ShownContent,
     selection::{ContentSelection, UserSelection},
@@ -33,21 +33,21 @@ use crate::{
 
 /// The loaders of one answer for one viewer.
 pub struct Hydration {
-    loader: DataLoader<Source, HashMapCache>,
+    loader: DataLoader<LoaderContext, HashMapCache>,
 }
 
 impl Hydration {
     /// A hydration without loaded data.
     pub fn new(services: Arc<Services>, viewer_dependence: ViewerDependence, budget: Option<AnswerBudget>) -> Self {
         let tasks = Tracked(services.tasks.clone());
-        let source = Source { services, viewer_dependence, budget };
+        let source = LoaderContext { services, viewer_dependence, budget };
         let loader = DataLoader::with_cache(source, tasks, YieldOnce, HashMapCache::default());
         Self { loader: loader.delay(Duration::ZERO) }
     }
 
     /// A new hydration for the same viewer.
     pub fn renewed(&self) -> Arc<Self> {
-        let Source { services, viewer_dependence, budget } = self.loader.loader();
+        let LoaderContext { services, viewer_dependence, budget } = self.loader.loader();
         Arc::new(Self::new(Arc::clone(services), viewer_dependence.clone(), budget.clone()))
     }
 
@@ -263,7 +263,7 @@ impl Hydration {
     }
 
     /// Remembers the shared parts of `entry`. Subscribers who see it follow its author, unless they are the author.
-    pub async fn take_in(&self, entry: &Entry, found: Arc<Content>, parts: SharedEntry) {
+    pub async fn remember_entry(&self, entry: &Entry, found: Arc<Content>, parts: SharedEntry) {
         let Entry { content, author, .. } = *entry;
         self.loader.feed_one(content, Some(found)).await;
         if let SharedValue::Known(counters) = parts.counters {

@@ -32,14 +32,14 @@ use crate::{
 };
 
 /// What loaders read from.
-pub struct Source {
+pub struct LoaderContext {
     pub services: Arc<Services>,
     pub viewer_dependence: ViewerDependence,
     /// The budget of the operation.
     pub budget: Option<AnswerBudget>,
 }
 
-impl Source {
+impl LoaderContext {
     /// Counts bytes that were read. `Err` stops the operation: it has read too much.
     fn count(&self, bytes: usize) -> Result<(), ApiError> {
         let fits = self.budget.as_ref().is_none_or(|budget| budget.read(bytes));
@@ -109,7 +109,7 @@ fn logged<T>(result: Result<T, StoreError>) -> Result<T, ApiError> {
     result.map_err(|error| Failure::Store(error).into_api_error())
 }
 
-impl Loader<ContentId> for Source {
+impl Loader<ContentId> for LoaderContext {
     type Value = Option<Arc<Content>>;
     type Error = ApiError;
 
@@ -127,7 +127,7 @@ impl Loader<ContentId> for Source {
     }
 }
 
-impl Loader<ContentCardOf> for Source {
+impl Loader<ContentCardOf> for LoaderContext {
     type Value = Option<ContentCard>;
     type Error = ApiError;
 
@@ -146,7 +146,7 @@ impl Loader<ContentCardOf> for Source {
     }
 }
 
-impl Loader<UserCardOf> for Source {
+impl Loader<UserCardOf> for LoaderContext {
     type Value = Option<UserCard>;
     type Error = ApiError;
 
@@ -171,7 +171,7 @@ fn alike<P: Eq + Hash, I>(asked: impl Iterator<Item = (P, I)>) -> HashMap<P, Vec
     alike
 }
 
-impl Loader<CountersOf> for Source {
+impl Loader<CountersOf> for LoaderContext {
     type Value = Option<Counters>;
     type Error = ApiError;
 
@@ -182,7 +182,7 @@ impl Loader<CountersOf> for Source {
     }
 }
 
-impl Loader<RepostedOf> for Source {
+impl Loader<RepostedOf> for LoaderContext {
     type Value = bool;
     type Error = ApiError;
 
@@ -194,7 +194,7 @@ impl Loader<RepostedOf> for Source {
     }
 }
 
-impl Loader<UserId> for Source {
+impl Loader<UserId> for LoaderContext {
     type Value = Option<Arc<Profile>>;
     type Error = ApiError;
 
@@ -205,7 +205,7 @@ impl Loader<UserId> for Source {
     }
 }
 
-impl Loader<CountsOf> for Source {
+impl Loader<CountsOf> for LoaderContext {
     type Value = Option<ProfileCounts>;
     type Error = ApiError;
 
@@ -216,7 +216,7 @@ impl Loader<CountsOf> for Source {
     }
 }
 
-impl Loader<AttributesOf> for Source {
+impl Loader<AttributesOf> for LoaderContext {
     type Value = Arc<Attributes>;
     type Error = ApiError;
 
@@ -228,7 +228,7 @@ impl Loader<AttributesOf> for Source {
     }
 }
 
-impl Loader<SessionsOf> for Source {
+impl Loader<SessionsOf> for LoaderContext {
     type Value = Arc<Vec<Session>>;
     type Error = ApiError;
 
@@ -244,7 +244,7 @@ impl Loader<SessionsOf> for Source {
     }
 }
 
-impl Loader<FollowOf> for Source {
+impl Loader<FollowOf> for LoaderContext {
     type Value = bool;
     type Error = ApiError;
 
@@ -256,7 +256,7 @@ impl Loader<FollowOf> for Source {
     }
 }
 
-impl Loader<ReactionsTo> for Source {
+impl Loader<ReactionsTo> for LoaderContext {
     type Value = ViewerReactions;
     type Error = ApiError;
 
@@ -268,7 +268,7 @@ impl Loader<ReactionsTo> for Source {
     }
 }
 
-impl Loader<ExclusionsOf> for Source {
+impl Loader<ExclusionsOf> for LoaderContext {
     type Value = ExclusionState;
     type Error = ApiError;
 
@@ -291,7 +291,7 @@ pub struct Tracked(pub TaskTracker);
 impl Spawn for Tracked {
     fn spawn_obj(&self, future: FutureObj<'static, ()>) -> Result<(), SpawnError> {
         let batch = FutureObj::new(Box::new(future.in_current_span()));
-        if let Some(batch) = batches::beside(batch) {
+        if let Some(batch) = batches::spawn_in_operation(batch) {
             self.0.spawn(batch);
         }
         Ok(())

@@ -8,11 +8,11 @@ use async_graphql::dataloader::Loader;
 
 use super::{
     errors::{ApiError, Failure},
-    loaders::Source,
+    loaders::LoaderContext,
 };
 use crate::read::lists::{PageOf, Paged, PagesRead};
 
-impl Loader<PageOf> for Source {
+impl Loader<PageOf> for LoaderContext {
     /// A failed statement fails only its own pages.
     type Value = Option<Result<Paged, ApiError>>;
     type Error = ApiError;

@@ -91,7 +91,7 @@ impl Guest {
             people.iter_mut().filter(|other| other.id == host).for_each(|other| other.contents.push(repost.clone()));
             author.contents.push(thanks);
         }
-        self.look_around(world.now_ms(), people, &mut rng);
+        self.react_to_followed(world.now_ms(), people, &mut rng);
         people.push(author);
         Ok(())
     }
@@ -110,7 +110,7 @@ impl Guest {
     }
 
     /// Likes and bookmarks some contents of followed authors.
-    fn look_around(&self, now_ms: i64, people: &mut [SeedAuthor], rng: &mut StdRng) {
+    fn react_to_followed(&self, now_ms: i64, people: &mut [SeedAuthor], rng: &mut StdRng) {
         let followed = self.followed();
         let known = people.iter_mut().filter(|author| followed.contains(&author.id));
         let mut seen: Vec<&mut SeedContent> = known.flat_map(|author| &mut author.contents).collect();

@@ -24,7 +24,7 @@ use self::{
     stages::{Stages, Written},
     world::{Plan, World},
 };
-use super::{outcome::Outcome, print};
+use super::{completion::Completion, print};
 use crate::{
     accounts::{PasswordSettings, Passwords},
     app::open_store,
@@ -99,14 +99,14 @@ fn own_pictures(listen: SocketAddr, folder: &str) -> String {
     format!("http://{}/{folder}/{{n}}.svg", SocketAddr::new(seen_from_here, listen.port()))
 }
 
-pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Outcome> {
+pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Completion> {
     let store = open_store(config).await?;
     let pending = store.pending().await.context("the tables cannot be read")?;
     ensure!(pending.is_empty(), "the tables are not up to date: run `tidefeed migrate` first");
     let there = store.count().await.context("the users cannot be counted")?;
     if there > 0 && arguments.if_empty {
         print::line(format!("{there} users are there already; nothing to do"))?;
-        return Ok(Outcome::Done);
+        return Ok(Completion::Done);
     }
     if there > 0 && !arguments.add {
         bail!("the store already has {there} users: `--add` adds a world to them, `--if-empty` leaves them alone");
@@ -122,8 +122,8 @@ pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Ou
     let written = stages.run(&password).await.context(
         "writing the world failed; the batch under way was undone, what came before is consistent (if it is a handle that somebody has already: seed an empty database)",
     )?;
-    tell(&written, started.elapsed().as_secs_f64())?;
-    Ok(if written.interrupted { Outcome::Interrupted } else { Outcome::Done })
+    print_written(&written, started.elapsed().as_secs_f64())?;
+    Ok(if written.interrupted { Completion::Interrupted } else { Completion::Done })
 }
 
 async fn hash(auth: &AuthSettings) -> anyhow::Result<PasswordHash> {
@@ -136,7 +136,7 @@ async fn hash(auth: &AuthSettings) -> anyhow::Result<PasswordHash> {
     Ok(Passwords::try_new(settings, SharedRng::from_system())?.hash(PASSWORD.to_owned()).await?)
 }
 
-fn tell(written: &Written, seconds: f64) -> anyhow::Result<()> {
+fn print_written(written: &Written, seconds: f64) -> anyhow::Result<()> {
     let rate = numbers::fraction(written.rows()) / seconds.max(0.001);
     let Written { users, contents, reactions, follows, interrupted } = written;
     let how = if *interrupted { "Interrupted after" } else { "Seeded in" };

@@ -94,7 +94,7 @@ impl View {
     pub fn take_next(&mut self) -> Option<Change> {
         let change = self.waiting.pop_front()?;
         if let Some(window) = &mut self.window {
-            window.tell(change);
+            window.record_sent(change);
         }
         if self.waiting.is_empty() {
             self.settle();
@@ -120,7 +120,7 @@ impl View {
             }
             // A newer entry of the subject replaces it.
             Some(window) if window.shows(new.subject) => {}
-            _ if self.recently.tell(new.entry.content, true) => self.waiting.push_back(Change::Added(new.entry)),
+            _ if self.recently.record(new.entry.content, true) => self.waiting.push_back(Change::Added(new.entry)),
             _ => {}
         }
     }
@@ -138,7 +138,7 @@ impl View {
                 window.remove(entry);
                 self.settle();
             }
-            _ if self.recently.tell(entry.content, false) => self.waiting.push_back(Change::Removed(entry.content)),
+            _ if self.recently.record(entry.content, false) => self.waiting.push_back(Change::Removed(entry.content)),
             _ => {}
         }
     }
@@ -180,7 +180,7 @@ impl View {
         self.waiting.extend(window.differences());
         if self.waiting.is_empty() {
             for trimmed in window.trim() {
-                self.recently.tell(trimmed, true);
+                self.recently.record(trimmed, true);
             }
         }
     }
@@ -201,8 +201,8 @@ impl HeldTop {
         removed(gone).chain(come).chain(removed(folded))
     }
 
-    /// Records that the client is sent the change.
-    fn tell(&mut self, change: Change) {
+    /// Records that the change was sent to the client.
+    fn record_sent(&mut self, change: Change) {
         match change {
             Change::Added(entry) if entry.position() > self.floor => drop(self.held.insert(entry.content)),
             Change::Removed(content) => drop(self.held.remove(&content)),
@@ -253,8 +253,8 @@ impl HeldTop {
 struct RecentChanges(VecDeque<(ContentId, bool)>);
 
 impl RecentChanges {
-    /// Records the change; whether it is new.
-    fn tell(&mut self, content: ContentId, is_there: bool) -> bool {
+    /// Records the change. Returns whether it is new.
+    fn record(&mut self, content: ContentId, is_there: bool) -> bool {
         let known = self.0.iter().position(|(sent, _)| *sent == content).and_then(|index| self.0.remove(index));
         self.0.push_back((content, is_there));
         if self.0.len() > MAX_RECENT_CHANGES {

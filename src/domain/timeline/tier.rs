@@ -71,7 +71,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_life_is_longer_than_the_longest_and_deeper_never_lives_longer(held in 0..10_000_u64, more in 0..10_000_u64) {
+        fn deeper_inboxes_never_live_longer(held in 0..10_000_u64, more in 0..10_000_u64) {
             if let (Some(life), Some(shorter)) = (TIERS.life_ms(held), TIERS.life_ms(held + more)) {
                 let ends = TIERS.life_ends(7);
                 prop_assert!(shorter <= life && ends.after < 7 + life && 7 + life <= ends.through);

@@ -21,7 +21,7 @@ use crate::{
 
 const BUFFER: usize = 4;
 
-/// Sees everything, or nothing can be known.
+/// Shows every content to everyone, or fails.
 struct Everybody {
     fails: AtomicBool,
     asked: AtomicU64,
@@ -117,7 +117,7 @@ async fn a_slow_subscriber_learns_of_missed_events_and_continues() {
     for content in 1..=i64::try_from(BUFFER).unwrap() + 1 {
         hub.pass_on(&published(7, content)).await;
     }
-    assert!(matches!(slow.next().await, Some(Signal::Look(RereadCause::Missed))));
+    assert!(matches!(slow.next().await, Some(Signal::Reread(RereadCause::Missed))));
     hub.pass_on(&published(7, 999)).await;
     assert!(is_added(slow.next().await.as_ref(), 999));
 }
@@ -130,7 +130,7 @@ async fn many_gaps_are_one_until_the_subscriber_notices() {
     for _ in 0..20 {
         hub.pass_on(&Announcement::Gap).await;
     }
-    assert!(matches!(subscriber.next().await, Some(Signal::Look(RereadCause::Missed))));
+    assert!(matches!(subscriber.next().await, Some(Signal::Reread(RereadCause::Missed))));
     hub.pass_on(&published(7, 1)).await;
     assert!(is_added(subscriber.next().await.as_ref(), 1));
 }
@@ -142,7 +142,7 @@ async fn after_a_failed_visibility_lookup_watchers_read_again() {
     subscriber.watch(Followed::of(vec![user(7)]));
     timelines.fails.store(true, Ordering::SeqCst);
     hub.pass_on(&published(7, 1)).await;
-    assert!(matches!(subscriber.next().await, Some(Signal::Look(RereadCause::Missed))));
+    assert!(matches!(subscriber.next().await, Some(Signal::Reread(RereadCause::Missed))));
 }
 
 #[tokio::test]
@@ -155,7 +155,7 @@ async fn a_moved_read_marker_reaches_only_that_readers_subscriptions() {
     for own in [&mut phone, &mut desk] {
         assert!(matches!(own.next().await, Some(Signal::ReadUpTo(moved)) if moved == marker));
     }
-    assert!(matches!(other.next().await, Some(Signal::Look(RereadCause::Relation { .. }))));
+    assert!(matches!(other.next().await, Some(Signal::Reread(RereadCause::Relation { .. }))));
 }
 
 #[tokio::test]
@@ -237,7 +237,7 @@ fn the_index_holds_exactly_the_watched_authors() {
 async fn a_thousand_readers_are_one_statement_and_those_beyond_hear_too() {
     let (hub, timelines) = hub();
     let readers = 1..=i64::try_from(2 * AT_ONCE + 1).unwrap();
-    // Two devices each: what is asked is of readers.
+    // Each reader has two devices, but the store is asked about readers.
     let mut devices: Vec<_> = readers.clone().chain(readers).map(|reader| hub.register(user(reader))).collect();
     for device in &devices {
         device.watch(followed(&[7]));

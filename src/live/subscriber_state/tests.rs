@@ -1,7 +1,7 @@
-//! Sessions against a world in which announcements are late, lost, repeated and out of order, contents are committed
-//! under old positions, follows come and go, reposts stand for their originals and leave, and clients lose their
-//! connection at any moment. The model: a client that has been told everything holds exactly the folded timeline above
-//! the floor, or was told to read again.
+//! Tests sessions in a world where announcements are late, lost, repeated and out of order, contents are committed
+//! under old positions, follows come and go, reposts stand for their originals and go, and clients lose their
+//! connection at any moment. The model: a client that has received everything either holds exactly the folded timeline
+//! above the floor, or was asked to read again.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::collections::{BTreeMap, HashSet};
@@ -15,7 +15,7 @@ use crate::domain::{
 };
 
 const AUTHORS: i64 = 3;
-/// Nearly a window, so that windows overflow.
+/// Nearly a full window, so that windows overflow.
 const THERE_AT_FIRST: i64 = 60;
 
 #[derive(Debug, Clone, Copy)]
@@ -34,19 +34,19 @@ enum Signal {
 
 #[derive(Debug, Clone)]
 enum Op {
-    /// Commits under any position, however old; announced some time later.
+    /// Commits under any position, however old; the announcement follows later.
     Publish(i64, i64),
     /// The author reposts some content, or what it reposts; as [`Op::Publish`].
     Repost(i64, usize, i64),
     Remove(usize),
     /// Follows, or unfollows.
     Toggle(i64),
-    /// The node hears one of what was said, in any order.
+    /// The node receives one of the waiting announcements, in any order.
     Hear(usize),
     Repeat(usize),
-    /// Lost, and the node knows that something may have been.
+    /// An announcement is lost, and the node knows that one may be.
     Lose(usize),
-    /// Lost, and nobody knows.
+    /// An announcement is lost, and nobody knows.
     Vanish(usize),
     /// The subscriber's task goes one step further.
     Step,
@@ -63,7 +63,7 @@ fn user(id: i64) -> UserId {
 #[derive(Debug, Default)]
 struct Client {
     holds: BTreeMap<ContentId, Entry>,
-    /// Down to where it has read, as a page says.
+    /// How far the client has read, as a page reports it.
     read_to: Position2,
     point: Option<ResumePoint>,
     must_reread: bool,
@@ -88,8 +88,8 @@ struct World {
     watched: HashSet<UserId>,
     queue: VecDeque<Signal>,
     missed: bool,
-    /// A look under way: why, and whom the reader followed when that was read.
-    looking: Option<(RereadCause, HashSet<UserId>)>,
+    /// A read in progress: its reason, and whom the reader followed when it began.
+    rereading: Option<(RereadCause, HashSet<UserId>)>,
     subscriber: SubscriberState,
     client: Client,
     catch_up: usize,
@@ -105,7 +105,7 @@ impl World {
             watched: HashSet::new(),
             queue: VecDeque::new(),
             missed: false,
-            looking: None,
+            rereading: None,
             subscriber: SubscriberState::begin(Followed::default(), None),
             client: Client::default(),
             catch_up,
@@ -179,7 +179,7 @@ impl World {
                 }
             }
             Op::Vanish(which) => {
-                // Nobody promises this to a client that has not said what it holds.
+                // A client whose entries are unknown has no such promise.
                 if self.subscriber.is_known() {
                     self.take(which);
                 }
@@ -195,7 +195,7 @@ impl World {
         (len > 0).then(|| self.announced.remove(which % len))
     }
 
-    /// As the hub does.
+    /// Works like the hub.
     fn hear(&mut self, announced: Announced) {
         match announced {
             Announced::Published(new) if self.watched.contains(&new.entry.author) && self.is_visible(&new.entry) => {
@@ -212,28 +212,28 @@ impl World {
         }
     }
 
-    /// As the feed does, between any two awaits; false if there is nothing to do.
+    /// Works like the feed between any two awaits. Returns `false` if there is nothing to do.
     fn step(&mut self) -> bool {
-        if let Some((cause, followed)) = self.looking.take() {
+        if let Some((cause, followed)) = self.rereading.take() {
             self.watched.clone_from(&followed);
             self.subscriber.follows(cause, followed.into_iter().collect());
         } else if let Some(update) = self.subscriber.next() {
             self.update(update);
-        } else if let Some(floor) = self.subscriber.look_from() {
+        } else if let Some(floor) = self.subscriber.catch_up_from() {
             let mut entries = self.timeline(floor);
             let whole = entries.len() <= self.catch_up;
             entries.reverse();
             entries.truncate(self.catch_up);
-            self.subscriber.looked(&TimelineTop { entries, whole });
+            self.subscriber.caught_up(&TimelineTop { entries, whole });
         } else if self.missed {
             self.missed = false;
             self.queue.clear();
-            self.looking = Some((RereadCause::Missed, self.follows.clone()));
+            self.rereading = Some((RereadCause::Missed, self.follows.clone()));
         } else {
             match self.queue.pop_front() {
                 Some(Signal::Added(new)) => self.subscriber.added(new),
                 Some(Signal::Removed(entry)) => self.subscriber.removed(entry),
-                Some(Signal::Because(cause)) => self.looking = Some((cause, self.follows.clone())),
+                Some(Signal::Because(cause)) => self.rereading = Some((cause, self.follows.clone())),
                 None => return false,
             }
         }
@@ -263,7 +263,7 @@ impl World {
     fn begin(&mut self, point: Option<ResumePoint>) {
         self.watched.clone_from(&self.follows);
         self.queue.clear();
-        (self.missed, self.looking) = (false, None);
+        (self.missed, self.rereading) = (false, None);
         self.subscriber = SubscriberState::begin(self.follows.iter().copied().collect(), point);
     }
 
@@ -284,7 +284,7 @@ impl World {
         let page = fold(&request, Page { entries, has_older: false, has_newer: false }, &subjects);
         let point = ResumePoint::of_page(&request, &page);
         let read_to = Position2(point.floor());
-        // Without a token nothing is folded, so that is not asked of such a client.
+        // Without a token nothing is folded, so such a client cannot hold a folded page.
         let holds = if with_token { &page.entries } else { &page.stretch };
         let holds = holds.iter().map(|entry| (entry.content, *entry)).collect();
         let point = with_token.then_some(point);
@@ -298,7 +298,7 @@ impl World {
             self.run(&Op::Hear(0));
             while self.step() {}
         }
-        // The look now and then.
+        // The periodic read.
         if self.subscriber.is_known() {
             self.missed = true;
         }

@@ -41,10 +41,10 @@ impl RedisQueue {
 
 async fn depth_of(link: &mut impl ConnectionLike, key: &str) -> RedisResult<u64> {
     // In one transaction, so that all three speak of the same stream; XINFO fails if there is none.
-    let mut looks = redis::pipe();
-    looks.atomic().ignore_errors();
-    looks.cmd("EXISTS").arg(key).cmd("XLEN").arg(key).cmd("XINFO").arg("GROUPS").arg(key);
-    let mut answers = looks.query_async::<Vec<RedisResult<Value>>>(link).await?.into_iter();
+    let mut probes = redis::pipe();
+    probes.atomic().ignore_errors();
+    probes.cmd("EXISTS").arg(key).cmd("XLEN").arg(key).cmd("XINFO").arg("GROUPS").arg(key);
+    let mut answers = probes.query_async::<Vec<RedisResult<Value>>>(link).await?.into_iter();
     let mut answer = || answers.next().unwrap_or(Ok(Value::Nil));
     if !from_redis_value::<bool>(answer()?)? {
         // Nothing was ever sent, or everything was flushed.

@@ -26,9 +26,8 @@ pub(super) fn account_exists(user: &str) -> String {
     format!(" AND (SELECT g.user_id FROM account_deletions g WHERE g.user_id = {user} LIMIT 1) IS NULL")
 }
 
-/// ` AND ..`: as [`account_exists`], for whoever publishes, follows or reacts in the rows that are read. Once an
-/// account is cleared away no such rows are left, so that one look says for the whole statement that there is nobody
-/// to look for, as nearly always.
+/// ` AND ..`: as [`account_exists`], for the user who publishes, follows or reacts in the rows that are read. A
+/// cleared account has no such rows, so most statements need one look only: it shows that no account is being cleared.
 pub(super) fn author_remains(author: &str) -> String {
     let probe = account_exists(author);
     format!(
@@ -41,7 +40,7 @@ pub(super) fn author_remains(author: &str) -> String {
 impl AccountDeletions for SqlStore {
     async fn delete(&self, user: UserId, password: Option<&PasswordHash>, now_ms: i64) -> Result<Deleted, StoreError> {
         self.transaction(move |tx| async move {
-            // The first lock: whoever publishes, follows or is followed waits for it, and finds no counts.
+            // The first lock: everyone who publishes, follows or is followed waits for it, and finds no counts.
             if tx.execute("DELETE FROM user_counts WHERE user_id = ?", [user.get().into()]).await? == 0 {
                 return tx.roll_back(Deleted::Unknown).await;
             }
@@ -146,7 +145,7 @@ impl AccountDeletions for SqlStore {
         self.transaction(move |tx| async move {
             let mut gone = tx.execute("DELETE FROM read_markers WHERE user_id = ?", [user.get().into()]).await?;
             gone += end_sessions(&tx, user).await?.len() as u64;
-            // A visit that was being noted during the deletion may have opened the floor again.
+            // A visit noted during the deletion may have opened the floor again.
             gone += turn_off(&tx, user).await?;
             for column in ["reader_id", "author_id"] {
                 let sql = format!("SELECT reader_id, author_id, cause FROM exclusions WHERE {column} = ? LIMIT ?");
@@ -172,7 +171,7 @@ async fn renew_readers(tx: &Tx, exclusions: &[Row], version: i64) -> Result<(), 
     if readers.is_empty() { Ok(()) } else { renew_authors(tx, &readers, version).await }
 }
 
-/// Deletes the password if it is this one; whether it was.
+/// Deletes the password if it is this one. Returns whether it was.
 async fn password_is(tx: &Tx, user: UserId, password: Option<&PasswordHash>) -> Result<bool, StoreError> {
     let Some(hash) = password else {
         let sql = "SELECT 1 FROM credentials WHERE user_id = ?";
@@ -182,8 +181,8 @@ async fn password_is(tx: &Tx, user: UserId, password: Option<&PasswordHash>) -> 
     Ok(tx.execute(sql, [user.get().into(), hash.0.as_str().into()]).await? == 1)
 }
 
-/// The handle stays, though nobody is found by it, and so does the digest of an outside identity: its tokens name this
-/// account for as long as they are good. The user's row is locked before the names, as by every change of them.
+/// The handle stays, but nobody finds the account by it. The digest of an outside identity stays, too, because its
+/// tokens name this account until they expire. The user's row is locked before the names, as in every change of them.
 async fn blank_user(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     for sql in [
         "UPDATE users SET name = '', bio = '', avatar_url = NULL, attributes = NULL WHERE id = ?",

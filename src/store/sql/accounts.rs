@@ -30,7 +30,7 @@ impl Accounts for SqlStore {
                 insert_beginnings(&tx, account).await?;
                 return tx.commit(Registered::Created).await;
             }
-            let taken = whose_is_it(&tx, account).await?;
+            let taken = conflicting_account(&tx, account).await?;
             tx.roll_back(taken).await
         })
         .await
@@ -132,9 +132,9 @@ pub(super) async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(
     .map(|_| ())
 }
 
-/// Which of the new user's unique values is there already. Rows of users are never deleted, not even with their
-/// accounts: if neither is found, the one in the way was itself undone.
-pub(super) async fn whose_is_it(tx: &Tx, account: &NewAccount) -> Result<Registered, StoreError> {
+/// Finds which unique value of the new user exists already. Rows of users are never deleted, not even with their
+/// accounts. If neither value is found, the conflicting insert was rolled back.
+pub(super) async fn conflicting_account(tx: &Tx, account: &NewAccount) -> Result<Registered, StoreError> {
     let sql = "SELECT id FROM users WHERE id = ? OR handle = ?";
     let handle = account.registration.handle.as_str();
     let rows = tx.query(sql, [account.id.get().into(), handle.into()]).await?;

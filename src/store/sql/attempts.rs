@@ -54,7 +54,7 @@ impl Attempts for SqlStore {
     }
 }
 
-/// Locks the three rows, in one order for everybody; makes those that are missing.
+/// Locks the three rows, always in the same order, and inserts the missing ones.
 async fn locked(tx: &Tx, subjects: &Subjects) -> Result<[Counted; 3], StoreError> {
     let values = || sorted(subjects).map(Value::from);
     let sql = format!(

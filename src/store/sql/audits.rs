@@ -1,4 +1,4 @@
-//! A reader's rows against the invariant, in SQL.
+//! Compares a reader's rows with the invariant, in SQL.
 
 use async_trait::async_trait;
 
@@ -59,8 +59,8 @@ fn holes(reader: UserId, limit: i64) -> Fragment {
     Fragment::new(text, [reader.get(), limit])
 }
 
-/// Rows at the floor or above it that say something else of their content than the content itself. Rows without a
-/// content show nowhere.
+/// Rows at or above the floor whose author or publish time differs from the content's. Rows without a content are
+/// never shown.
 fn misplaced(reader: UserId, limit: i64) -> Fragment {
     let text = "SELECT i.publish_time, i.content_id, i.author_id FROM inbox_states s \
                 JOIN inboxes i ON i.user_id = s.user_id AND i.publish_time >= s.floor_time \

@@ -1,4 +1,4 @@
-//! Cards in SQL: one row for each, every part a probe of a key.
+//! Cards in SQL: one row for each card, and a probe of a key for each of its parts.
 
 use std::sync::Arc;
 
@@ -65,13 +65,13 @@ impl Cards for SqlStore {
 
 const WHOLE_USER: UserParts = UserParts { counts: true, following: true, exclusions: true };
 
-/// The statement that reads all there is of these contents.
+/// The statement that reads everything about these contents.
 pub(super) fn whole_contents(dialect: Dialect, viewer: Option<UserId>, ids: &[ContentId]) -> Fragment {
     let parts = ContentParts { counters: true, reactions: true, author: Some(WHOLE_USER) };
     Asked { dialect, viewer }.contents(ids, parts)
 }
 
-/// The statement that reads all there is of these users.
+/// The statement that reads everything about these users.
 pub(super) fn whole_users(dialect: Dialect, viewer: Option<UserId>, ids: &[UserId]) -> Fragment {
     Asked { dialect, viewer }.users(ids, WHOLE_USER)
 }
@@ -115,8 +115,8 @@ fn columns_of(table: &str, columns: &str) -> String {
     names(columns).map(|name| format!("{table}.{name}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The engine that is asked, and who looks. Each method ending in `columns` writes the columns that its twin ending in
-/// `card` reads, in the same order.
+/// The engine and the viewer. Each method ending in `columns` writes the columns that the method ending in `card` with
+/// the same beginning reads, in the same order.
 #[derive(Clone, Copy)]
 struct Asked {
     dialect: Dialect,

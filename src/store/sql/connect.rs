@@ -1,10 +1,10 @@
 //! Opens the pools of connections and configures every session.
 //!
 //! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each
-//! other's transactions, and readers never wait for it (WAL); those are opened by `sqlite_readers`. `synchronous =
-//! FULL`: a commit is on the disk before it is acknowledged, so that what was acknowledged survives a power loss as
-//! well as a crash; transactions that wait for each other share a commit (`shared_commits`). **MySQL, MariaDB**: one
-//! pool, every session READ COMMITTED. A store `apart` has connections of its own beside these.
+//! other's transactions, and readers never wait for it (WAL). `sqlite_readers` opens the readers. With `synchronous =
+//! FULL`, a commit is on the disk before it is acknowledged, so that it survives a power loss as well as a crash.
+//! Transactions that wait for each other share a commit (`shared_commits`). **MySQL, MariaDB**: one pool, every
+//! session READ COMMITTED. A store made by `with_own_connections` has its own connections beside these.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -32,15 +32,15 @@ use super::{
 };
 use crate::store::StoreError;
 
-/// A connection that has been idle for longer is asked whether it lives before it is used.
+/// A connection that was idle for longer is pinged before it is used.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
-/// A connection that is older is replaced before it is used again: whatever lies between may have another server
-/// behind the name by now.
+/// A connection that is older is replaced before it is used again, because a proxy or a DNS name may point to another
+/// server by now.
 const LONGEST_LIFE: Duration = Duration::from_mins(30);
-/// A WAL that a burst has made longer is cut back to this.
+/// The WAL is truncated to this size after a burst has made it longer.
 const WAL_BYTES: &str = "67108864";
 
-/// Why an address is of no use.
+/// Why an address cannot be used.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 enum Unusable {
     #[error("store.url must start with sqlite:// or mysql://")]
@@ -58,16 +58,16 @@ impl From<Unusable> for StoreError {
 }
 
 impl SqlStore {
-    /// Connects. A SQLite file and its folder are made if they are missing; a server must answer within the acquire
-    /// time-out. Touches no table.
+    /// Connects. Creates a missing SQLite file and its folder; a server must answer within the acquire time-out.
+    /// Touches no table.
     pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
         open(options).await
     }
 
-    /// The same store by connections of its own, `options.max_connections` of them: whoever uses it does not wait for
-    /// those who use this one. On SQLite these read; there is one connection that writes, which all share in turns.
-    /// `options` are those of this store otherwise.
-    pub async fn apart(&self, options: &SqlOptions) -> Result<Self, StoreError> {
+    /// Opens the same store with a separate pool of `options.max_connections` connections, so its users never wait for
+    /// users of this pool. On SQLite only the reading connections are separate: the one writing connection is shared.
+    /// All other `options` must equal those of this store.
+    pub async fn with_own_connections(&self, options: &SqlOptions) -> Result<Self, StoreError> {
         match &self.readers {
             Readers::File(readers) => {
                 let readers = Readers::File(Arc::new(SqliteReaders::open(readers.file(), options).await?));
@@ -106,7 +106,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .pragma("journal_size_limit", WAL_BYTES);
-    let writer = unaging(SqlitePoolOptions::new(), options).max_connections(1);
+    let writer = without_expiry(SqlitePoolOptions::new(), options).max_connections(1);
     let writer = writer.before_acquire(|connection, _| Box::pin(async move { Ok(is_at_rest(connection).await) }));
     let writer = writer.connect_with(writing).await.map_err(connect_error)?;
     let readers = SqliteReaders::open(file.get_filename().to_owned(), options).await?;
@@ -128,17 +128,17 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     })
 }
 
-/// What all pools have in common: none lets connections idle out or age by itself. The task that would see to that may
-/// take a core for ever (sqlx 0.9.0, transact-rs/sqlx#3645; mended by #4289, not released), and a file that is open
-/// neither ages nor dies.
-fn unaging<DB: sqlx::Database>(pool: PoolOptions<DB>, options: &SqlOptions) -> PoolOptions<DB> {
+/// Disables the pool's idle time-out and maximum lifetime. The task that enforces them can occupy a core for ever
+/// (sqlx 0.9.0, transact-rs/sqlx#3645; fixed by #4289, which is not released). MySQL connections are checked by
+/// `before_acquire` instead; SQLite's connections to a file do not expire.
+fn without_expiry<DB: sqlx::Database>(pool: PoolOptions<DB>, options: &SqlOptions) -> PoolOptions<DB> {
     pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
 }
 
-/// Whether no transaction is open, in sqlx's books and in SQLite; if in doubt, no: then the pool closes the
-/// connection, which undoes what is open, and makes another. SQLite ends a transaction by itself when a statement or a
-/// commit finds the disk full or fails to write; sqlx's `ROLLBACK` then fails and its depth stays above 0, so that the
-/// next transaction would be a savepoint, and what follows it part of a transaction that nobody commits.
+/// Whether no transaction is open, neither for sqlx nor in SQLite. If in doubt, it returns `false`: the pool then
+/// closes the connection, which rolls back what is open, and opens another. SQLite ends a transaction by itself when a
+/// statement or a commit finds the disk full or fails to write. sqlx's `ROLLBACK` then fails and its depth stays above
+/// 0, so the next transaction would be a savepoint in a transaction that nobody commits.
 async fn is_at_rest(connection: &mut SqliteConnection) -> bool {
     !connection.is_in_transaction() && connection.execute("BEGIN; ROLLBACK").await.is_ok()
 }
@@ -152,9 +152,9 @@ async fn make_folder(file: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A new database is its owner's alone: it holds digests of passwords and tokens. SQLite gives the files beside it the
-/// same permissions; those of a database that is there already are left as they are. What fails here fails in SQLite
-/// too, which tells it.
+/// Only its owner may read a new database: it holds digests of passwords and tokens. SQLite gives the files beside it
+/// the same permissions. The permissions of an existing database stay as they are. If this fails, SQLite fails too and
+/// reports it.
 async fn make_private(file: &Path) {
     let mut options = tokio::fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -181,7 +181,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     })
 }
 
-/// A pool, and the turns with its connections.
+/// A pool, and the permits to use its connections.
 async fn mysql_connections(
     options: &SqlOptions,
     finisher: &Finisher,
@@ -201,7 +201,7 @@ async fn mysql_connections(
 fn mysql_pool(options: &SqlOptions, finisher: &Finisher) -> MySqlPoolOptions {
     let session = mysql_session(options);
     let finisher = finisher.clone();
-    unaging(MySqlPoolOptions::new(), options)
+    without_expiry(MySqlPoolOptions::new(), options)
         .max_connections(options.connections())
         .before_acquire(|connection, seen| {
             Box::pin(async move {
@@ -228,9 +228,9 @@ fn mysql_pool(options: &SqlOptions, finisher: &Finisher) -> MySqlPoolOptions {
         })
 }
 
-/// A value that does not fit is an error; a statement that runs too long is ended (on MySQL only reads can be), and so
-/// is a wait for a lock. MariaDB would turn a long `IN` list into a join with a temporary table. `/*M!` is MariaDB's
-/// alone, `/*!80000` MySQL's.
+/// A value that does not fit is an error. A statement that runs too long is ended (on MySQL only reads can be), and so
+/// is a wait for a lock. Without `in_predicate_conversion_threshold = 0` MariaDB would turn a long `IN` list into a
+/// join with a temporary table. `/*M!` is read by MariaDB only, `/*!80000` by MySQL only.
 fn mysql_session(options: &SqlOptions) -> String {
     let lock_wait = options.lock_wait().as_secs();
     let statement = options.statement_timeout;

@@ -23,7 +23,7 @@ pub(super) struct ConnectionPermits {
 }
 
 impl ConnectionPermits {
-    /// `longest_wait`: after which a wait for a permit fails.
+    /// `longest_wait` is the time after which a wait for a permit fails.
     pub(super) fn new(connections: u32, longest_wait: Duration) -> Self {
         let permits = usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS);
         Self { free: Arc::new(Semaphore::new(permits)), connections, longest_wait }

@@ -1,5 +1,5 @@
-//! Outboxes in SQL: pages of authors' entries, of those with media alone, or of the replies to contents, and the
-//! newest entries of many authors.
+//! Outboxes in SQL: pages of an author's entries, of those with media, or of the replies to contents, and the newest
+//! entries of many authors.
 
 use sea_orm::Value;
 
@@ -21,7 +21,7 @@ use crate::{
 
 const POSITION: Columns = Columns { time: "publish_time", id: "id" };
 
-/// The lists ordered by position, each with an index of its own.
+/// The lists ordered by position. Each has its own index.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Listed {
     /// An author's contents.

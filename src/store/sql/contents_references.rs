@@ -125,7 +125,7 @@ impl SqlStore {
     }
 }
 
-/// `(root, id)`, for each root what lies above it, the farthest first.
+/// Rows of `(root, id)`: what lies above each root, the farthest first.
 fn upward_statement(roots: &[ContentId], limit: i64) -> Fragment {
     let (list, values) = id_list(roots);
     let text = format!(

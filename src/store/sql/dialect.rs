@@ -5,17 +5,17 @@ use sea_orm::{DbBackend, Statement, Value};
 
 use super::fragment::Fragment;
 
-/// An engine's way of saying things.
+/// The dialect of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// SQLite.
     Sqlite,
-    /// MySQL, MariaDB and what speaks like them.
+    /// MySQL, MariaDB and servers that speak their protocol.
     Mysql,
 }
 
 impl Dialect {
-    /// A text with a value for each `?`, as sea-orm takes it.
+    /// A text with a value for each `?`, in sea-orm's form.
     pub(super) fn statement(self, sql: &str, values: impl IntoIterator<Item = Value>) -> Statement {
         let backend = match self {
             Self::Sqlite => DbBackend::Sqlite,
@@ -24,8 +24,8 @@ impl Dialect {
         Statement::from_sql_and_values(backend, sql, values)
     }
 
-    /// Opens an insert that passes over rows whose key is there already; followed by the table's name. Affected rows
-    /// count the new ones. On MySQL it lets every other error of a row pass as well: only for rows that the database
+    /// Opens an insert that skips rows whose key exists already; followed by the table's name. Affected rows count the
+    /// new ones. On MySQL it ignores every other error of a row as well, so use it only for rows that the database
     /// itself selects.
     pub(super) const fn insert_ignore(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Dialect {
         }
     }
 
-    /// A join that reads its left side first, whatever the optimizer thinks; takes `ON`.
+    /// A join that reads its left side first, whatever the optimizer estimates; takes `ON`.
     pub(super) const fn join_in_order(self) -> &'static str {
         match self {
             Self::Sqlite => "CROSS JOIN",
@@ -42,8 +42,8 @@ impl Dialect {
         }
     }
 
-    /// Follows a table of a join: it is read through this index (`PRIMARY` for its key) or not at all. SQLite finds it
-    /// by itself.
+    /// Follows a table of a join, which is then read through this index (`PRIMARY` for its key) or not at all. SQLite
+    /// finds the index by itself.
     pub(super) fn force_index(self, name: &str) -> String {
         match self {
             Self::Sqlite => String::new(),
@@ -51,8 +51,8 @@ impl Dialect {
         }
     }
 
-    /// As [`Self::force_index`], on every engine; no `PRIMARY`. For lists whose order is the index's: SQLite may take
-    /// a key and sort.
+    /// As [`Self::force_index`], on every engine, but not with `PRIMARY`. For lists in the order of an index: SQLite
+    /// would otherwise take a key and sort.
     pub(super) fn in_order_of(self, name: &str) -> String {
         match self {
             Self::Sqlite => format!(" INDEXED BY {name}"),
@@ -70,8 +70,8 @@ impl Dialect {
         Fragment { text, ..select }
     }
 
-    /// Listed keys, each with a range, up to which one statement is cheaper than a look at each key. MySQL and MariaDB
-    /// estimate the rows of every range before they read any: some 6 us each.
+    /// Most listed keys with a range each up to which one statement is cheaper than a lookup of each key. MySQL and
+    /// MariaDB estimate the rows of every range before they read any, at 6 us each.
     pub(super) const fn max_ranges(self) -> usize {
         match self {
             Self::Sqlite => 4_096,
@@ -105,8 +105,8 @@ impl Dialect {
     }
 
     /// Follows the values of an insert, and is followed by assignments for the case that the row with this key (the
-    /// columns of the primary key, comma-separated) is there. In them a bare column is the row's old value, see
-    /// [`Self::incoming`] for the new.
+    /// columns of the primary key, comma-separated) exists. In them a bare column is the row's old value; see
+    /// [`Self::incoming`] for the new one.
     pub(super) fn on_conflict_update(self, key: &str) -> String {
         match self {
             Self::Sqlite => format!("ON CONFLICT ({key}) DO UPDATE SET"),
@@ -122,19 +122,19 @@ impl Dialect {
         }
     }
 
-    /// Has the planner's statistics made anew for tables that have grown much, reading some hundred rows of each
-    /// index. Servers do so by themselves.
+    /// Renews the planner's statistics for tables that have grown much, reading some hundred rows of each index.
+    /// Servers do so by themselves.
     pub(super) const fn refresh_statistics(self) -> &'static [&'static str] {
         match self {
-            // 0x10000: all tables, not only those that this connection has asked of; 0x02: ANALYZE where it is due.
+            // 0x10000: all tables, not only those that this connection has queried; 0x02: ANALYZE where it is due.
             Self::Sqlite => &["PRAGMA analysis_limit = 400", "PRAGMA optimize(0x10002)"],
             Self::Mysql => &[],
         }
     }
 
-    /// Takes the right to migrate this database, within a minute, and gives 1 if it was had. A word of the session's
-    /// own, as tables commit at once here; on SQLite the transaction is that right. May take longer than statements
-    /// may otherwise.
+    /// Takes the lock to migrate this database, within a minute, and returns 1 if it was taken. It belongs to the
+    /// session, because tables commit at once here. On SQLite the transaction is the lock. May take longer than other
+    /// statements may.
     pub(super) const fn lock_migrations(self) -> Option<&'static str> {
         match self {
             Self::Sqlite => None,
@@ -144,8 +144,8 @@ impl Dialect {
         }
     }
 
-    /// Run before [`Self::lock_migrations`]: building an index takes the time that it takes. MySQL limits reads only,
-    /// MariaDB (`/*M!`) everything.
+    /// Run before [`Self::lock_migrations`]: building an index may take long. MySQL limits reads only, MariaDB
+    /// (`/*M!`) everything.
     pub(super) const fn before_migrations(self) -> &'static [&'static str] {
         match self {
             Self::Sqlite => &[],

@@ -1,4 +1,4 @@
-//! Maps a driver's error to what the caller can do about it, by the engine's error number and never by its message.
+//! Maps a driver's error to what the caller can do about it, by the engine's error number, never by its message.
 
 use sea_orm::{DbErr, RuntimeErr, SqlErr, sqlx};
 
@@ -6,8 +6,8 @@ use crate::store::StoreError;
 
 /// MySQL and MariaDB: 1205 a lock wait that took too long, 1213 a deadlock.
 const MYSQL_CONTENDED: [u16; 2] = [1205, 1213];
-/// The server is full (1040, 1203), stops (1053), lost the connection (1152 to 1161, 1184, 1927, 2006, 2013), or ended
-/// a statement that ran too long (1317, 1969, 3024).
+/// The server is full (1040, 1203), is stopping (1053), lost the connection (1152 to 1161, 1184, 1927, 2006, 2013), or
+/// ended a statement that ran too long (1317, 1969, 3024).
 const MYSQL_UNAVAILABLE: [u16; 20] = [
     1040, 1053, 1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1203, 1317, 1927, 1969, 2006, 2013,
     3024,
@@ -40,8 +40,8 @@ pub(super) fn store_error(error: DbErr) -> StoreError {
     }
 }
 
-/// As [`store_error`], of a statement that reads: one that finds no room for a temporary table says nothing about
-/// writing.
+/// As [`store_error`], for a statement that reads. No room for a temporary table does not mean that the store takes no
+/// writes.
 pub(super) fn read_error(error: DbErr) -> StoreError {
     match store_error(error) {
         StoreError::TakesNoWrites(cause) => StoreError::Unavailable(cause),
@@ -49,8 +49,8 @@ pub(super) fn read_error(error: DbErr) -> StoreError {
     }
 }
 
-/// As [`store_error`], of a `COMMIT`: whatever it says, but for contention, whether the transaction was committed is
-/// unknown.
+/// As [`store_error`], for a `COMMIT`. After any error except contention it is unknown whether the transaction was
+/// committed.
 pub(super) fn commit_error(error: DbErr) -> StoreError {
     match store_error(error) {
         StoreError::Refused(cause) => StoreError::Unavailable(cause),
@@ -58,7 +58,7 @@ pub(super) fn commit_error(error: DbErr) -> StoreError {
     }
 }
 
-/// As [`store_error`], before sea-orm has seen it.
+/// As [`store_error`], for an error that does not come through sea-orm.
 pub(super) fn connect_error(error: sqlx::Error) -> StoreError {
     match class(&error) {
         Class::Refused => StoreError::Refused(Box::new(error)),
@@ -66,7 +66,7 @@ pub(super) fn connect_error(error: sqlx::Error) -> StoreError {
     }
 }
 
-/// As [`read_error`], of a reader of a SQLite file.
+/// As [`read_error`], for a reader of a SQLite file.
 pub(super) fn sqlite_error(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error().map_or(Class::Refused, |failure| sqlite_class(failure.extended_code)) {
         Class::Contended => StoreError::Contended(Box::new(error)),
@@ -75,7 +75,7 @@ pub(super) fn sqlite_error(error: rusqlite::Error) -> StoreError {
     }
 }
 
-/// Whether a row was refused because its key, or another unique value of it, is there.
+/// Whether a row was refused because its key, or another unique value of it, exists already.
 pub(super) fn is_unique_violation(error: &DbErr) -> bool {
     matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_)))
 }

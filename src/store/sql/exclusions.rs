@@ -139,7 +139,7 @@ fn row((reader, author, cause): Exclusion) -> [Value; 3] {
 }
 
 impl SqlStore {
-    /// `other` is the user whom a client names, so they may not exist. Locks the counts first, as a block does.
+    /// A client names `other`, so they may not exist. Locks the counts first, as a block does.
     async fn exclude(&self, exclusion: Exclusion, other: UserId, version: i64) -> Result<Excluded, StoreError> {
         self.transaction(move |tx| async move {
             let sql = format!("SELECT 1 FROM users WHERE id = ?{}", account_exists("users.id"));

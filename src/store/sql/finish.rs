@@ -1,6 +1,6 @@
 //! Finishes work on a connection even if its caller is dropped.
 //!
-//! On MySQL, sqlx must not be cancelled half way. It counts a transaction only when its `BEGIN` is answered, and does
+//! On MySQL, sqlx must not be cancelled half way. It counts a transaction only once its `BEGIN` is answered, and does
 //! not know how much of an answer it has read. A connection abandoned in between returns to the pool inside a
 //! transaction, where the next write is acknowledged and never committed; or it waits for ever for answers that it has
 //! read already.

@@ -46,7 +46,7 @@ pub(super) fn followers(dialect: Dialect, viewer: Option<UserId>, author: UserId
     List { rows: Fragment::new(text, [author.get()]).then(not_blocked(viewer, "follows.follower_id")), columns }
 }
 
-/// Whom the follower follows, themselves left out.
+/// The users whom the follower follows, themselves left out.
 pub(super) fn following(dialect: Dialect, viewer: Option<UserId>, follower: UserId) -> List {
     let index = dialect.in_order_of("following_by_time");
     let text =

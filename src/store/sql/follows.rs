@@ -1,5 +1,5 @@
-//! Follow edges in SQL. Locks are taken in one order by all of them, and by blocks: counts by ascending user id, the
-//! edge, its pending relation.
+//! Follow edges in SQL. All operations, and blocks, take locks in one order: counts by ascending user id, the edge,
+//! its pending relation.
 
 use async_trait::async_trait;
 use sea_orm::Value;

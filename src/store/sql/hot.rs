@@ -55,7 +55,7 @@ pub enum HotStatement {
     OutsideShown(UserId, PageRequest, Slice),
     /// The whole statement of a page of an inbox outside SQL whose reader's authors are known.
     OutsideKnownPage(UserId, PageRequest, SideRead),
-    /// The rows of those who are served first, led by the author's targets or by who was seen last.
+    /// The rows for the readers who are served first, led by the author's targets or by the readers seen last.
     First(Entry, First, bool),
     /// The deliveries due at a time (ms), and their maximum number.
     Due(i64, u64),
@@ -71,27 +71,27 @@ pub enum HotStatement {
     Media(UserId, Vec<UserId>, PageRequest),
     /// A page of the replies to each content, as a user sees it.
     Replies(UserId, Vec<ContentId>, PageRequest),
-    /// A page of what a user has reacted to in one way.
+    /// A page of the contents to which a user has reacted in one way.
     ReactedTo(UserId, Reaction, PageRequest),
-    /// The readers of a subtask whom the delivery policy looks at.
+    /// The readers of a subtask to whom the delivery policy applies.
     PushedReaders(UserId, Range),
     /// How many contents lie in a span, of each source.
     Counts(Vec<Source>, Span),
-    /// What a viewer's look finds in a span.
+    /// The contents that one search step finds in a span, as a viewer sees them.
     Candidates(UserId, Look, Span),
     /// The authors whom a reader pulls.
     PulledAuthors(UserId),
-    /// Contents with everything that a user is shown of them.
+    /// Contents with everything that their cards show to a user.
     ContentCards(UserId, Vec<ContentId>),
     /// What the cards of contents need besides what a node remembers.
     CardFacts(UserId, Vec<ContentId>),
-    /// Users with everything that a user is shown of them.
+    /// Users with everything that their cards show to a user.
     UserCards(UserId, Vec<UserId>),
-    /// So many of those whose names begin so, after a place, as a viewer finds them.
+    /// A page of the users whose names begin with a prefix, after a place, as a viewer finds them.
     Named(UserId, KeyPrefix, Option<FoundUser>, usize),
-    /// So many of those whom these users follow, as they are suggested to the first.
+    /// The users whom these users follow, as they are suggested to the first, at most so many.
     FollowedBy(UserId, Vec<UserId>, usize),
-    /// So many of the most followed, as they are suggested to a viewer.
+    /// The most followed users, as they are suggested to a viewer, at most so many.
     MostFollowed(Option<UserId>, usize),
 }
 
@@ -103,7 +103,7 @@ impl SqlStore {
 }
 
 impl HotStatement {
-    /// Text and values, as they are sent.
+    /// Text and values, as they are sent to the engine.
     pub(super) fn part(self, dialect: Dialect) -> Fragment {
         match self {
             Self::Page(reader, request, depth) => timelines::page(dialect, reader, &request, depth).0,

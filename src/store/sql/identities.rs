@@ -1,11 +1,11 @@
-//! Users of an outside issuer in SQL: one row an identity, written with its user.
+//! Users of an outside issuer in SQL: one row for each identity, written with its user.
 
 use async_trait::async_trait;
 use sea_orm::Value;
 
 use super::{
     SqlStore,
-    accounts::{insert_beginnings, insert_user, whose_is_it},
+    accounts::{conflicting_account, insert_beginnings, insert_user},
 };
 use crate::{
     domain::UserId,
@@ -44,7 +44,7 @@ impl Identities for SqlStore {
                 insert_beginnings(&tx, account).await?;
                 return tx.commit(Some(Adopted::Created)).await;
             }
-            let taken = whose_is_it(&tx, account).await?;
+            let taken = conflicting_account(&tx, account).await?;
             tx.roll_back(Some(Adopted::Not(taken))).await
         });
         if let Some(adopted) = made.await? {

@@ -1,4 +1,4 @@
-//! Judges the settings and the version of the SQL server for `tidefeed doctor`. Reads, and tries a write that leaves
+//! Checks the settings and the version of the SQL server for `tidefeed doctor`. Reads, and tries a write that leaves
 //! nothing.
 
 use async_trait::async_trait;
@@ -9,7 +9,7 @@ use crate::store::{
     inspection::{Finding, Verdict},
 };
 
-/// Oldest versions whose statements and isolation are known to do.
+/// Oldest versions whose statements and isolation are known to suffice.
 const OLDEST_MYSQL: (u32, u32) = (8, 0);
 const OLDEST_MARIADB: (u32, u32) = (10, 6);
 const ENGINE: &str = "store";
@@ -129,7 +129,7 @@ impl SqlStore {
     }
 }
 
-/// A question that failed is a finding itself.
+/// A check that failed is a finding itself.
 fn judged(subject: &str, finding: Result<Finding, StoreError>) -> Finding {
     finding.unwrap_or_else(|error| {
         let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();

@@ -18,7 +18,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// ` AND (..)` for positions that lie strictly beyond `bound`, and its values. Nothing without a bound.
+    /// ` AND (..)` for positions that lie strictly beyond `bound`, and its values. Empty without a bound.
     pub(super) fn beyond(self, direction: Direction, bound: Option<Position>) -> (String, Vec<Value>) {
         match direction {
             Direction::Older => self.compare('<', "<", bound),
@@ -34,7 +34,7 @@ impl Columns {
         }
     }
 
-    /// ` ORDER BY ..` as the window meets its entries.
+    /// ` ORDER BY ..` in the order in which the window meets its entries.
     pub(super) fn order(self, direction: Direction) -> String {
         let word = match direction {
             Direction::Older => "DESC",

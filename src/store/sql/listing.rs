@@ -1,5 +1,5 @@
-//! Pages of lists in SQL: one statement reads the pages of many lists and whether anything lies behind each, every one
-//! of them a range of an index.
+//! Pages of lists in SQL: one statement reads the pages of many lists and whether anything lies behind each. Each list
+//! is a range of an index.
 
 use std::iter;
 
@@ -21,7 +21,7 @@ pub(super) struct List {
     pub(super) columns: Columns,
 }
 
-/// The rows of a list's page, in any order; what the list selects is at their places from 1.
+/// The rows of a list's page, in any order. The list's columns are at their places from 1.
 #[derive(Debug, Default)]
 pub(super) struct Sides {
     /// Beyond the bound, to the page's need.
@@ -30,8 +30,9 @@ pub(super) struct Sides {
     pub(super) behind: Vec<Row>,
 }
 
-/// Rows of a side and what its list selects: side 2k is ahead, 2k+1 behind, for the list at place k. Filled up to a
-/// power of two with sides of no row: each distinct text is prepared once a connection.
+/// Rows of a side and the columns that its list selects. For the list at place k, side 2k is ahead and side 2k+1
+/// behind. Empty sides fill the statement up to a power of two, because each connection prepares each distinct text
+/// once.
 pub(super) fn pages(lists: &[List], request: &PageRequest) -> Fragment {
     let need = i64::try_from(request.need()).unwrap_or(i64::MAX);
     let idle = lists.len().next_power_of_two().saturating_sub(lists.len());

@@ -19,7 +19,7 @@ impl MigratorTrait for Migrations {
 
 impl SqlStore {
     /// Migrates the tables if necessary. Several nodes may call it at once: one works, the others wait up to a minute
-    /// and then report contention. Without a time limit.
+    /// and then report contention. The migration itself has no time limit.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         for statement in self.dialect.before_migrations() {

@@ -7,12 +7,12 @@ use std::time::Duration;
 pub struct SqlOptions {
     /// `sqlite://path/to/file` or `mysql://user:password@host:port/database`.
     pub url: String,
-    /// Connections at most; for SQLite those that read, the one that writes comes on top.
+    /// Most connections. For SQLite these read, and the one that writes comes on top.
     pub max_connections: u32,
     /// How long to wait for a free connection.
     pub acquire_timeout: Duration,
     /// Limit of a statement or a whole transaction; on SQLite, of a write with all its waits. Waiting for a lock ends
-    /// after a third of it and is tried again.
+    /// after a third of it and is retried.
     pub statement_timeout: Duration,
 }
 
@@ -27,7 +27,7 @@ impl SqlOptions {
         (self.statement_timeout / 3).max(Duration::from_secs(1))
     }
 
-    /// Connections at most; at least one.
+    /// Most connections; at least one.
     pub(super) fn connections(&self) -> u32 {
         self.max_connections.max(1)
     }

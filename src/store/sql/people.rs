@@ -61,14 +61,14 @@ impl SqlStore {
         self.users(followed_by(self.dialect, viewer, &followed, limit)).await
     }
 
-    /// Of a statement that gives one column.
+    /// The users whom a statement of one column returns.
     async fn users(&self, part: Fragment) -> Result<Vec<UserId>, StoreError> {
         self.read(&part.text, part.values).await?.iter().map(|row| row.user(0)).collect()
     }
 }
 
-/// What [`People::named`] reads: of each user the first row of the range. A user has ten at most, so a page passes
-/// over few.
+/// The statement of [`People::named`]: for each user the first row of the range. A user has at most ten rows, so a
+/// page skips few.
 pub(super) fn named(
     dialect: Dialect,
     viewer: Option<UserId>,

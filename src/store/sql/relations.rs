@@ -1,4 +1,5 @@
-//! Pending relations in SQL: one row a pair; follow and unfollow write it with the edge, see the `follows` adapter.
+//! Pending relations in SQL: one row for each pair. Follow and unfollow write it with the edge, see the `follows`
+//! adapter.
 
 use std::collections::HashMap;
 
@@ -18,7 +19,7 @@ use crate::{
 };
 
 const SELECT: &str = "SELECT follower_id, author_id, version, attempts FROM relations";
-/// Pairs that one statement names at most: two values each.
+/// Most pairs in one statement: two values each.
 const MAX_PAIRS: usize = MAX_LIST / 4;
 
 #[async_trait]

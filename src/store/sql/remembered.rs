@@ -11,8 +11,8 @@ const CONTENTS: usize = 131_072;
 
 /// The subjects of contents: a repost's original, otherwise the content itself. Bounded; clones share it.
 ///
-/// Only the removal changes a content's row. An id is a time and drawn bits, so it never comes back as another
-/// content's, even if SQL has lost commits.
+/// Only the removal changes a content's row. An id is a time and random bits, so no other content ever gets it, even
+/// if SQL has lost commits.
 #[derive(Clone)]
 pub(super) struct RememberedSubjects(Arc<Cache<ContentId, ContentId>>);
 

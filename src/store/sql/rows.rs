@@ -33,7 +33,7 @@ impl Row {
         }
     }
 
-    /// A count; a negative one is unreadable.
+    /// A count; a negative one is an error.
     pub(super) fn count(&self, column: usize) -> Result<u64, StoreError> {
         let number: i64 = self.get(column)?;
         u64::try_from(number).map_err(|_| StoreError::Unreadable(format!("{number} is not a count")))
@@ -70,8 +70,8 @@ impl Row {
 
 /// A type that a column can be read as.
 pub(super) trait Readable: TryGetable {
-    /// `None` if the cell has another type. A text is known to be one since its row was read: it is not validated
-    /// again, as rusqlite's `FromSql` would.
+    /// `None` if the cell has another type. A text was validated when its row was read, and is not validated again, as
+    /// rusqlite's `FromSql` would.
     fn of_cell(cell: &Cell) -> Option<Self>;
 }
 
@@ -104,8 +104,8 @@ fn unreadable(invalid: InvalidId) -> StoreError {
 }
 
 /// `(?, ?, ..)` for `IN` and its values. The list is filled up to a power of two with its last id, so that lists of
-/// all lengths make a few statements only: each distinct text is prepared once a connection. `ids` is neither empty
-/// nor longer than [`MAX_LIST`].
+/// all lengths need few distinct texts, because each connection prepares each text once. `ids` is neither empty nor
+/// longer than [`MAX_LIST`].
 pub(super) fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
     let mut values: Vec<Value> = ids.iter().map(|id| Value::from((*id).into())).collect();
     if let Some(last) = values.last().cloned() {
@@ -114,7 +114,7 @@ pub(super) fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
     (format!("({})", vec!["?"; values.len()].join(", ")), values)
 }
 
-/// ` AND {column} IN (..)`; nothing if no kind is left out.
+/// ` AND {column} IN (..)`; empty if no kind is left out.
 pub(super) fn of_kinds(kinds: Kinds, column: &str) -> String {
     if kinds.is_all() {
         return String::new();

@@ -1,4 +1,4 @@
-//! The tables themselves, as the migrations make them.
+//! The schema of the tables, as the migrations create them.
 
 use async_trait::async_trait;
 

@@ -1,7 +1,7 @@
-//! Searching in SQL: a block of the rarest source is read as a range, newest first, and each of its contents is looked
+//! Searches in SQL: a block of the rarest source is read as a range, newest first, and each of its contents is looked
 //! up by key in the other terms.
 //!
-//! The block is cut before anything is joined, so that a statement costs the same whatever the other terms hold.
+//! The block is cut before anything is joined, so that the other terms do not change what a statement costs.
 
 use async_trait::async_trait;
 
@@ -57,7 +57,7 @@ impl SearchTerms for SqlStore {
                 cut = Some(Position::bound(row.get(1)?, row.get(2)?));
             }
         }
-        // A union promises no order.
+        // A union has no guaranteed order.
         rows.sort_by_key(|row| std::cmp::Reverse(row.entry.position()));
         let last = rows.last().filter(|_| rows.len() >= limit).map(|row| row.entry.position());
         Ok(Candidates { rows, reached: last.or(cut) })
@@ -89,7 +89,7 @@ fn newest(source: Source, span: Span) -> Fragment {
     rows.then(Fragment::keyset(columns.beyond(Direction::Older, span.below))).add(&order, [])
 }
 
-/// Each source's place and how many contents it has.
+/// The place of each source, and how many contents it has.
 pub(super) fn count(sources: &[Source], span: Span) -> Fragment {
     let mut all = Fragment::default();
     for (index, source) in sources.iter().enumerate() {
@@ -100,7 +100,7 @@ pub(super) fn count(sources: &[Source], span: Span) -> Fragment {
     all
 }
 
-/// What [`SearchTerms::candidates`] reads: candidates, and the block's last row if it is full.
+/// The statement of [`SearchTerms::candidates`]: candidates, and the block's last row if it is full.
 pub(super) fn candidates(dialect: Dialect, viewer: Option<UserId>, look: &Look, span: Span, limit: usize) -> Fragment {
     let then = dialect.join_in_order();
     let block = newest(look.along, span).add(&format!(" LIMIT {SEARCH_BLOCK}"), []).into_table("t");

@@ -1,4 +1,5 @@
-//! Rows of the search's index: written with a content, deleted with it, and made for contents from before the index.
+//! Rows of the search index: written with a content, deleted with it, and added for contents that are older than the
+//! index.
 
 use sea_orm::Value;
 
@@ -16,13 +17,13 @@ use crate::{
     store::{StoreError, search_terms::Indexed},
 };
 
-/// Of the table, as rows are inserted.
+/// The table with its columns, in the order of an insert.
 pub(super) const COLUMNS: &str = "search_terms (term, publish_time, content_id)";
 /// Rows of one statement; a power of two. A content of usual length is one statement.
 const ROWS: usize = 512;
 
-/// Adds the terms that are not there yet. Statements are filled up to powers of two with their last row: each distinct
-/// text is prepared once a connection.
+/// Adds the missing terms. Statements are filled up to powers of two with their last row, because each connection
+/// prepares each distinct text once.
 pub(super) async fn insert(tx: &Tx, at: Position, terms: &[Term]) -> Result<(), StoreError> {
     let keep = format!(
         "{} content_id = search_terms.content_id",

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Rows of one statement at most; a power of two. The widest row has 9 values, and SQLite takes 32 766 a statement.
+/// Most rows of one statement; a power of two. The widest row has 9 values, and SQLite takes 32 766 a statement.
 const ROWS: usize = 512;
 
 #[async_trait]
@@ -68,13 +68,13 @@ impl Seeding for SqlStore {
 
 const EDGES: &str = "follows (follower_id, author_id, mode, inc, followed_at)";
 
-/// Claims nothing: the follower is off, see [`crate::store::seeding`].
+/// The row of an edge that claims nothing, because the follower's inbox is off: see [`crate::store::seeding`].
 fn edge(follower: UserId, author: UserId, incarnation: i64, followed_at: i64) -> [Value; 5] {
     let mode = EdgeMode::Push.code();
     [follower.get().into(), author.get().into(), mode.into(), incarnation.into(), followed_at.into()]
 }
 
-/// The users and what each has from the start, but no credential. A floor without values is off.
+/// Inserts the users and their initial rows, but no credential. A floor without values is off.
 async fn insert_users(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError> {
     let users = authors.iter().map(|author| {
         let profile = &author.registration;
@@ -99,10 +99,11 @@ async fn insert_users(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError>
     insert(tx, "user_counts (user_id, contents)", "", counts.collect()).await
 }
 
-/// As [`tally`] gives it.
+/// Each content's author and counters, as [`tally`] returns them.
 type Tally = HashMap<ContentId, (UserId, Counters)>;
 
-/// Contents and counters. No delivery records: their readers are all off, or cannot have followed yet.
+/// Inserts contents and counters. Needs no delivery records: the inboxes of their readers are all off, or the readers
+/// cannot have followed yet.
 async fn insert_contents(tx: &Tx, authors: &[SeedAuthor], tally: &Tally) -> Result<(), StoreError> {
     let all = || authors.iter().flat_map(|author| author.contents.iter().map(move |content| (author.id, content)));
     let contents: Result<Vec<_>, _> = all().map(|(author, content)| content_row(author, content, tally)).collect();
@@ -118,7 +119,7 @@ async fn insert_contents(tx: &Tx, authors: &[SeedAuthor], tally: &Tally) -> Resu
     insert(tx, search_terms::COLUMNS, "", term_rows(all().map(|(_, content)| content))).await
 }
 
-/// In the order of the key, backwards, as [`insert`] begins at the end.
+/// The rows in descending order of the key, because [`insert`] begins at the end.
 fn term_rows<'a>(contents: impl Iterator<Item = &'a SeedContent>) -> Vec<[Value; 3]> {
     let mut rows: Vec<[i64; 3]> = contents
         .flat_map(|content| {
@@ -162,7 +163,7 @@ fn content_row(author: UserId, content: &SeedContent, tally: &Tally) -> Result<[
 }
 
 /// Adds both sides of every edge to the counts and renews the version of their authors; ascending, so that two seeders
-/// cannot lock each other out.
+/// cannot deadlock.
 async fn raise_counts(tx: &Tx, follows: &[SeedFollow]) -> Result<(), StoreError> {
     let mut more: BTreeMap<UserId, (i64, i64, i64)> = BTreeMap::new();
     for follow in follows {
@@ -182,8 +183,8 @@ async fn raise_counts(tx: &Tx, follows: &[SeedFollow]) -> Result<(), StoreError>
     insert(tx, "user_counts (user_id, followers, following, authors_version)", &raise, rows.collect()).await
 }
 
-/// Inserts `rows` in statements of at most [`ROWS`], cut at powers of two: each distinct text is prepared once a
-/// connection.
+/// Inserts `rows` in statements of at most [`ROWS`], cut at powers of two, because each connection prepares each
+/// distinct text once.
 async fn insert<const COLUMNS: usize>(
     tx: &Tx,
     into: &str,

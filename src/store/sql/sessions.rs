@@ -1,4 +1,4 @@
-//! Sessions in SQL: one row each, deleted when it ends.
+//! Sessions in SQL: one row for each session, deleted when it ends.
 
 use async_trait::async_trait;
 use sea_orm::Value;
@@ -117,7 +117,7 @@ impl Sessions for SqlStore {
     }
 }
 
-/// The user's sessions that are over, and the oldest beyond `keep`. Locks the user's sessions.
+/// The user's sessions that have ended, and the oldest beyond `keep`. Locks the user's sessions.
 async fn overdue(tx: &Tx, begun: &Session, keep: u32) -> Result<Vec<SessionId>, StoreError> {
     let lock = tx.dialect().for_update();
     let sql = format!("SELECT id, good_until FROM sessions WHERE user_id = ? ORDER BY id DESC {lock}");

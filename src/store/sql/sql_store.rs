@@ -23,16 +23,16 @@ use super::{
 };
 use crate::store::StoreError;
 
-/// The SQL stores' one adapter. Cheap to clone: clones share the connections.
+/// The adapter of all SQL engines. Cheap to clone: clones share the connections.
 #[derive(Clone, Debug)]
 pub struct SqlStore {
     /// Single statements that read.
     pub(super) readers: Readers,
     /// Transactions, and single statements that write. On MySQL the same pool as `readers`.
     pub(super) writer: DatabaseConnection,
-    /// With the connections of `writer`.
+    /// Permits for the connections of `writer`.
     pub(super) permits: ConnectionPermits,
-    /// On SQLite alone.
+    /// `Some` on SQLite only.
     pub(super) shared_commits: Option<SharedCommits>,
     pub(super) finisher: Finisher,
     pub(super) dialect: Dialect,
@@ -55,23 +55,23 @@ pub(super) enum Readers {
 /// How long operations may take before they fail as unavailable or contended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimeLimits {
-    /// For a statement, or a transaction as a whole, with the wait for a connection; the caller's side of it.
+    /// Limit of a statement or a whole transaction, with the wait for a connection, on the caller's side.
     pub(super) operation: Duration,
-    /// For a write, with the wait for a connection and for locks, and with its attempts.
+    /// Limit of a write, with its attempts and its waits for a connection and for locks.
     pub(super) write: Duration,
-    /// For one wait for a lock, after which an attempt is given up: the store's side of it.
+    /// Limit of one wait for a lock, on the store's side. The attempt is then given up.
     pub(super) lock_wait: Duration,
 }
 
 impl SqlStore {
-    /// Statements sent since the store was connected, by all clones together; a transaction's beginning and end do not
+    /// Statements sent since the store was connected, by all clones together. Begins and ends of transactions do not
     /// count.
     pub fn statements(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Transactions begun since the store was connected, by all clones together: each takes two statements more, its
-    /// beginning and its end.
+    /// Transactions begun since the store was connected, by all clones together. Each takes two more statements, its
+    /// begin and its end.
     pub fn transactions(&self) -> u64 {
         self.begun.load(Ordering::Relaxed)
     }

@@ -1,10 +1,10 @@
 //! Connections that read a SQLite file. A statement runs from its first row to its last on one thread for blocking
-//! work: two hand-overs, however many rows it gives. A driver that hands over row by row, and asks a connection after
-//! each use whether it lives, costs more than the statement does.
+//! work, which costs two hand-overs whatever the number of rows. A driver that hands over row by row, and pings a
+//! connection after each use, costs more than the statement does.
 //!
-//! A connection is lent to one statement at a time. A statement ends when nobody waits for its answer any more, or
-//! after the statement time-out, so that neither a lost caller nor a slow statement keeps a snapshot from which on the
-//! WAL could not be taken into the file.
+//! One statement at a time uses a connection. It ends when its caller no longer waits, or after the statement
+//! time-out. So neither a lost caller nor a slow statement keeps a snapshot, which would prevent a checkpoint of the
+//! WAL.
 //!
 //! A short statement runs on the caller's thread, without a hand-over: see `short_reads`.
 
@@ -29,16 +29,16 @@ use super::{
 };
 use crate::store::StoreError;
 
-/// Statements that a connection keeps prepared. Lists of ids come in powers of two, so that a few hundred texts are
-/// all there are.
+/// Statements that a connection keeps prepared. Lists of ids come in powers of two, so there are only a few hundred
+/// distinct texts.
 const PREPARED: usize = 256;
-/// Steps of SQLite's machine between two looks at the clock: some milliseconds.
+/// Steps of SQLite's virtual machine between two checks of the clock: some milliseconds.
 const STEPS_PER_LOOK: i32 = 100_000;
-/// What a connection caches of the file, in KiB. Not a mapping of the file: an I/O error on a mapped page ends the
+/// Cache of a connection, in KiB. The file is not mapped into memory, because an I/O error on a mapped page ends the
 /// process.
 const CACHE_KIB: i64 = 16 * 1024;
 
-/// The connections of one file. The file is there, and somebody keeps it open for writing.
+/// The connections of one file. The file exists, and another connection keeps it open for writing.
 pub(super) struct SqliteReaders {
     file: PathBuf,
     idle: Mutex<Vec<Connection>>,
@@ -71,14 +71,14 @@ impl SqliteReaders {
         Ok(readers)
     }
 
-    /// One statement: one snapshot. Waits for a free connection for the acquire time-out; what takes longer than the
-    /// statement time-out is ended.
+    /// Runs one statement, which is one snapshot. Waits for a free connection up to the acquire time-out, and ends a
+    /// statement that takes longer than the statement time-out.
     pub(super) async fn read(self: &Arc<Self>, sql: String, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
         self.lend(move |connection| rows(connection, &sql, values)).await
     }
 
-    /// The rows of a statement that finds few rows by their keys, read on the calling thread. `None` if it must be
-    /// handed over: all connections are in use, such statements take long now, or this one failed.
+    /// The rows of a statement that finds few rows by their keys, read on the calling thread. `None` if the statement
+    /// must be handed over: all connections are in use, such statements take long at the moment, or this one failed.
     pub(super) fn read_here(&self, sql: &str, values: &[Value]) -> Option<Vec<Row>> {
         if !self.short.takes_next() {
             return None;
@@ -101,12 +101,12 @@ impl SqliteReaders {
         read
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub(super) fn file(&self) -> PathBuf {
         self.file.clone()
     }
 
-    /// Waits until all connections are free, and closes them; nothing can be read from then on.
+    /// Waits until all connections are free, and closes them. Every later read fails.
     pub(super) async fn close(&self) {
         self.permits.close().await;
         self.idle().clear();
@@ -150,8 +150,8 @@ impl SqliteReaders {
     }
 }
 
-/// The planner must not look at the values of a statement: it would plan anew at every run, as each gives another
-/// `LIMIT`.
+/// Keeps the planner from looking at the values of a statement: it would plan anew at every run, because each has
+/// another `LIMIT`.
 fn connect(file: PathBuf, lock_wait: Duration) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
@@ -162,7 +162,7 @@ fn connect(file: PathBuf, lock_wait: Duration) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// What runs on the connection from now on ends after `time`, or when `waiting` has gone.
+/// Every statement on the connection from now on ends after `time`, or when `waiting` has gone.
 fn limit(connection: &Connection, time: Duration, waiting: Weak<()>) -> rusqlite::Result<()> {
     let deadline = Instant::now() + time;
     let is_over = move || waiting.strong_count() == 0 || Instant::now() > deadline;

@@ -1,4 +1,4 @@
-//! What the adapter promises beyond the ports, on SQLite; tests/it runs the ports' suites on every engine.
+//! Tests what the adapter promises beyond the ports, on SQLite. tests/it runs the ports' suites on every engine.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
@@ -33,7 +33,7 @@ fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> t
     tokio::runtime::Handle::current().spawn(work)
 }
 
-/// How SQLite answers a statement, a line for each step.
+/// SQLite's plan of a statement, a line for each step.
 pub(super) async fn plan(store: &SqlStore, Fragment { text, values }: Fragment) -> String {
     let rows = store.read(&format!("EXPLAIN QUERY PLAN {text}"), values).await.unwrap();
     rows.iter().map(|row| row.get::<String>(3).unwrap() + "\n").collect()
@@ -46,10 +46,10 @@ pub(super) async fn migrated(folder: &tempfile::TempDir) -> SqlStore {
     store
 }
 
-/// Ends when nobody waits for it any more.
+/// A statement that ends only when its caller no longer waits.
 const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n";
 
-/// Whether nobody gets a reader now.
+/// Whether all readers are in use.
 async fn is_exhausted(store: &SqlStore) -> bool {
     tokio::time::timeout(Duration::from_millis(200), store.ping()).await.is_err()
 }
@@ -61,11 +61,11 @@ async fn deliveries_go_on_while_all_readers_are_in_use() {
     let read = |store: SqlStore| async move { store.read(ENDLESS, []).await.map(drop) };
     let reads: Vec<_> = (0..4).map(|_| spawn(read(store.clone()))).collect();
     while !is_exhausted(&store).await {}
-    let apart = store.apart(&SqlOptions { max_connections: 1, ..options(&folder) }).await.unwrap();
+    let separate = store.with_own_connections(&SqlOptions { max_connections: 1, ..options(&folder) }).await.unwrap();
     let (id, rule) = (ContentId::try_new(1).unwrap(), EdgeRule::Random { seed: 1 });
     let policy = DeliveryPolicy { rule, dormant_days: 1 };
-    assert_eq!(apart.deliver_at_once(id, 1, &policy).await.unwrap(), AtOnce::Ended { rows: 0 });
-    assert!(apart.open_subtasks(id).await.unwrap().is_empty());
+    assert_eq!(separate.deliver_at_once(id, 1, &policy).await.unwrap(), AtOnce::Ended { rows: 0 });
+    assert!(separate.open_subtasks(id).await.unwrap().is_empty());
     assert!(is_exhausted(&store).await, "readers were free all the while");
     reads.iter().for_each(tokio::task::JoinHandle::abort);
 }

@@ -1,4 +1,4 @@
-//! Rows by which users are found: written with the user, and anew whenever handle or name change.
+//! Rows by which users are found: written with the user, and rewritten whenever handle or name change.
 
 use migration::{DbErr, MigrationName, MigrationTrait, SchemaManager, async_trait};
 use sea_orm::{ConnectionTrait as _, DbBackend, Statement, Value};
@@ -9,7 +9,7 @@ use crate::{
     store::StoreError,
 };
 
-/// Of the table, as rows are inserted.
+/// The table with its columns, in the order of an insert.
 pub(super) const COLUMNS: &str = "user_names (folded, user_id)";
 /// Users whose rows the migration writes in one statement: at most ten each.
 const USERS_PER_STATEMENT: i64 = 500;
@@ -19,7 +19,7 @@ pub(super) fn rows(user: UserId, handle: &Handle, name: &str) -> impl Iterator<I
     keys_of(handle, name).into_iter().map(move |key| [key.into(), user.get().into()])
 }
 
-/// Puts the rows of a user who has none. One statement; of each length there is one text.
+/// Inserts the rows of a user who has none, in one statement. Each number of rows has one text.
 pub(super) async fn insert(tx: &Tx, user: UserId, handle: &Handle, name: &str) -> Result<(), StoreError> {
     let values: Vec<Value> = rows(user, handle, name).flatten().collect();
     let placeholders = vec!["(?, ?)"; values.len() / 2].join(", ");
@@ -31,8 +31,8 @@ pub(super) async fn delete(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     tx.execute("DELETE FROM user_names WHERE user_id = ?", [user.get().into()]).await.map(|_| ())
 }
 
-/// Fills the table from the users that are there. Stands here because it needs the form of the keys, which no
-/// migration of tables knows. May be repeated.
+/// Fills the table from the existing users. It is here because it needs the form of the keys, which no migration of
+/// tables knows. May be repeated.
 #[derive(Debug)]
 pub(super) struct FillUserNames;
 

@@ -8,8 +8,8 @@ use crate::{
     store::{StoreError, relations::Pair},
 };
 
-/// Whether a block stands between the two. Both are locked, see [`super::follows::lock_counts`], or it may change
-/// meanwhile.
+/// Whether one of the two has blocked the other. Both are locked (see [`super::follows::lock_counts`]), or the result
+/// may be outdated.
 pub(super) async fn is_blocked(tx: &Tx, pair: Pair) -> Result<bool, StoreError> {
     let blocked = not_blocked(Some(pair.follower), "u.user_id");
     let sql = format!("SELECT 1 FROM user_counts u WHERE u.user_id = ?{}", blocked.text);
@@ -17,8 +17,8 @@ pub(super) async fn is_blocked(tx: &Tx, pair: Pair) -> Result<bool, StoreError> 
     Ok(tx.query_one(&sql, std::iter::once(author).chain(blocked.values)).await?.is_none())
 }
 
-/// ` AND ..`: for no cause does `viewer` not see, in timelines, what the user publishes whose id is in the column
-/// `author`. As [`not_blocked`].
+/// ` AND ..`: `viewer` has no exclusion, of any cause, for the user with the id in the column `author`. As
+/// [`not_blocked`].
 pub(super) fn not_excluded(viewer: Option<UserId>, author: &str) -> Fragment {
     let exists = Fragment::new(author_remains(author), []);
     let Some(viewer) = viewer else { return exists };
@@ -28,8 +28,8 @@ pub(super) fn not_excluded(viewer: Option<UserId>, author: &str) -> Fragment {
     exists.add(&text, [viewer.get()])
 }
 
-/// ` AND ..`: the user whose id is in the column `author` has an account, and no block stands between `viewer` and
-/// them. For the anonymous there are no blocks. A probe of a key for each row, as in timelines.
+/// ` AND ..`: the user with the id in the column `author` has an account, and neither they nor `viewer` have blocked
+/// the other. The anonymous have no blocks. Costs one probe of a key for each row, as in timelines.
 pub(super) fn not_blocked(viewer: Option<UserId>, author: &str) -> Fragment {
     let exists = Fragment::new(author_remains(author), []);
     let Some(viewer) = viewer else { return exists };

@@ -12,7 +12,7 @@ pub enum Writes {
     /// No write is known to have failed.
     #[default]
     Taken,
-    /// A write took too long; a probe will tell.
+    /// A write took too long; a probe will decide.
     Doubted,
     /// The store has no room or is read-only; with the reason, for operators.
     Refused(String),

@@ -1,5 +1,5 @@
-//! `newFeed` over real sockets: a content published on one node reaches the subscribers of every node, and the events
-//! agree with the timeline.
+//! Tests `newFeed` over real sockets: a content published on one node reaches the subscribers of every node, and the
+//! events agree with the timeline.
 
 mod begins;
 mod outage;

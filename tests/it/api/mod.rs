@@ -1,4 +1,4 @@
-//! The API as clients use it: the schema alone, and over HTTP and WebSocket.
+//! Tests the API as clients use it: the schema alone, and over HTTP and WebSocket.
 
 mod accounts;
 mod graphql_api;

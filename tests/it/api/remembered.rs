@@ -1,4 +1,4 @@
-//! The contents and profiles that nodes remember: they save statements, and a page never shows an outdated one.
+//! Tests the contents and profiles that nodes remember: they save statements, and a page never shows an outdated one.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 const PAGE: &str = "{ timeline { nodes { id text viewerHasLiked author { name } } } }";
-/// Who reads.
+/// Number of readers.
 const READERS: usize = 12;
 
 async fn publish(server: &ApiServer, token: &str, text: &str) -> Result<String> {
@@ -28,7 +28,7 @@ async fn publish(server: &ApiServer, token: &str, text: &str) -> Result<String> 
     id.map(str::to_owned).with_context(|| format!("{published:#}"))
 }
 
-/// `count` readers who follow the author `star`, and the author's token. All inboxes are in line.
+/// `count` readers who follow the author `star`, and the author's token. All inboxes are up to date.
 async fn followed(server: &ApiServer, count: usize) -> Result<(String, Vec<String>)> {
     let (star, token) = server.register("star").await?;
     let mut readers = Vec::with_capacity(count);
@@ -52,7 +52,7 @@ async fn page(server: &ApiServer, reader: &str) -> Result<(Value, u64)> {
 
 /// As [`server`], with inboxes outside SQL.
 async fn server_outside(backend: Backend) -> Result<ApiServer> {
-    // Nodes beside it have the same ones.
+    // Further nodes share them.
     let inboxes = Inboxes::Own(Arc::new(MemoryInboxes::new(100, NodeId::of([3; 20]))));
     let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
     ApiServer::start_with(app, &short()).await
@@ -142,7 +142,8 @@ async fn each_remembered_card_of_a_page_counts_as_a_hit() -> Result<()> {
 }
 
 on_each_backend! {
-    /// A10: of one author's posts every reader's page has the texts, and one reader's page of each node reads them.
+    /// A10: every reader's page has the texts of the author's posts, and only one reader's page on each node reads
+    /// them.
     async fn a_node_reads_an_authors_card_once_for_many_readers(backend: Backend) -> Result<()> {
         let here = server(backend, CacheBackend::Memory).await?;
         let (star, readers) = followed(&here, READERS).await?;
@@ -167,7 +168,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// A10: both nodes remember the texts, and SQL alone connects them.
+    /// A10: both nodes remember the texts, and only SQL connects them.
     async fn a_deleted_content_is_shown_by_no_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
         deleted_contents_are_shown_by_no_node(server(backend, CacheBackend::Memory).await?).await
     }
@@ -184,7 +185,7 @@ on_each_backend! {
         changed_names_are_shown_by_every_node(server_outside(backend).await?).await
     }
 
-    /// Of an inbox outside SQL, too: the statement between both slices brings what cards show.
+    /// The same with an inbox outside SQL: the statement between both slices also reads the cards' facts.
     async fn a_page_of_an_inbox_outside_sql_is_one_statement(backend: Backend) -> Result<()> {
         let here = server_outside(backend).await?;
         let (star, readers) = followed(&here, READERS).await?;
@@ -246,7 +247,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// The reader's reactions are remembered by both nodes, too.
+    /// Both nodes also remember the reader's reactions.
     async fn a_like_is_shown_by_every_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
         let here = server(backend, CacheBackend::Memory).await?;
         let (star, readers) = followed(&here, 1).await?;

@@ -1,4 +1,4 @@
-//! What nodes remember of contents as JSON: pages say the same with it as without it.
+//! Tests the JSON of contents that nodes remember: pages are the same with it and without it.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ const PAGES: [&str; 5] = [
 struct Walk {
     server: ApiServer,
     rng: SharedRng,
-    /// Ids and tokens. Each follows the others.
+    /// Ids and tokens. Everyone follows everyone.
     users: Vec<(String, String)>,
     contents: Vec<String>,
     asked: usize,
@@ -49,7 +49,7 @@ impl Walk {
         Ok(walk)
     }
 
-    /// Runs `field` with `input`. A change that cannot be is none.
+    /// Runs `field` with `input`. An impossible change does nothing.
     async fn change(&self, token: &str, field: &str, input: Value) -> Result<()> {
         let kind = format!("{}{}Input", field[..1].to_uppercase(), &field[1..]);
         let query = format!("mutation($input: {kind}!) {{ {field}(input: $input) {{ userErrors {{ code }} }} }}");

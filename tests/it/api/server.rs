@@ -1,4 +1,4 @@
-//! The API as a client sees it: a server on a port of its own, GraphQL over HTTP with a bearer token.
+//! A server with the API on its own port, used as by a client: GraphQL over HTTP with a bearer token.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
     harness::TestApp,
 };
 
-/// Longer than any story takes.
+/// Longer than any test takes.
 const TOKEN_TTL: Duration = Duration::from_hours(365 * 24);
 
 /// Use cases with their API on a port.
@@ -26,7 +26,7 @@ pub struct ApiServer {
     pub app: Arc<TestApp>,
     pub address: std::net::SocketAddr,
     http: reqwest::Client,
-    /// Clones of it are held by whatever watches the feed here.
+    /// Every watcher of a feed on this server holds a clone.
     pub watchers: Arc<()>,
     stop: CancellationToken,
 }
@@ -54,7 +54,7 @@ impl ApiServer {
         Ok(Self { app, address, http: http_client(LIMIT)?, watchers: Arc::default(), stop })
     }
 
-    /// The answer's whole body, whatever it says.
+    /// The whole body of the answer, with or without errors.
     pub async fn post(&self, token: Option<&str>, query: &str, variables: Value) -> Result<Value> {
         let mut request = self.http.post(format!("http://{}/graphql", self.address));
         if let Some(token) = token {
@@ -97,10 +97,10 @@ impl Drop for ApiServer {
     }
 }
 
-/// Longer than a client of the tests is silent, also where it is kept from the processor.
+/// Longer than a client of the tests is silent, even on a busy machine.
 const LONG: Duration = Duration::from_mins(10);
 
-/// Quick to hash, patient with clients that do not read or are slow, otherwise as delivered.
+/// The default settings, except that hashing is quick and slow clients are tolerated.
 pub fn settings() -> ApiSettings {
     let socket = SocketLimits { init_time: LONG, pong_time: LONG, send_time: LONG, ..SocketLimits::default() };
     ApiSettings {

@@ -1,4 +1,4 @@
-//! The binary as a process of its own, and the servers that the tests start.
+//! Tests the binary as a separate process, and the servers that the tests start.
 
 mod command_line;
 mod held;

@@ -1,5 +1,4 @@
-//! The servers of the tests keep their promises: servers answer, stay apart, come back on their port, and leave
-//! nothing behind.
+//! Tests the servers of the tests: they answer, stay apart, come back on their port, and leave nothing behind.
 
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader};
@@ -15,7 +14,7 @@ use crate::servers::{
     Kind, Recipe, Server, connect_redis, connect_sql, fresh_keys, is_running, on_each_backend, redis_cluster,
 };
 
-/// Set for the copy of this binary that is to be killed.
+/// Set for the copy of this binary that will be killed.
 const HOLD: &str = "TIDEFEED_TEST_HOLDS_A_SERVER";
 
 on_each_backend! {
@@ -131,8 +130,8 @@ async fn a_server_is_gone_when_its_test_process_is_killed() -> Result<()> {
     Ok(())
 }
 
-/// Runs this very test in a process of its own, which starts a server, and kills that process. Answers with the
-/// server's id and folder.
+/// Runs this very test in a separate process, which starts a server, and kills that process. Returns the server's id
+/// and folder.
 fn killed_holder(kind: Kind) -> Result<(u32, PathBuf)> {
     let mut holder = Command::new(std::env::current_exe()?)
         .args(["--exact", "process::server_promises::a_server_is_gone_when_its_test_process_is_killed", "--nocapture"])

@@ -34,8 +34,8 @@ pub(super) const ROWS: i64 = 20_000;
 /// An author with very many followers.
 pub const STAR: i64 = 9_000;
 
-/// Reader 1, from whom 5000 strangers hide, follows 500 authors, is pushed to by all, and has 20 000 rows above the
-/// floor; 40 more readers follow the same authors; 5000 follow the star.
+/// Reader 1, from whom 5000 strangers hide, follows 500 authors, all of whom push to them, and has 20 000 rows above
+/// the floor. 40 more readers follow the same authors. 5000 readers follow the star.
 pub async fn fill(world: &World) -> Result<()> {
     world.hurry().await?;
     let contents: Vec<Entry> = (1..=ROWS).map(|id| entry(id, user(101 + id % AUTHORS), 1_000 + id / 2)).collect();
@@ -84,7 +84,7 @@ pub async fn plan(world: &World, backend: Backend, statement: HotStatement) -> R
     Ok(rows.iter().map(|row| row.join(" ").to_lowercase()).collect())
 }
 
-/// The one line of the plan that has all of these words.
+/// The only line of the plan that has all of these words.
 pub fn line<'a>(plan: &'a [String], words: &[&str]) -> Result<&'a String> {
     plan.iter()
         .find(|line| words.iter().all(|word| line.contains(word)))
@@ -102,7 +102,7 @@ pub(super) fn request(direction: Direction, bound: Option<i64>) -> Result<PageRe
     Ok(PageRequest { direction, bound, ..PageRequest::newest(PageSize::try_new(20)?) })
 }
 
-/// Pages at both ends and in the middle.
+/// Requests for pages at both ends and in the middle.
 pub(super) fn requests() -> Result<Vec<PageRequest>> {
     use Direction::{Newer, Older};
     [(Older, None), (Older, Some(ROWS / 2)), (Older, Some(ROWS - 5)), (Newer, Some(ROWS / 2)), (Newer, Some(ROWS - 5))]
@@ -111,7 +111,7 @@ pub(super) fn requests() -> Result<Vec<PageRequest>> {
         .collect()
 }
 
-/// Kinds of content of which this world has none.
+/// Kinds of content that do not exist in this world.
 fn rare() -> Result<Kinds> {
     Ok(Kinds::try_new([ContentKind::Reply, ContentKind::Repost])?)
 }
@@ -178,19 +178,19 @@ async fn lists_are_ranges(world: &World, backend: Backend) -> Result<()> {
     Ok(())
 }
 
-/// Of a word or an author, from the newest or from a bound on, with an end or without.
+/// Spans from the newest entry or from a bound, with an end or without.
 pub(super) fn spans() -> [Span; 3] {
     let below = Some(Position::bound(1_000 + ROWS / 4, ROWS / 2));
     [Span { from: None, below: None }, Span { from: None, below }, Span { from: Some(2_000), below }]
 }
 
-/// A look for what has both words: along one of them, or along an author.
+/// A search step for both words, along one of them or along an author.
 pub(super) fn look(along: Option<Source>) -> Look {
     let [common, even] = ["common", "even"].map(|word| terms_of(word)[0]);
     Look { along: along.unwrap_or(Source::Term(even)), having: vec![common], author: None }
 }
 
-/// A search reads one range, and looks the rest up by key.
+/// A search reads one range, and looks up the rest by key.
 async fn searches_are_ranges(world: &World, backend: Backend) -> Result<()> {
     for span in spans() {
         for along in [None, Some(Source::Author(user(101)))] {
@@ -215,7 +215,7 @@ async fn searches_are_ranges(world: &World, backend: Backend) -> Result<()> {
     Ok(())
 }
 
-/// From the first name on, and from one in the middle.
+/// Names from the first one on, and from one in the middle.
 fn names() -> Result<[HotStatement; 2]> {
     let (viewer, prefix) = (user(1), KeyPrefix::try_new("ada")?);
     let after = FoundUser { key: format!("ada{:05}", ROWS / 2), user: user(ROWS / 2) };
@@ -253,9 +253,8 @@ async fn people_are_ranges(world: &World, backend: Backend) -> Result<()> {
     Ok(())
 }
 
-/// The page of remembered authors is a range of the inbox on each side of its bound, each row with its content by key;
-/// the authors are three ranges.
-/// Recipients by a range of the author's targets, and a page's contents one by one.
+/// The page of remembered authors is a range of the inbox on each side of its bound, each row with its content by key.
+/// The authors are three ranges. Recipients are a range of the author's targets, and a page's contents are probes.
 async fn inboxes_outside_are_probes(world: &World, backend: Backend) -> Result<()> {
     let range = Range { after: 10_500, through: 11_500 };
     let recipients = plan(world, backend, HotStatement::OutsideRecipients(entry(1, user(STAR), 5), range)).await?;
@@ -303,7 +302,7 @@ async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
     for (request, wanted) in requests()?.into_iter().flat_map(|request| [(request, Wanted::ALL), (request, steady)]) {
         let limits = CandidateLimits { ahead: request.need(), behind: 4 };
         let page = plan(world, backend, HotStatement::KnownPage(user(1), request, limits, wanted)).await?;
-        // Without a bound there is nothing but the reader that the key begins with.
+        // Without a bound the key's only condition is the reader.
         let is_bounded = request.bound.is_some();
         let sides = if is_bounded { 2 } else { 1 };
         let ranges = match backend {
@@ -379,7 +378,7 @@ on_each_backend! {
                 }
                 Backend::MariaDb | Backend::Mysql => {
                     let inbox = line(&plan, &[" i ", " range ", " primary "])?;
-                    // MySQL says which way it reads; MariaDB's counters do, below.
+                    // MySQL's plan shows the direction; for MariaDB its counters do, below.
                     let backward = backend == Backend::Mysql && request.direction == Direction::Older;
                     ensure!(inbox.contains("backward index scan") == backward, "{inbox}");
                     line(&plan, &[" f ", " eq_ref ", " primary "])?;

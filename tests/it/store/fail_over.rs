@@ -1,4 +1,4 @@
-//! A SQL server that fails over and loses acknowledged commits: no cached outbox still shows the lost contents.
+//! Tests a SQL server that fails over and loses acknowledged commits: no cached outbox still shows the lost contents.
 
 use anyhow::{Result, ensure};
 use sea_orm::DatabaseConnection;
@@ -41,7 +41,7 @@ impl Story {
             anyhow::bail!("not published")
         };
         self.app.settle().await?;
-        // A visit that was dealt with brought the edge back.
+        // A visit that was handled has covered the edge again.
         self.app.demote(self.reader, user(AUTHOR)).await?;
         Ok(content.entry())
     }
@@ -51,7 +51,7 @@ impl Story {
         Ok(servers::numbers(&self.database, &sql).await?[0])
     }
 
-    /// The publish of `lost` never happened, as far as SQL knows.
+    /// Makes SQL lose the publish of `lost`.
     async fn lose(&self, lost: Entry, version: i64) -> Result<()> {
         let content = lost.content;
         for sql in [
@@ -76,7 +76,7 @@ impl Story {
         Ok(())
     }
 
-    /// What the cache holds, if its version is the one that SQL names now.
+    /// The cached entries, if their version is the present one in SQL.
     async fn believed(&self) -> Result<Option<Vec<Entry>>> {
         let Some(cache) = &self.app.ports.outbox_cache else { anyhow::bail!("there is no cache") };
         let cache: &dyn OutboxCache = &**cache;
@@ -96,7 +96,7 @@ async fn lost_commits_leave_no_trace(backend: Backend, cache_backend: CacheBacke
     story.lose(lost, version).await?;
     story.page_is(&[kept]).await?;
 
-    // The cache is brought back to the lost history, then SQL goes on as often as it had lost.
+    // The cache returns to the lost history, and SQL publishes as often as it had lost commits.
     let again = story.publish().await?;
     story.lose(again, version).await?;
     let new = story.publish().await?;

@@ -1,5 +1,5 @@
-//! A server whose tablespace is full: changes fail with the matching error, leave nothing behind, and succeed when
-//! there is room again.
+//! Tests a server whose tablespace is full: changes fail with the matching error, leave nothing behind, and succeed
+//! when there is room again.
 
 use std::time::Duration;
 
@@ -18,12 +18,12 @@ use tokio::time::{sleep, timeout};
 use crate::servers::{Backend, FreshDatabase, Kind, Recipe, Server, connect_sql, execute, numbers, on_each_backend};
 use crate::store::conformance::{NOW, account, content, content_id, user};
 
-/// One file for all tables, which may not grow for long.
+/// One file for all tables, which can hardly grow.
 const ROOM: &str = " --innodb-file-per-table=0 --innodb-data-file-path=ibdata1:12M:autoextend:max:24M";
-/// By default MariaDB keeps its undo log in that file, too. A full file could then not even be emptied.
+/// By default MariaDB keeps its undo log in that file, too. It could then not even be emptied when it is full.
 const UNDO: &str = " --innodb-undo-tablespaces=3";
-/// Bytes of a content's text. A longer one has pages of its own, and MariaDB 10.11 aborts when it undoes a row that
-/// found no room for them.
+/// Bytes of a content's text. A longer one has its own pages, and MariaDB 10.11 aborts when it rolls back a row for
+/// whose pages there was no room.
 const TEXT: usize = 3_000;
 
 async fn server(backend: Backend) -> Result<Server> {
@@ -34,7 +34,7 @@ async fn server(backend: Backend) -> Result<Server> {
     Server::start_from(kind, &Recipe { prepare: prepare.leak(), serve: serve.leak(), ..recipe }).await
 }
 
-/// Takes all the room that there is: first many rows at a time, then one by one.
+/// Uses up all room: first many rows at a time, then one by one.
 async fn fill(rows: &DatabaseConnection) -> Result<()> {
     execute(rows, "CREATE TABLE filler (id INT AUTO_INCREMENT PRIMARY KEY, it VARCHAR(1000))").await?;
     for size in [1_000, 100, 10, 1] {
@@ -49,8 +49,8 @@ async fn fill(rows: &DatabaseConnection) -> Result<()> {
     Ok(())
 }
 
-/// Publishes contents with these ids; those that were acknowledged are pushed to `kept`, and the rest are refused for
-/// want of room.
+/// Publishes contents with these ids. Pushes the acknowledged ones to `kept`; the others must be refused for lack of
+/// room.
 async fn publish(store: &SqlStore, ids: std::ops::Range<i64>, kept: &mut Vec<i64>) -> Result<usize> {
     let mut refused = 0;
     for id in ids {

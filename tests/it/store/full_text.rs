@@ -1,5 +1,5 @@
-//! Why search keeps terms of its own (docs/decisions/2026-11-21-search-terms.md): shows what the servers' full-text
-//! indexes cannot do.
+//! Shows what the servers' full-text indexes cannot do, and so why search has its own terms
+//! (docs/decisions/2026-11-21-search-terms.md).
 
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::{ConnectionTrait as _, DatabaseConnection, Statement};
@@ -8,14 +8,14 @@ use crate::servers::{Backend, FreshDatabase, connect_sql, execute, numbers};
 
 const CHINESE: &str = "今天看潮汐";
 
-/// An empty database, which lasts as long as the first of the two.
+/// An empty database, which exists as long as the first value.
 async fn fresh(backend: Backend) -> Result<(FreshDatabase, DatabaseConnection)> {
     let database = backend.fresh_database().await?;
     let connection = connect_sql(&database.url).await?;
     Ok((database, connection))
 }
 
-/// Something that answers `SELECT 1`, if the sought is found.
+/// Whether a query that returns 1 for a match finds something.
 async fn finds(database: &DatabaseConnection, query: &str) -> Result<bool> {
     Ok(!numbers(database, query).await?.is_empty())
 }

@@ -1,4 +1,4 @@
-//! What the ports promise, and what the adapters do while their servers fail, fill up or come back.
+//! Tests what the ports promise, and how the adapters behave while their servers fail, fill up or come back.
 
 mod broken_writes;
 pub mod conformance;

@@ -1,5 +1,5 @@
-//! Redis dies and comes back empty, or cuts its connections: the same clients continue, and listeners learn that they
-//! missed something.
+//! Tests a Redis that dies and comes back empty, or cuts its connections: the same clients continue, and listeners
+//! learn that they missed something.
 
 use std::{future::Future, time::Duration};
 
@@ -24,12 +24,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::servers::{Kind, RedisCluster, Server, connect_redis, redis_cluster, shared};
 
 const PATIENCE: Duration = Duration::from_mins(2);
-/// What a command may take on a busy machine, in ms.
+/// Time limit of a command on a busy machine, in ms.
 const PATIENT_MS: u64 = 20_000;
-/// The same where a test waits until it is over.
+/// The same, where a test waits until the limit is exceeded.
 const IMPATIENT_MS: u64 = 1_000;
 
-/// Everything that a node keeps on Redis.
+/// Everything that a node uses Redis for.
 struct Node {
     redis: Redis,
     queue: RedisQueue,
@@ -46,7 +46,7 @@ impl Node {
 
     async fn start_within(urls: Vec<String>, cluster: bool, command_timeout_ms: u64) -> Result<Self> {
         let connect_timeout_ms = command_timeout_ms;
-        // Several checks of a subscription fit into the time-outs of the commands that fail meanwhile.
+        // A subscription is checked several times within the time-outs of the commands that fail meanwhile.
         let subscription_check_ms = command_timeout_ms.min(IMPATIENT_MS) / 5;
         let timeouts =
             RedisOptions { command_timeout_ms, connect_timeout_ms, subscription_check_ms, ..RedisOptions::default() };
@@ -99,7 +99,7 @@ fn changed(reader: i64) -> Result<Announcement> {
     Ok(Announcement::FollowsChanged { reader: UserId::try_new(reader)?, author: None, change: None })
 }
 
-/// Tries until it works.
+/// Retries until it succeeds.
 async fn soon<T, F: Future<Output = Result<T>>>(mut attempt: impl FnMut() -> F) -> Result<T> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -115,7 +115,7 @@ async fn next(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
     Ok(timeout(PATIENCE, listener.recv()).await??)
 }
 
-/// The next that is no gap: a cluster's nodes may break and mend one after the other.
+/// The next one that is not a gap: the connections to a cluster's nodes may break and recover one after the other.
 async fn next_announcement(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
     loop {
         match next(listener).await? {
@@ -125,7 +125,7 @@ async fn next_announcement(listener: &mut Receiver<Announcement>) -> Result<Anno
     }
 }
 
-/// What goes on while Redis is away: failures that say so, in time, and nothing that hangs.
+/// While Redis is away, calls fail with the matching error and in time, and none hangs.
 async fn failures_are_quick_and_transient(node: &Node) -> Result<()> {
     let message = Message::ReaderSeen { reader: UserId::try_new(1)?, reached: None };
     let author = UserId::try_new(1)?;
@@ -150,7 +150,7 @@ async fn listeners_learn_that_a_killed_redis_came_back_empty() -> Result<()> {
     let node = Node::start(vec![server.url()], false).await?;
     let mut listener = node.announcements.listen();
     node.works(1).await?;
-    // A wait that is under way when the server dies ends with a failure, not never.
+    // A wait that is in progress when the server dies ends with an error.
     let waiting = node.queue.receive(Topic::Push, "a", 1, PATIENCE);
     let (waited, killed) = tokio::join!(timeout(PATIENCE, waiting), async {
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -165,7 +165,7 @@ async fn listeners_learn_that_a_killed_redis_came_back_empty() -> Result<()> {
     assert_eq!(next(&mut listener).await?, Announcement::Gap);
     let announcement = Announcement::Published { entry: entry(UserId::try_new(5)?, 9)?, original: None };
     node.announcements.announce(&announcement).await?;
-    // What could not be announced is owned up to by a gap of its own, before or after.
+    // An announcement that could not be sent causes a gap, before or after.
     assert_eq!(next_announcement(&mut listener).await?, announcement);
     node.end().await
 }
@@ -196,7 +196,7 @@ async fn listeners_learn_that_a_killed_cluster_node_came_back_empty() -> Result<
     node.end().await
 }
 
-/// Only those of the node that is away are missed.
+/// Only the outboxes of the lost node are missing.
 async fn outboxes_elsewhere_are_still_found(node: &Node) -> Result<()> {
     let authors = (1..=8).map(UserId::try_new).collect::<Result<Vec<_>, _>>()?;
     let found = node.cache.fetch(&authors).await?;
@@ -205,7 +205,7 @@ async fn outboxes_elsewhere_are_still_found(node: &Node) -> Result<()> {
     Ok(())
 }
 
-/// Announcements about authors of all channels arrive, once those of every channel are heard again.
+/// Waits until every channel is subscribed again, and announcements about authors of all channels arrive.
 async fn hears_every_author(node: &Node, mut listener: Receiver<Announcement>) -> Result<Receiver<Announcement>> {
     for author in 1..=16 {
         let announcement = changed(author)?;
@@ -246,7 +246,7 @@ async fn listeners_learn_of_a_gap_after_a_failed_announcement() -> Result<()> {
     let hearer = Node::start(vec![server.url()], false).await?;
     let mut listener = hearer.announcements.listen();
     let mut operator = connect_redis(&server.url()).await?;
-    // No connection breaks: only publishing waits, longer than the time-out of a command.
+    // No connection breaks. Only publishing waits, longer than the time-out of a command.
     redis::cmd("CLIENT").arg("PAUSE").arg(60_000).arg("WRITE").exec_async(&mut operator).await?;
     let announcement = changed(3)?;
     ensure!(speaker.announcements.announce(&announcement).await.is_err());
@@ -266,7 +266,7 @@ async fn a_hanging_redis_costs_at_most_the_command_timeout() -> Result<()> {
     let mut listener = node.announcements.listen();
     soon(|| node.works(1)).await?;
     signal("STOP", &server).await?;
-    // Five time-outs one after the other, within which the listener notices, too: nothing was closed.
+    // Five time-outs in succession, within which the listener also notices, although no connection was closed.
     failures_are_quick_and_transient(&node).await?;
     signal("CONT", &server).await?;
     soon(|| node.works(2)).await?;
@@ -279,7 +279,7 @@ async fn a_hanging_redis_costs_at_most_the_command_timeout() -> Result<()> {
 
 async fn signal(name: &str, server: &Server) -> Result<()> {
     let pid = server.pid().to_string();
-    // The shell's own `kill`: the program is not on every machine.
+    // `kill` of the shell, because the program is not on every machine.
     let kill = format!("kill -s {name} {pid}");
     let status = tokio::process::Command::new("sh").args(["-c", &kill]).status().await?;
     ensure!(status.success(), "the server was not sent {name}");
@@ -304,7 +304,7 @@ async fn flushing_everything_breaks_nothing() -> Result<()> {
 async fn faulty_options_are_reported() -> Result<()> {
     let refusal = |urls: Vec<String>, cluster: bool| async move {
         let (command_timeout_ms, connect_timeout_ms) = (PATIENT_MS, PATIENT_MS);
-        // Several checks of a subscription fit into the time-outs of the commands that fail meanwhile.
+        // A subscription is checked several times within the time-outs of the commands that fail meanwhile.
         let subscription_check_ms = command_timeout_ms.min(IMPATIENT_MS) / 5;
         let timeouts =
             RedisOptions { command_timeout_ms, connect_timeout_ms, subscription_check_ms, ..RedisOptions::default() };

@@ -19,7 +19,7 @@ use crate::{
     store::conformance::{World, user},
 };
 
-/// A server that nobody else uses: its counters are the caller's.
+/// A server without other users, so that its counters count only the caller.
 async fn own_server(kind: Kind) -> Result<(Server, World)> {
     let server = Server::start(kind).await?;
     let world = World::in_database(FreshDatabase::on(&server).await?).await?;
@@ -27,12 +27,12 @@ async fn own_server(kind: Kind) -> Result<(Server, World)> {
     Ok((server, world))
 }
 
-/// Rows that the server's tables have given so far.
+/// The number of rows that the server's tables have returned so far.
 pub async fn rows_read(world: &World) -> Result<i64> {
     read_by(world, "Handler_read%").await
 }
 
-/// Rows that were read against the order of their index.
+/// The number of rows that were read against the order of their index.
 async fn rows_read_backward(world: &World) -> Result<i64> {
     read_by(world, "Handler_read_prev").await
 }
@@ -42,9 +42,9 @@ pub async fn read_by(world: &World, handlers: &str) -> Result<i64> {
     counters.iter().map(|row| Ok(row.get(1).context("a value")?.parse::<i64>()?)).sum()
 }
 
-/// A page by each statement that may give it, and an author's page.
+/// A page by each statement that may read it, and an author's page.
 async fn one_page_touches_few_rows(world: &World, request: &PageRequest, overhead: i64) -> Result<()> {
-    // With everything, the inbox's page is counted a second time before it is decided that nothing is wanted of
+    // With everything, the statement counts the inbox's page a second time before it decides that it needs nothing
     // below the floor.
     for (depth, limit) in [(Depth::Inbox, 250), (Depth::Everything, 400)] {
         let before = rows_read(world).await?;

@@ -1,5 +1,5 @@
-//! What the SQL adapter promises beyond its ports: it waits for locks and retries, reports lasting conflicts as such,
-//! and recovers when its server does.
+//! Tests what the SQL adapter promises beyond its ports: it waits for locks and retries, reports lasting conflicts as
+//! such, and recovers when its server does.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::servers::{Backend, FreshDatabase, Kind, Server, on_each_backend};
 use crate::store::conformance::{NOW, World, account, at_once, content_id, user};
 
-/// The other side of a lock: a connection past the store.
+/// The other side of a lock: a direct connection.
 struct Rival(DatabaseConnection);
 
 impl Rival {
@@ -156,7 +156,7 @@ on_each_backend! {
 mod servers_only {
     use super::*;
 
-    /// Waits until a transaction of this database waits for a lock, and gives the isolation that it has.
+    /// Waits until a transaction of this database waits for a lock. Returns its isolation level.
     async fn waiting_isolation(rival: &Rival) -> Result<String> {
         let sql = "SELECT MAX(t.trx_isolation_level) FROM information_schema.innodb_trx t \
              JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'";
@@ -168,9 +168,21 @@ mod servers_only {
                 return Ok(isolation);
             }
             anyhow::ensure!(Instant::now() < deadline, "nothing came to wait for the lock");
-            // The server renews this table only for who has not asked for 100 ms.
+            // The server renews this table only if nobody has read it for 100 ms.
             sleep(Duration::from_millis(250)).await;
         }
+    }
+
+    /// Waits until a session of this database waits for a lock by name.
+    async fn until_it_waits_for_the_name(rival: &Rival) -> Result<()> {
+        let waiting =
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND state = 'User lock'";
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while rival.number(waiting).await? == 0 {
+            anyhow::ensure!(Instant::now() < deadline, "nothing came to wait for the name");
+            sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
     }
 
     on_each_backend! {
@@ -198,14 +210,16 @@ mod servers_only {
         }
 
         async fn a_migration_waits_for_another_nodes_longer_than_statements_may_take(backend: Backend) -> Result<()> {
+            const STATEMENT: Duration = Duration::from_millis(300);
             let database = backend.fresh_database().await?;
-            let store = SqlStore::connect(&options(&database.url, Duration::from_secs(1))).await?;
+            let store = SqlStore::connect(&options(&database.url, STATEMENT)).await?;
             let rival = Rival::on(&database).await?;
             let other_node = rival.0.begin().await?;
             let name = "LEFT(CONCAT('tidefeed:', DATABASE()), 64)";
             other_node.execute_unprepared(&format!("DO GET_LOCK({name}, 5)")).await?;
             let held = async {
-                sleep(Duration::from_millis(1_100)).await;
+                until_it_waits_for_the_name(&rival).await?;
+                sleep(STATEMENT + Duration::from_millis(50)).await;
                 assert_eq!(
                     rival
                         .number("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()")
@@ -218,7 +232,8 @@ mod servers_only {
             let (migrated, held) = tokio::join!(store.migrate(), held);
             held?;
             migrated?;
-            assert!(store.pending_migrations().await?.is_empty());
+            let patient = SqlStore::connect(&options(&database.url, Duration::from_mins(1))).await?;
+            assert!(patient.pending_migrations().await?.is_empty());
             Ok(())
         }
 
@@ -238,7 +253,7 @@ mod servers_only {
         async fn a_store_comes_back_with_its_server(backend: Backend) -> Result<()> {
             let server = Server::start(if backend == Backend::Mysql { Kind::Mysql } else { Kind::MariaDb }).await?;
             let database = FreshDatabase::on(&server).await?;
-            // A server that is away is waited for as for a connection.
+            // A wait for an absent server has the limit of a wait for a connection.
             let options = SqlOptions {
                 acquire_timeout: Duration::from_secs(5),
                 ..options(&database.url, Duration::from_secs(10))

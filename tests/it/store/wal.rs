@@ -1,4 +1,4 @@
-//! A SQLite file whose write-ahead log was cut, damaged or replaced while no process had it open.
+//! Tests a SQLite file whose write-ahead log was cut, damaged or replaced while no process had it open.
 
 use std::{fs, time::Duration};
 
@@ -13,7 +13,7 @@ use tidefeed::store::{
 use crate::servers::{connect_sql, numbers};
 use crate::store::conformance::{NOW, account, content, content_id};
 
-/// How many contents the log holds.
+/// Number of contents in the log.
 const CONTENTS: i64 = 20;
 
 /// A database and its log, as they lie on the disk when their process dies.
@@ -33,7 +33,7 @@ async fn open(folder: &TempDir) -> Result<SqlStore, StoreError> {
 }
 
 impl Files {
-    /// Contents 1 to 20 have been acknowledged, and are in the log alone.
+    /// Contents 1 to 20 were acknowledged, and are only in the log.
     async fn of_a_crash() -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let store = open(&folder).await?;
@@ -53,7 +53,8 @@ impl Files {
         Ok(fs::write(folder.path().join("tidefeed.db-wal"), &self.log)?)
     }
 
-    /// Opens them; how many contents are there, which are the first ones, each whole. What is written next is kept.
+    /// Opens the files. Returns the number of remaining contents, which must be the first ones, each complete. A
+    /// content that is written now must be kept.
     async fn contents_left(&self) -> Result<i64> {
         let folder = tempfile::tempdir()?;
         self.lie_in(&folder)?;

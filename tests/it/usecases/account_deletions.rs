@@ -1,4 +1,4 @@
-//! Deleting an account: every read omits it at once, and its rows are removed step by step, whatever crashes in
+//! Tests deleting an account: every read omits it at once, and its rows are removed step by step, whatever crashes in
 //! between.
 
 use anyhow::{Result, ensure};
@@ -27,16 +27,16 @@ use crate::{
     usecases::delivery::followed_author,
 };
 
-/// More than one step clears away.
+/// More than one step removes.
 const POSTS: usize = 130;
 
-/// An author with many contents and three followers: one by a pushed edge, one who pulls through the outbox cache, and
-/// one who is off.
+/// An author with many contents and three followers: one with a pushed edge, one who pulls through the outbox cache,
+/// and one who is off.
 struct Story {
     app: std::sync::Arc<TestApp>,
-    /// Of the one who goes.
+    /// The last content of the author whose account is deleted.
     last: ContentId,
-    /// Of a reader, which the one who goes has answered, liked and kept.
+    /// A content of a reader, to which the deleted author has replied, and which they have liked and bookmarked.
     other: ContentId,
 }
 
@@ -78,7 +78,7 @@ impl Story {
         Ok(())
     }
 
-    /// Every read by which something of theirs could be shown.
+    /// Checks every read that could show something of theirs.
     async fn nothing_is_shown(&self) -> Result<()> {
         let (ports, gone) = (&self.app.ports, user(GONE));
         let request = PageRequest::newest(PageSize::try_new(100)?);
@@ -160,7 +160,7 @@ on_each_backend! {
         let story = Story::on(backend).await?;
         story.delete().await?;
         let (app, ports) = (&story.app, &story.app.ports);
-        // A node takes the account, removes some contents, and dies before it has passed them.
+        // A node takes the account, removes some contents, and dies before it records that.
         let now = app.now_ms();
         ensure!(ports.account_deletions.due(now, now + 30_000).await?.is_some_and(|it| it.user == user(GONE)));
         for content in ports.account_deletions.contents_left(user(GONE), 7).await? {

@@ -1,4 +1,5 @@
-//! The audit finds differences, names their cause and repairs them. It reports nothing on a correct timeline.
+//! Tests that the audit finds differences, names their cause and repairs them, and reports nothing on a correct
+//! timeline.
 
 use std::sync::Arc;
 
@@ -25,13 +26,13 @@ use crate::{
 
 const READER: i64 = 2;
 
-/// An auditor who looks at small pages.
+/// An auditor that reads small pages.
 pub fn over(app: &TestApp, repair: bool) -> Result<Auditor> {
     let options = AuditOptions { pages: 10, size: PageSize::try_new(4)?, repair, step: settings().tiers.step };
     Ok(auditor(&app.ports, Arc::new(app.store.clone()), (app.reader.clone(), app.keeper.clone()), options))
 }
 
-/// A reader with nine contents of one author in the inbox, all of it trusted.
+/// A reader whose trusted inbox has nine contents of one author.
 async fn covered_reader(backend: servers::Backend, settings: Settings) -> Result<Arc<TestApp>> {
     let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
     fill_inbox(&app).await?;
@@ -56,10 +57,10 @@ async fn past(app: &TestApp, sql: &str) -> Result<()> {
 
 async fn newest(app: &TestApp) -> Result<Vec<Entry>> {
     let request = PageRequest::newest(PageSize::try_new(20)?);
-    Ok(app.reader.look(user(READER), &request).await?.entries)
+    Ok(app.reader.read_raw(user(READER), &request).await?.entries)
 }
 
-/// Finds it without mending, mends it, and finds nothing any more.
+/// The audit finds it without repairing it, then repairs it, and then finds nothing.
 async fn found_and_mended(app: &TestApp) -> Result<Finding> {
     let reader = user(READER);
     let found = over(app, false)?.audit(reader).await?.finding.context("nothing was found")?;

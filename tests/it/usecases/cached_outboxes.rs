@@ -9,7 +9,7 @@ use crate::{
     usecases::delivery::{followed_author, publish, user},
 };
 
-/// Statements of one page, which must be the oracle's.
+/// Statements of one page, which must equal the oracle's.
 async fn cost(app: &TestApp, reader: i64, request: &PageRequest) -> Result<u64> {
     let before = app.store.statements();
     let page = app.reader.page(user(reader), request).await?;
@@ -20,7 +20,7 @@ async fn cost(app: &TestApp, reader: i64, request: &PageRequest) -> Result<u64> 
     Ok(cost)
 }
 
-/// Statements of twenty pages, each the same.
+/// Statements of twenty reads of the same page.
 async fn costs(app: &TestApp, reader: i64, request: &PageRequest) -> Result<Vec<u64>> {
     let mut all = Vec::new();
     for _ in 0..20 {
@@ -53,8 +53,8 @@ on_each_backend! {
         };
         for request in [newest, posts] {
             let costs = costs(&app, 3, &request).await?;
-            let looks = costs.iter().filter(|cost| **cost == 2).count();
-            ensure!(looks <= 2 && costs.iter().all(|cost| *cost <= 2 || *cost == costs[0]), "past it: {costs:?}");
+            let misses = costs.iter().filter(|cost| **cost == 2).count();
+            ensure!(misses <= 2 && costs.iter().all(|cost| *cost <= 2 || *cost == costs[0]), "past it: {costs:?}");
             ensure!(costs[2..16].iter().all(|cost| *cost == 1), "past it, time after time: {costs:?}");
         }
         let lifted = app.excluding.unmute(user(3), user(4)).await?;

@@ -1,5 +1,5 @@
-//! Walks many pages, past the end of the inbox: every page is exact, and the inbox serves them again once it has
-//! grown.
+//! Walks through many pages, past the end of the inbox: every page is exact, and the inbox serves them again once it
+//! has grown.
 
 use std::sync::Arc;
 
@@ -55,8 +55,8 @@ fn seeded(id: i64) -> Result<SeedAuthor> {
     })
 }
 
-/// A reader of four authors who publish in turn, three contents to a millisecond; just back, so that the inbox holds
-/// one step.
+/// A reader of four authors who publish in turn, three contents in a millisecond. The reader has just come back, so
+/// the inbox holds one step.
 async fn app(backend: Backend) -> Result<Arc<TestApp>> {
     let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { tiers: TIERS, ..settings() }).await?;
     for id in (1..=AUTHORS).chain([READER]) {
@@ -75,11 +75,11 @@ async fn app(backend: Backend) -> Result<Arc<TestApp>> {
     Ok(app)
 }
 
-/// Reads page after page to the first content ever, each as the oracle has it; `between` happens after each. Returns,
-/// for each page, whether the one statement that pulls nothing gave it.
+/// Reads page after page up to the oldest content, each of which must equal the oracle's, and runs `between` after
+/// each. Returns, for each page, whether the inbox and the contents in flight sufficed for it.
 async fn walk(app: &TestApp, mut between: impl AsyncFnMut(usize) -> Result<()>) -> Result<Vec<bool>> {
-    // The node remembers from here on which contents are reposts, and the reader's authors: a page asks for nothing but
-    // itself.
+    // From here on the node remembers which contents are reposts, and the reader's authors, so a page needs no other
+    // statement.
     let all = (1..=CONTENTS).map(ContentId::try_new).collect::<Result<Vec<_>, _>>()?;
     app.ports.contents.originals(&all).await?;
     let mut request = PageRequest::newest(PageSize::try_new(SIZE)?);
@@ -110,7 +110,7 @@ async fn rows(app: &TestApp) -> Result<u64> {
     app.ports.inboxes.held(user(READER), 10_000).await.map_err(Into::into)
 }
 
-/// Every inbox is looked at once.
+/// Looks at every inbox once.
 async fn trim(app: &TestApp) -> Result<()> {
     while !app.trimmer.run_once().await?.1 {}
     Ok(())
@@ -121,7 +121,8 @@ on_each_backend! {
         let app = app(backend).await?;
         ensure!(rows(&app).await? == 200);
         let first = walk(&app, async |_| app.settle().await).await?;
-        // One page of each step is pulled: the one that tells. Beyond the deepest all are.
+        // Only one page of each step is pulled: the one that reaches below the floor. Beyond the deepest inbox all
+        // are.
         let pulled = first.iter().filter(|from_inbox| !**from_inbox).count();
         ensure!(first.len() == 40 && pulled <= 8 + 10, "{pulled} pages were pulled: {first:?}");
         ensure!(rows(&app).await? == 1_500);

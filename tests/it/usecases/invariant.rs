@@ -1,5 +1,5 @@
-//! Checks the invariant of docs/coverage.md on a real store with one statement, again and again, while authors,
-//! readers, workers and upkeep run at once and the clock moves forwards and backwards.
+//! Checks the invariant of docs/coverage.md on a real store with one statement, repeatedly, while authors, readers,
+//! workers and upkeep run at once and the clock moves forwards and backwards.
 
 use std::sync::{
     Arc,
@@ -32,10 +32,10 @@ use crate::{
 };
 
 const PEOPLE: i64 = 8;
-/// Acts of each actor.
+/// Actions of each actor.
 const ACTS: u32 = 60;
 
-/// Who acts. Small inboxes, subtasks and thresholds make everything happen often.
+/// The actors. Small inboxes, subtasks and thresholds make everything happen often.
 #[derive(Clone, Copy, Debug)]
 enum Actor {
     Author,
@@ -104,7 +104,7 @@ async fn act(app: &TestApp, actor: Actor, rng: &SharedRng) -> Result<()> {
     Ok(())
 }
 
-/// Workers until told to stop; each takes whatever waits.
+/// Runs workers until `stop`. Each takes any waiting work.
 async fn work(app: &TestApp, worker: usize, stop: &AtomicBool) -> Result<()> {
     let (me, wait) = (worker.to_string(), Duration::from_millis(10));
     while !stop.load(SeqCst) {
@@ -119,7 +119,7 @@ async fn work(app: &TestApp, worker: usize, stop: &AtomicBool) -> Result<()> {
     Ok(())
 }
 
-/// Audits reader after reader; whatever goes on, nothing is wrong.
+/// Audits reader after reader. Nothing may be wrong, whatever runs at the same time.
 async fn audit_until(auditor: &Auditor, stop: &AtomicBool) -> Result<()> {
     for rng in 0.. {
         if let Some(audit) = auditor.sample(rng).await? {

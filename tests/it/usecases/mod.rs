@@ -1,4 +1,4 @@
-//! The use cases over real stores, step by step.
+//! Tests the use cases over real stores, step by step.
 
 mod account_deletions;
 mod audit;

@@ -1,5 +1,5 @@
-//! Inboxes in Cassandra: one that grows too long, a node that comes back, and what `tidefeed doctor` says of each.
-//! `tests/chaos/cassandra_nodes.rs` loses nodes of three.
+//! Tests inboxes in Cassandra: one that grows too long, a node that comes back, and what `tidefeed doctor` reports
+//! about each. `tests/chaos/cassandra_nodes.rs` loses nodes of three.
 
 use anyhow::{Context as _, Result, ensure};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -101,7 +101,7 @@ async fn doctor_doubts_a_cassandra_with_periodic_commitlog_sync() -> Result<()> 
     Ok(())
 }
 
-/// A node of its own, killed as by `kill -9`: pages are read from SQL meanwhile, and what was acknowledged is there
+/// A separate node, killed as by `kill -9`: pages are read from SQL meanwhile, and everything acknowledged exists
 /// afterwards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cassandra_of_one_node_comes_back_with_what_it_acknowledged() -> Result<()> {

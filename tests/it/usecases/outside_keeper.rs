@@ -1,4 +1,4 @@
-//! What keeps inboxes outside SQL: who is where, and a Redis that is another one, or silent.
+//! Tests what keeps inboxes outside SQL: which readers have theirs there, and a Redis that was replaced, or is silent.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ struct World {
     author: UserId,
 }
 
-/// The reader follows the author and has come; the author has published once.
+/// The reader follows the author and has come once; the author has published once.
 async fn world(inboxes: Inboxes) -> Result<World> {
     let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
     for id in [1, 2] {
@@ -84,7 +84,7 @@ async fn active_readers_are_in_redis_and_inactive_ones_in_sql() -> Result<()> {
     app.clock.advance(DAY_MS);
     ensure!(keeper.run_once().await?.moved == 0, "a day is not over a day");
     app.clock.advance(1);
-    // The author was never seen: registration opens an inbox in SQL, and that is where it stays.
+    // The author was never seen: registration opens an inbox in SQL, and there it stays.
     ensure!(keeper.run_once().await? == Round { moved: 1, ..Round::default() });
     ensure!(!world.is_outside().await? && app.ports.inboxes.floor(world.reader).await? != Floor::Off);
     ensure!(world.shown().await? == 1);
@@ -160,7 +160,7 @@ async fn a_reader_keeps_the_inbox_in_sql_while_redis_is_silent() -> Result<()> {
     Ok(())
 }
 
-/// However many are to be moved, the buckets are looked at in between.
+/// Buckets are checked in between, however many readers must be moved.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inactive_readers_are_moved_in_bounded_rounds() -> Result<()> {
     let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
@@ -180,7 +180,7 @@ async fn inactive_readers_are_moved_in_bounded_rounds() -> Result<()> {
     Ok(())
 }
 
-/// Both would replace the other's token in every round.
+/// Otherwise both would replace the other's token in every round.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_see_different_servers_change_a_bucket_ever_more_rarely() -> Result<()> {
     let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, Inboxes::Memory, settings()).await?;

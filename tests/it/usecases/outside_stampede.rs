@@ -1,4 +1,4 @@
-//! The store of the inboxes is emptied, and everybody comes back at once.
+//! Tests that the store of the inboxes is emptied, and everyone comes back at once.
 
 use std::{
     collections::HashSet,
@@ -37,10 +37,10 @@ use crate::{
 
 const AUTHOR: i64 = 1;
 const READERS: i64 = 300;
-/// How long a build lasts at least, in turns of the runtime: long enough for others to begin beside it.
+/// Shortest duration of a build, in turns of the runtime: enough for others to begin meanwhile.
 const ROUNDS: usize = 20;
 
-/// Counts the inboxes that are being built.
+/// Counts the running builds.
 struct Counting {
     inner: Mutex<Arc<MemoryInboxes>>,
     nodes: AtomicU8,
@@ -60,7 +60,7 @@ impl Counting {
         }
     }
 
-    /// As after a restart without a dump: another node, which holds nothing.
+    /// Acts like a restart without a dump: the node has another identity and holds nothing.
     fn wipe(&self) {
         let node = self.nodes.fetch_add(1, SeqCst) + 1;
         *self.inner.lock().unwrap_or_else(PoisonError::into_inner) = emptied(node);
@@ -135,7 +135,7 @@ impl InboxStore for Counting {
     }
 }
 
-/// Everybody who follows the author.
+/// Everyone who follows the author.
 fn readers() -> impl Iterator<Item = UserId> {
     (AUTHOR + 1..=AUTHOR + READERS).map(user)
 }
@@ -146,12 +146,12 @@ async fn publish(app: &TestApp) -> Result<()> {
     Ok(())
 }
 
-/// Reads everybody's page, without a visit, once more than `least` times and until no visit waits.
+/// Reads everyone's page, without a visit, until no visit waits. Returns the number of pages.
 async fn pages_are_right(app: &TestApp) -> Result<usize> {
     let (request, mut pages) = (PageRequest::newest(PageSize::try_new(20)?), 0);
     loop {
         for reader in readers() {
-            let page = app.reader.look(reader, &request).await?;
+            let page = app.reader.read_raw(reader, &request).await?;
             let oracle = app.ports.timelines.oracle(reader, &request).await?;
             ensure!(page.entries == oracle, "{reader}: {page:?}, not {oracle:?}");
             pages += 1;
@@ -162,7 +162,7 @@ async fn pages_are_right(app: &TestApp) -> Result<usize> {
     }
 }
 
-/// A reactivator, until no visit waits.
+/// Runs a reactivator until no visit waits.
 async fn reactivate(app: &TestApp, name: &str) -> Result<()> {
     while app.reactivator.run_once(name, Duration::ZERO).await? > 0 {}
     Ok(())

@@ -1,5 +1,5 @@
-//! One reader's way through all tiers: the inbox in Redis, then in SQL, then nowhere, and back. Each change is counted,
-//! and every page is right.
+//! Tests one reader's way through all tiers: the inbox in Redis, then in SQL, then nowhere, and back. Each change is
+//! counted, and every page is right.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,12 +20,12 @@ use crate::{
 };
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
-/// As `settings` says.
+/// The value in `settings`.
 const DORMANT_DAYS: i64 = 30;
 const AUTHOR: i64 = 1;
 const READER: i64 = 2;
 
-/// By what a reader comes back.
+/// How a reader comes back.
 #[derive(Debug, Clone, Copy)]
 enum Return {
     Page,
@@ -40,7 +40,7 @@ struct World {
     published: usize,
 }
 
-/// Sessions that last longer than anybody in this test stays away.
+/// Sessions that outlast every absence in this test.
 fn sessions(app: &TestApp) -> Result<SessionsService> {
     let clock: SharedClock = app.clock.clone();
     let tokens = Arc::new(Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), clock.clone()));
@@ -50,7 +50,7 @@ fn sessions(app: &TestApp) -> Result<SessionsService> {
 }
 
 impl World {
-    /// How many readers were counted from one tier to another so far.
+    /// The number of readers counted from one tier to another so far.
     fn changes(&self, from: &str, to: &str) -> u64 {
         let name = format!("tidefeed_inbox_tier_changes_total{{from=\"{from}\",to=\"{to}\"}} ");
         self.metrics.render().lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap_or(0)
@@ -64,10 +64,10 @@ impl World {
         Ok(())
     }
 
-    /// Without a visit.
+    /// Checks a page, without a visit.
     async fn page_is_right(&self) -> Result<()> {
         let request = PageRequest::newest(PageSize::try_new(50)?);
-        let entries = self.app.reader.look(user(READER), &request).await?.entries;
+        let entries = self.app.reader.read_raw(user(READER), &request).await?.entries;
         self.is_all(&entries)?;
         let oracle = self.app.ports.timelines.oracle(user(READER), &request).await?;
         ensure!(entries == oracle, "{entries:?}, not {oracle:?}");
@@ -88,7 +88,7 @@ impl World {
         Ok(outside.states.fence(user(READER)).await?.is_some_and(|(_, basis)| basis.is_some()))
     }
 
-    /// A day without a visit, and then a month: from Redis to SQL to nothing.
+    /// The reader stays away for a day, and then a month: from Redis to SQL to nothing.
     async fn stay_away(&mut self, round: u64) -> Result<()> {
         self.app.clock.advance(DAY_MS + 1);
         self.app.outside_keeper()?.run_once().await?;
@@ -112,7 +112,7 @@ impl World {
         let mut next = refresh.to_owned();
         match way {
             Return::Page => {
-                // Right at once, pulled.
+                // It is right at once, because it is pulled.
                 let page = self.app.reader.page(user(READER), &PageRequest::newest(PageSize::try_new(50)?)).await?;
                 self.is_all(&page.entries)?;
             }
@@ -129,7 +129,7 @@ impl World {
     }
 }
 
-/// The recorder of what is measured is of one thread.
+/// The recorder of metrics belongs to one thread.
 async fn walk(backend: Backend) -> Result<()> {
     let recorder = PrometheusBuilder::new().build_recorder();
     let metrics = recorder.handle();

@@ -1,4 +1,4 @@
-//! Readers count as active after any request that shows their presence.
+//! Tests that readers count as active after any request that shows their presence.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,9 +17,9 @@ use crate::{
     usecases::delivery::{followed_author, user},
 };
 
-/// How often somebody is noted, in ms.
+/// The interval at which a reader is noted, in ms.
 const EVERY: i64 = 1_000;
-/// Who does what.
+/// The readers, by what they do.
 const SIGNS_IN: i64 = 2;
 const REFRESHES: i64 = 3;
 const READS: i64 = 4;
@@ -34,7 +34,7 @@ fn sessions(app: &TestApp) -> Result<SessionsService> {
     Ok(SessionsService::new(kept, announcer, tokens, app.visits.clone(), SessionSettings::default(), ambient))
 }
 
-/// When these were last seen, after [`BEGINNING`].
+/// The times at which these readers were last seen, after [`BEGINNING`].
 async fn last_seen(app: &TestApp, readers: &[i64]) -> Result<Vec<i64>> {
     app.settle().await?;
     let database = servers::connect_sql(app.database_url()).await?;
@@ -43,7 +43,7 @@ async fn last_seen(app: &TestApp, readers: &[i64]) -> Result<Vec<i64>> {
     Ok(servers::numbers(&database, &sql).await?.into_iter().map(|seen| seen - BEGINNING).collect())
 }
 
-/// Everything but the subscription, which goes on by itself.
+/// Every sign of presence except the subscription, which continues by itself.
 async fn be_there(app: &TestApp, sessions: &SessionsService, refresh: &str) -> Result<String> {
     sessions.begin(user(SIGNS_IN), &Caller::default()).await?;
     let RefreshOutcome::Refreshed(renewed) = sessions.refresh(refresh).await? else { bail!("the session has ended") };
@@ -53,7 +53,7 @@ async fn be_there(app: &TestApp, sessions: &SessionsService, refresh: &str) -> R
 }
 
 on_each_backend! {
-    /// A2: signing in, refreshing, reading, counting and watching; each once in the configured interval.
+    /// A2: signing in, refreshing, reading, counting and watching are noted once in the configured interval.
     async fn every_sign_of_presence_marks_a_reader_as_seen(backend: Backend) -> Result<()> {
         let settings = Settings { seen_every_ms: EVERY, ..settings() };
         let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
@@ -86,7 +86,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// One message a reader, one write for all of them.
+    /// One message for each reader, one write for all of them.
     async fn readers_seen_together_are_written_together(backend: Backend) -> Result<()> {
         let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 60).await?;

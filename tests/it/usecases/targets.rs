@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// The author.
+/// The author's id.
 const STAR: i64 = 9_000_000;
 /// Targets of a subtask, and of a batch.
 const SIZE: u32 = 1_000;

@@ -1,4 +1,4 @@
-//! Upkeep over a real store: the work that makes pages cheap again.
+//! Tests upkeep over a real store: the work that makes pages cheap again.
 
 use anyhow::{Result, ensure};
 use tidefeed::{
@@ -12,7 +12,7 @@ use crate::{
     usecases::delivery::{followed_author, user},
 };
 
-/// Of a thousand inboxes every fourth has rows to spare.
+/// Number of inboxes, every fourth of which is too full.
 const INBOXES: i64 = 1_000;
 const KEEP: i64 = 20;
 
@@ -33,9 +33,10 @@ async fn fill_inboxes(app: &TestApp) -> Result<()> {
 }
 
 on_each_backend! {
-    /// B4: a walk over a thousand inboxes is six statements; each that is too full is four more in one transaction,
-    /// which delete a tenth of what is kept, and one, by one statement. So of the rows that deliveries insert, a
-    /// transaction of the trimmer takes out that many at a time, and walks do not depend on how many there are.
+    /// B4: a walk over a thousand inboxes is six statements. Each overfull inbox takes one transaction of four more,
+    /// which deletes a tenth of what is kept, and one row more, in one statement. So transactions are rare in
+    /// comparison with the rows that deliveries insert, and the cost of a walk does not depend on how many rows there
+    /// are.
     async fn the_trimmer_works_in_batches_of_200_inboxes(backend: Backend) -> Result<()> {
         let keep = u32::try_from(KEEP)?;
         let settings = tidefeed::app::Settings { tiers: InboxTiers { keep, ..settings().tiers }, ..settings() };
@@ -62,8 +63,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// A follow of somebody with more contents than an inbox keeps raises the floor; when they are left again, it
-    /// comes down.
+    /// Following an author with more contents than an inbox keeps raises the floor; unfollowing them lowers it again.
     async fn a_floor_that_a_gone_author_raised_comes_down_again(backend: Backend) -> Result<()> {
         let settings = tidefeed::app::Settings { tiers: InboxTiers { keep: 5, ..settings().tiers }, ..settings() };
         let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;

@@ -1,5 +1,5 @@
-//! The worked example of docs/protocol.md#a-worked-example: two authors are pulled, three are in the
-//! inbox. Every backend answers it page for page.
+//! Tests the worked example of docs/protocol.md#a-worked-example: two authors are pulled, three are in the inbox.
+//! Every backend answers it page for page.
 
 use anyhow::{Context as _, Result, ensure};
 use scylla::client::session_builder::SessionBuilder;
@@ -61,7 +61,7 @@ async fn publish(app: &TestApp, author: i64, (id, publish_time): Pair) -> Result
     Ok(())
 }
 
-/// The example's world: 200 and 211 are pulled, the others' contents are delivered.
+/// The example's world: 200 and 211 are pulled, the other authors' contents are delivered.
 async fn build(app: &TestApp, example: &Example) -> Result<UserId> {
     let viewer = UserId::try_new(example.viewer)?;
     for user in [example.viewer].iter().chain(&example.follows) {
@@ -123,7 +123,7 @@ async fn pages_are(app: &TestApp, viewer: UserId, example: &Example) -> Result<(
     Ok(())
 }
 
-/// With the inbox in Redis. The pages come from there: an entry that is taken out of it behind our back is missed.
+/// Tests it with the inbox in Redis. The pages come from there: an entry that the test deletes from it is missing.
 async fn holds_in(backend: Backend, options: RedisOptions) -> Result<()> {
     let example = example()?;
     let app =

@@ -92,8 +92,8 @@ fn of_contents(tables: &Tables) -> impl Iterator<Item = Row> + '_ {
 
 fn of_deliveries(tables: &Tables) -> impl Iterator<Item = Row> + '_ {
     let records = tables.deliveries.iter().map(|(content, it)| {
-        let (attempts, looks) = (it.attempts.into(), it.looks.into());
-        row("deliveries", [content.get(), it.author.get(), it.publish_time, attempts, it.look_at, looks])
+        let (attempts, look_count) = (it.attempts.into(), it.look_count.into());
+        row("deliveries", [content.get(), it.author.get(), it.publish_time, attempts, it.look_at, look_count])
     });
     let subtasks = tables.subtasks.iter().map(|((content, after), it)| {
         let number = it.number.into();

@@ -65,12 +65,12 @@ impl World {
     }
 
     fn send_script(&mut self, reader: usize, script: Script) -> Answer {
-        let ran = self.run(reader, &script);
+        let answer = self.run(reader, &script);
         if self.sent.len() == REMEMBERED {
             self.sent.remove(0);
         }
         self.sent.push((reader, script));
-        ran
+        answer
     }
 
     /// A script that a client has sent twice, or that was on its way for long, runs.
@@ -81,7 +81,7 @@ impl World {
         let late = self.rng.index(self.sent.len());
         if let Some((reader, script)) = self.sent.get(late).cloned() {
             // Nobody waits for its answer.
-            let _ran: Result<_, OtherNode> = self.run(reader, &script);
+            let _answer: Result<_, OtherNode> = self.run(reader, &script);
         }
     }
 

@@ -255,7 +255,7 @@ async fn record(tx: &mut Tx, new: &NewContent) -> Result<(), StoreError> {
         attempts: 0,
         last_error: String::new(),
         look_at: new.publish_time.saturating_add(FIRST_LOOK_MS),
-        looks: 0,
+        look_count: 0,
     };
     tx.insert(Change::Delivery(new.id, Some(record), None)).await.map(|_| ())
 }

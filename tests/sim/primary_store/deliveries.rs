@@ -264,10 +264,10 @@ async fn due(mut tx: Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Resu
     tx.write(|tables| {
         let rows = contents.iter().filter_map(|id| Some((*id, tables.deliveries.get(id)?.clone())));
         let later = |row: &Record| {
-            let often = [0, 1].get(row.looks as usize).copied().unwrap_or(3);
+            let often = [0, 1].get(row.look_count as usize).copied().unwrap_or(3);
             next_look_ms + next_look_ms.saturating_sub(now_ms) * often
         };
-        let looked = |row: Record| Record { look_at: later(&row), looks: row.looks + 1, ..row };
+        let looked = |row: Record| Record { look_at: later(&row), look_count: row.look_count + 1, ..row };
         rows.map(|(id, row)| Change::Delivery(id, Some(looked(row)), None)).collect()
     })
     .await?;

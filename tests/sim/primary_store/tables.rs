@@ -63,7 +63,7 @@ pub struct Record {
     pub attempts: u32,
     pub last_error: String,
     pub look_at: i64,
-    pub looks: u32,
+    pub look_count: u32,
 }
 
 /// A subtask; its content and start are the key.
@@ -203,8 +203,8 @@ impl Tables {
 
     /// The author's contents that are not removed, oldest first.
     pub fn outbox(&self, author: UserId) -> impl DoubleEndedIterator<Item = Entry> + '_ {
-        let places = self.outboxes.get(&author).into_iter().flatten();
-        places.filter_map(move |place| entry(*place, author))
+        let positions = self.outboxes.get(&author).into_iter().flatten();
+        positions.filter_map(move |position| entry(*position, author))
     }
 
     /// Rows of an inbox, oldest first.

@@ -29,7 +29,7 @@ pub async fn open_store(url: String, connections: u32) -> Result<SqlStore> {
     Ok(store)
 }
 
-/// What a bench calls.
+/// The parts that a bench calls.
 pub struct Benched {
     /// The use cases.
     pub use_cases: UseCases,

@@ -112,7 +112,7 @@ struct Setup {
     outside: Option<Inboxes>,
 }
 
-/// Where inboxes outside SQL are.
+/// The store of inboxes outside SQL.
 #[derive(Clone)]
 pub enum Inboxes {
     /// In process.
@@ -126,7 +126,7 @@ pub enum Inboxes {
 }
 
 impl TestApp {
-    /// On a new database and stores of its own, with [`settings`].
+    /// Starts on a new database and new stores, with [`settings`].
     pub async fn start(backend: Backend, cache_backend: CacheBackend) -> Result<Arc<Self>> {
         Self::start_with(backend, cache_backend, settings()).await
     }
@@ -140,7 +140,7 @@ impl TestApp {
         Ok(app)
     }
 
-    /// On a Redis of the test's own, or a cluster.
+    /// Starts on a Redis of the test's own, or a cluster.
     pub async fn start_on(backend: Backend, redis: RedisOptions) -> Result<Arc<Self>> {
         let cache_backend = if redis.cluster { CacheBackend::Cluster } else { CacheBackend::Redis };
         let setup = Setup { cache_backend, redis: Some(redis), settings: settings(), outside: None };
@@ -149,7 +149,7 @@ impl TestApp {
         Ok(app)
     }
 
-    /// As [`Self::start_with`], with inboxes outside SQL. Every bucket is admitted.
+    /// As [`Self::start_with`], with inboxes outside SQL. All buckets are admitted.
     pub async fn start_outside(
         backend: Backend,
         cache_backend: CacheBackend,
@@ -174,7 +174,7 @@ impl TestApp {
         Ok(app)
     }
 
-    /// What keeps the inboxes outside SQL; only after [`Self::start_outside`].
+    /// The keeper of the inboxes outside SQL; only after [`Self::start_outside`].
     pub fn outside_keeper(&self) -> Result<&OutsideKeeper> {
         self.app.keeper.as_deref().context("This service has no inboxes outside SQL.")
     }
@@ -225,7 +225,7 @@ impl TestApp {
         }
     }
 
-    /// Moves the clock past every lease and backoff, runs the sweeper, and lets the workers finish.
+    /// Moves the clock past every lease and backoff, runs the sweeper, and steps the workers to the end.
     pub async fn sweep(&self) -> Result<()> {
         self.clock.advance(LONG_MS);
         self.app.sweeper.run_once().await?;

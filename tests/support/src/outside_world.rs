@@ -1,4 +1,4 @@
-//! One reader whose inbox lies outside SQL, and one author: tells whether each page is right, and where it came from.
+//! One reader whose inbox lies outside SQL, and one author. Checks each page, and reports where it came from.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ const PAGE: i64 = 10;
 pub struct OutsideWorld {
     /// The service.
     pub app: Arc<TestApp>,
-    /// Whose inbox it is.
+    /// The owner of the inbox.
     pub reader: UserId,
     author: UserId,
     /// Publish times, oldest first; no two are equal.
@@ -36,7 +36,7 @@ pub struct OutsideWorld {
 }
 
 impl OutsideWorld {
-    /// On SQLite. The reader has come, and nothing is published yet. `metrics` is of the calling thread.
+    /// Starts on SQLite. The reader has come, and nothing is published yet. `metrics` belongs to the calling thread.
     pub async fn start(inboxes: Inboxes, metrics: PrometheusHandle) -> Result<Self> {
         let mut settings = settings();
         settings.tiers.keep = KEEP;
@@ -49,7 +49,7 @@ impl OutsideWorld {
             app.ports.accounts.register(account).await?;
         }
         let world = Self { app, reader, author, published: Vec::new(), metrics };
-        // Connecting has a limit, and creating the tables on several nodes may take longer.
+        // Connecting has a time limit, which creating the tables on several nodes may exceed.
         until("the store of the inboxes is admitted", async || {
             world.app.outside_keeper()?.run_once().await?;
             Ok(!world.stores()?.states.tokens().await?.is_empty())
@@ -66,7 +66,7 @@ impl OutsideWorld {
         self.app.ports.outside.as_ref().context("inboxes outside SQL")
     }
 
-    /// Publishes one content, which nothing delivers yet.
+    /// Publishes one content, which is not delivered yet.
     pub async fn publish(&mut self) -> Result<()> {
         self.app.clock.advance(1_000);
         let outcome = self.app.publisher.publish(self.author, Draft::try_new("words", Vec::new(), None)?).await?;
@@ -80,7 +80,7 @@ impl OutsideWorld {
         self.published.last().copied()
     }
 
-    /// Reads the newest page. It must be right, wherever it comes from. Returns whether it was the inbox outside SQL.
+    /// Reads the newest page, which must be right. Returns whether it came from the inbox outside SQL.
     pub async fn page(&self) -> Result<bool> {
         let before = self.pages_from_outside();
         let page = self.app.reader.page(self.reader, &PageRequest::newest(PageSize::try_new(PAGE)?)).await?;
@@ -92,7 +92,7 @@ impl OutsideWorld {
         Ok(self.pages_from_outside() > before)
     }
 
-    /// Pages that the service has made of an inbox outside SQL.
+    /// Pages that the service has read from an inbox outside SQL.
     fn pages_from_outside(&self) -> u64 {
         let metrics = self.metrics.render();
         let line =
@@ -118,7 +118,8 @@ impl OutsideWorld {
         Ok(self.app.ports.deliveries.backlog(5).await?.unfinished)
     }
 
-    /// Tries until nothing is left to deliver. Each try moves the clock, so the reader comes again in the end.
+    /// Retries until nothing is left to deliver. Each try moves the clock, so that the reader comes again at some
+    /// point.
     pub async fn deliver(&self, when: &str) -> Result<()> {
         until(when, async || {
             self.app.sweep().await?;
@@ -128,7 +129,7 @@ impl OutsideWorld {
         self.come().await
     }
 
-    /// A visit that has the inbox built if it is not there.
+    /// A visit, after which a missing inbox is built.
     pub async fn come(&self) -> Result<()> {
         self.app.reactivator.wake(self.reader).await.map(drop).context("a visit")
     }

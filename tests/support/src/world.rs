@@ -85,7 +85,7 @@ impl World {
         Ok(token.with_context(|| format!("no token: {answer}"))?.to_owned())
     }
 
-    /// Everything that is served.
+    /// The router of the whole API.
     pub fn router(&self) -> Router {
         self.router.clone()
     }

@@ -77,10 +77,10 @@ pub fn cycles(tree: &Tree, sources: &str, re_exports: ReExports) -> Vec<Finding>
 
 fn imported<'a>(file: &SourceFile, rust: &Rust, modules: &Modules<'a>, re_exports: ReExports) -> BTreeSet<&'a str> {
     let module = module_of(&file.path);
-    // `pub(super)` reads as a path to the module around this one.
-    let around = &module[..module.len() - 1];
+    // `pub(super)` reads as a path to the module that contains this one.
+    let parent = &module[..module.len() - 1];
     let is_mutual = |owner: &str| file.path.starts_with(MUTUAL) && owner.starts_with(MUTUAL);
-    let paths = rust.paths.iter().filter(|path| path.segments != around && !rust.is_test_code(path.line));
+    let paths = rust.paths.iter().filter(|path| path.segments != parent && !rust.is_test_code(path.line));
     let paths = paths.filter(|path| re_exports == ReExports::AreImports || path.exported_as.is_none());
     let owners = paths.filter_map(|path| owner_of(&inside(&path.segments, &module, modules), modules, 8));
     owners.filter(|owner| *owner != file.path && !is_mutual(owner)).collect()

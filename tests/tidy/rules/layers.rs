@@ -46,8 +46,8 @@ const ADAPTER_MODULES: &[&str] =
     &["crate::store::sql", "crate::store::redis", "crate::store::memory", "crate::store::cassandra"];
 const MAY_NAME_ADAPTERS: &[&str] = &["store", "app", "lib"];
 
-/// Each library and the only places that may name it.
-const PLACES: &[(&str, &[&str])] = &[
+/// Each library and the only folders that may name it.
+const OWNERS: &[(&str, &[&str])] = &[
     ("sea_orm", &["src/store/sql"]),
     ("sea_orm_migration", &["src/store/sql"]),
     ("sqlx", &["src/store/sql"]),
@@ -112,7 +112,7 @@ pub const ADAPTERS: Rule = Rule {
 };
 
 pub const LIBRARIES: Rule = Rule {
-    remedy: "keep the library behind the module that owns it (PLACES in tests/tidy/rules/layers.rs): give that module the method you \
+    remedy: "keep the library behind the module that owns it (OWNERS in tests/tidy/rules/layers.rs): give that module the method you \
              need; inside src/store write `self::redis`, not `redis`, for our own module",
     check: |tree| each_path(tree, misplaced_library).collect(),
     broken_by: &[
@@ -209,9 +209,9 @@ fn foreign_adapter(file: &SourceFile, path: &NamedPath) -> Option<String> {
 }
 
 fn misplaced_library(file: &SourceFile, path: &NamedPath) -> Option<String> {
-    let (library, places) = PLACES.iter().find(|(library, _)| path.is_within(library))?;
-    let at_home = places.iter().any(|place| file.path.starts_with(place));
-    (!at_home).then(|| format!("`{library}` belongs to {} alone", places.join(" and ")))
+    let (library, owners) = OWNERS.iter().find(|(library, _)| path.is_within(library))?;
+    let at_home = owners.iter().any(|owner| file.path.starts_with(owner));
+    (!at_home).then(|| format!("`{library}` belongs to {} alone", owners.join(" and ")))
 }
 
 fn impurities((file, rust): (&SourceFile, &crate::tidy::rust::Rust)) -> Vec<Finding> {

@@ -55,6 +55,8 @@ pub const TERMS: Rule = Rule {
         &[("src/a.rs", "struct A { eyes: u8 }")],
         &[("src/a.rs", "fn strike() {}")],
         &[("src/a.rs", "const TURNS: u8 = 1;")],
+        &[("src/weather.rs", "//! Anything.")],
+        &[("src/a.rs", "fn drive() { let around = 1; }")],
     ],
     kept_by: &[
         &[("src/services.rs", "struct Warehouse; trait Truthful {}")],
@@ -133,10 +135,21 @@ const PRIVATE: &[(&str, &str)] = &[
     ("strike", "inject"),
     ("strikes", "injects"),
     ("trouble", "faults"),
+    ("boundary", "exclusion"),
+    ("roots", "field merging"),
+    ("looks", "viewer dependence, reads"),
+    ("around", "middleware"),
+    ("drive", "runner"),
+    ("drives", "runner"),
+    ("places", "connection limits"),
+    ("weather", "fault rates"),
+    ("decided", "exclusion"),
+    ("ran", "a noun that says what the value is"),
 ];
 
-/// Words that are the field's own in the name of a value or a function: `std::task::Waker`, a verb, weighted choice.
-const OF_TYPES_ONLY: &[&str] = &["waker", "wants", "weights"];
+/// Words that are the field's own in the name of a value or a function: `std::task::Waker`, a verb, weighted choice,
+/// the root types of a schema.
+const OF_TYPES_ONLY: &[&str] = &["waker", "wants", "weights", "roots"];
 /// A function with a longer name is the body of a test. Its name is a sentence, which may have any word.
 const FUNCTION_WORDS: usize = 4;
 

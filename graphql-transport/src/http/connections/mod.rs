@@ -216,7 +216,7 @@ async fn talk(
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
         request.extensions_mut().insert(received.clone());
-        // The head is complete; whoever reads the body holds its memory.
+        // The head is complete. From here on the reader of the body counts its memory.
         received.hold_with(None);
         let (router, received, next_head) = (router.clone(), received.clone(), heads.open(client));
         async move {

@@ -51,7 +51,7 @@ impl Received {
         }
     }
 
-    /// Marks everything received as complete. From now on `hold`, or whoever reads the data, counts what arrives.
+    /// Marks everything received as complete. From now on `hold`, or the reader of the data, counts what arrives.
     pub(crate) fn hold_with(&self, hold: Option<Hold>) {
         let mut state = self.state();
         state.whole = state.bytes;

@@ -1,5 +1,5 @@
-//! GraphQL over server-sent events, for networks that let no WebSocket through: graphql-sse's protocol, PROTOCOL.md
-//! of github.com/enisdenjo/graphql-sse. `single` has its distinct connections mode, `reserved` its single connection
+//! GraphQL over server-sent events, for networks that block WebSockets: the graphql-sse protocol, PROTOCOL.md of
+//! github.com/enisdenjo/graphql-sse. `single` has its distinct connections mode, `reserved` its single connection
 //! mode.
 
 pub(super) mod framing;

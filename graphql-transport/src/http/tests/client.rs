@@ -1,4 +1,4 @@
-//! A server on a real port, and a client that says what it likes.
+//! A server on a real port, and a client that can send anything.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -17,10 +17,10 @@ use axum::routing::get;
 
 use super::*;
 
-/// Longer than anything takes on a busy machine.
+/// Longer than anything takes, even on a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A server on a port of its own, ended with the test.
+/// A server on its own port, which stops with the test.
 pub(super) struct Server {
     pub(super) address: SocketAddr,
     pub(super) stop: CancellationToken,
@@ -33,13 +33,13 @@ impl Server {
         Self::among(settings, ConnectionLimits::default()).await
     }
 
-    /// Times for an init and for a close that the test has not chosen are no matter of it: what ends, ends by
-    /// something else.
+    /// As [`Self::of`], with the test transport of these settings.
     pub(super) async fn among(settings: HttpSettings, limits: ConnectionLimits) -> Self {
         Self::of(transport(settings), limits).await
     }
 
-    /// As [`Self::among`], of this transport.
+    /// A server of this transport. Raises the limits for an init and for a close to twice [`PATIENCE`] unless the test
+    /// sets them, so that they never end a socket by accident.
     pub(super) async fn of(mut transport: Transport<TestSchema, Person>, limits: ConnectionLimits) -> Self {
         let (socket, usual) = (&mut transport.settings.socket, SocketLimits::default());
         for (time, usual) in [(&mut socket.init_time, usual.init_time), (&mut socket.close_time, usual.close_time)] {
@@ -63,12 +63,12 @@ impl Server {
         Self::start(HttpSettings { socket, ..HttpSettings::default() }).await
     }
 
-    /// It has ended by itself.
+    /// Waits until it has stopped by itself.
     pub(super) async fn ended(mut self) {
         timeout(PATIENCE, self.serving.join_next()).await.unwrap().unwrap().unwrap();
     }
 
-    /// Opens a socket; `Err`: the status with which it was refused.
+    /// Opens a socket; `Err` has the status of a refusal.
     pub(super) async fn open(&self, headers: &[(&'static str, &str)]) -> Result<Client, u16> {
         let mut request = format!("ws://{}/graphql/ws", self.address).into_client_request().unwrap();
         for (name, value) in [("sec-websocket-protocol", "graphql-transport-ws")].iter().chain(headers) {
@@ -89,7 +89,7 @@ impl Server {
         self.open(&[]).await.unwrap()
     }
 
-    /// A client that has been acknowledged.
+    /// A client whose init was acknowledged.
     pub(super) async fn acknowledged(&self) -> Client {
         let mut client = self.client().await;
         client.say(json!({"type": "connection_init"})).await;
@@ -98,7 +98,7 @@ impl Server {
     }
 }
 
-/// A client that says what it likes.
+/// A client that can send anything.
 pub(super) struct Client(pub(super) WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Client {
@@ -125,14 +125,14 @@ impl Client {
         serde_json::from_str(frame.to_text().unwrap()).unwrap_or_else(|_| unreachable!("{frame:?}"))
     }
 
-    /// As [`Self::hear`], a result; its request's id is looked at and taken out.
+    /// As [`Self::hear`], for a result, whose request id is checked and removed.
     pub(super) async fn result(&mut self) -> Json {
         let mut message = self.hear().await;
         without_id(&mut message["payload"]);
         message
     }
 
-    /// The code and the reason with which the server closes; the handshake ends cleanly after it.
+    /// The server's close code and reason, followed by a clean end of the handshake.
     pub(super) async fn closed(&mut self) -> (u16, String) {
         loop {
             match self.frame().await.unwrap().unwrap() {
@@ -147,7 +147,7 @@ impl Client {
     }
 }
 
-/// Takes the request's id out of a result, which has to have one.
+/// Removes the request id from a result, which must have one.
 pub(super) fn without_id(payload: &mut Json) {
     let extensions = payload["extensions"].as_object_mut().unwrap();
     let id = extensions.remove("requestId").unwrap();

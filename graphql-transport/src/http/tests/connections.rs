@@ -1,4 +1,4 @@
-//! Connections that say nothing, or are too many.
+//! Tests silent connections, and too many connections.
 
 use std::time::Duration;
 
@@ -15,31 +15,31 @@ use super::{
 
 /// Longer than a test lasts.
 const NEVER: Duration = Duration::from_mins(10);
-/// How often a test is begun anew that a busy machine has kept from its next step for too long.
+/// How often a test is repeated if a busy machine delays its next step too long.
 const TRIES: u32 = 20;
 
 async fn server(limits: ConnectionLimits) -> Server {
     Server::among(HttpSettings::default(), limits).await
 }
 
-/// A connection on which `head` has been sent.
+/// A connection on which `head` was sent.
 async fn connected(server: &Server, head: &str) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     stream
 }
 
-/// What comes until the server hangs up.
-async fn rest(stream: &mut TcpStream) -> String {
+/// Everything that the server sends until it closes the connection.
+async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut text = Vec::new();
     let read = timeout(PATIENCE, stream.read_to_end(&mut text)).await.unwrap();
     assert!(read.is_ok() || text.is_empty(), "{read:?}");
     String::from_utf8(text).unwrap()
 }
 
-/// The answer to one request on a connection that stays open: its head.
+/// The head of the answer to one request on a connection that stays open.
 async fn answered(stream: &mut TcpStream, path: &str) -> String {
-    // Who has been hung up on reads nothing.
+    // If the server has closed the connection, nothing can be read.
     let _ = stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).await;
     let mut answer = vec![0_u8; 8192];
     let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap_or_default();
@@ -53,7 +53,7 @@ async fn a_connection_without_a_whole_head_is_closed() {
     for head in ["", "P", "GET /graphql HTTP/1.1\r\nhost: a\r\n", "PRI * HTTP/2.0\r\n"] {
         let begin = Instant::now();
         let mut stream = connected(&server, head).await;
-        let answer = rest(&mut stream).await;
+        let answer = read_to_end(&mut stream).await;
         assert!(!answer.contains("200"), "{answer}");
         assert!(head.starts_with("PRI") || begin.elapsed() >= head_time, "{head:?}: it had its time");
     }
@@ -74,7 +74,7 @@ async fn an_idle_connection_is_closed_after_the_idle_time_only() {
         let second = answered(&mut stream, "/graphql?query=%7Bhello%7D").await;
         if is_early && begin.elapsed() < idle_time {
             assert!([first, second].iter().all(|answer| answer.starts_with("HTTP/1.1 200")));
-            assert_eq!(rest(&mut stream).await, "");
+            assert_eq!(read_to_end(&mut stream).await, "");
             return;
         }
     }
@@ -101,7 +101,7 @@ async fn at_the_connection_limit_probes_are_answered_and_others_get_503() {
     }
     for (path, status) in [("/healthz", "200"), ("/graphql?query=%7Bhello%7D", "503"), ("/healthz", "200")] {
         let mut late = connected(&server, &format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n")).await;
-        let answer = rest(&mut late).await;
+        let answer = read_to_end(&mut late).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
     }
     drop(silent);
@@ -117,7 +117,7 @@ async fn connections_per_address_are_bounded_except_for_trusted_proxies() {
     let server = server(limits.clone()).await;
     let (_socket, _silent) = (server.acknowledged().await, connected(&server, "").await);
     let mut third = connected(&server, "GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    assert!(rest(&mut third).await.starts_with("HTTP/1.1 503"));
+    assert!(read_to_end(&mut third).await.starts_with("HTTP/1.1 503"));
     let trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
     let server = self::server(ConnectionLimits { trusted_proxies, ..limits }).await;
     let mut several = Vec::new();
@@ -134,7 +134,7 @@ async fn a_client_that_does_not_read_is_disconnected() {
     let limits = ConnectionLimits { stall_time, connections: 1, per_address: 0, ..ConnectionLimits::default() };
     let server = server(limits).await;
     let mut greedy = connected(&server, "").await;
-    // Answers that nobody reads fill what the kernel holds; then nothing more is taken of the requests either.
+    // Unread answers fill the kernel's buffers. Then the server reads no more requests.
     let ask = "GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1_000);
     let asks = async { while greedy.write_all(ask.as_bytes()).await.is_ok() {} };
     timeout(Duration::from_mins(1), asks).await.unwrap();
@@ -148,7 +148,7 @@ async fn a_stopping_server_lets_go_of_silent_connections_and_ends() {
     assert!(answered(&mut stream, "/graphql?query=%7Bhello%7D").await.starts_with("HTTP/1.1 200"));
     let mut silent = connected(&server, "").await;
     server.stop.cancel();
-    assert_eq!((rest(&mut stream).await, rest(&mut silent).await), (String::new(), String::new()));
+    assert_eq!((read_to_end(&mut stream).await, read_to_end(&mut silent).await), (String::new(), String::new()));
     server.ended().await;
 }
 
@@ -158,5 +158,5 @@ async fn an_endless_request_head_is_refused_with_431() {
     let begin = "GET /graphql HTTP/1.1\r\nhost: a\r\nx-a: ";
     let endless = format!("{begin}{}", "x".repeat(crate::http::connections::BUFFER_BYTES - begin.len()));
     let mut stream = connected(&server, &endless).await;
-    assert!(rest(&mut stream).await.starts_with("HTTP/1.1 431 "));
+    assert!(read_to_end(&mut stream).await.starts_with("HTTP/1.1 431 "));
 }

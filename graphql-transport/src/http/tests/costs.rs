@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{client::Server, *};
 
-/// `points` for each, one of which comes back every second.
+/// A bucket of `points` for each client, which regains one point a second.
 fn poor(points: u32) -> HttpSettings {
     let points = NonZeroU32::new(points).unwrap();
     let each = Bucket { points, per_second: NonZeroU32::MIN };
@@ -26,7 +26,7 @@ async fn spend(router: &Router, query: &str, headers: &[(&str, &str)]) -> (Statu
 async fn an_answer_states_its_cost_and_an_empty_bucket_waits() {
     let router = router(transport(poor(104))).unwrap();
     let (status, _, body) = spend(&router, "{ nested { hello } }", &[]).await;
-    // 21 points were for reading the document.
+    // 21 of the points were for parsing the document.
     let cost = json!({"requested": 42, "limit": 104, "remaining": 41, "restoreRate": 1});
     assert_eq!((status, &body["extensions"]["cost"]), (StatusCode::OK, &cost));
     for accept in ["application/json", "application/graphql-response+json", "text/event-stream"] {
@@ -65,7 +65,7 @@ async fn operations_of_a_socket_pay_as_others_do() {
         assert_eq!(client.hear().await["type"], "complete");
         client.subscribe("2", "mutation { bump }").await;
         let error = client.hear().await;
-        // On a machine that took longer a point has come back.
+        // If this took longer, a point has come back.
         if begin.elapsed().as_secs() == 0 {
             assert_eq!(error["payload"][0]["extensions"]["code"], "RATE_LIMITED", "{error}");
             assert!(error["payload"][0]["extensions"]["retryAfter"].as_u64().is_some(), "{error}");
@@ -84,11 +84,11 @@ async fn events_are_paid_for_one_by_one_and_wait_for_points() {
     let text = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
     let text = String::from_utf8_lossy(&text).into_owned();
     assert!(text.contains("\"count\":5") && !text.contains("errors"), "{text}");
-    // Points for reading, and for three events, were there; two more, and the end, wait for 21 each.
+    // The points sufficed for parsing and three events. Two more events, and the end, wait for 21 points each.
     assert_eq!(began.elapsed().as_secs(), 63, "{text}");
 }
 
-/// `{ hello }` in a document of this many bytes.
+/// `{ hello }` in a document of `bytes` bytes.
 fn long(bytes: usize) -> String {
     format!("{{ hello }} #{}", "x".repeat(bytes - 11))
 }

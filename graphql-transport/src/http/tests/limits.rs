@@ -1,4 +1,4 @@
-//! What a request may be at most, and what is remembered of it.
+//! Tests the limits of requests, and which documents are cached.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -83,7 +83,7 @@ async fn both_bombs_are_refused_at_once() {
     }
 }
 
-/// The documents that a transport remembers after these requests.
+/// The documents that a transport has cached after these requests.
 async fn remembered(queries: &[&str]) -> usize {
     let Transport { schema, shape, attach, settings, .. } = transport(HttpSettings::default());
     let naming = Naming { automatic: true, only_trusted: false };

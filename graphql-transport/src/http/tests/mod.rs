@@ -1,4 +1,4 @@
-//! The transport as clients see it, over a schema of its own.
+//! Tests the transport through its router, over its own test schema.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod client;
@@ -32,7 +32,8 @@ use self::schema::{Person, TestSchema, schema};
 use super::{entropy::counted, *};
 use crate::guard::Shape;
 
-/// `good` is Ann's token, `brief` one that ends after three seconds, `nobody` is nobody's, `down` cannot be checked.
+/// `good` is Ann's token, and `brief` one that expires after three seconds. `nobody` is invalid, and `down` cannot be
+/// verified.
 struct Tokens;
 
 #[async_trait]
@@ -70,7 +71,7 @@ fn transport(settings: HttpSettings) -> Transport<TestSchema, Person> {
     }
 }
 
-/// A response, read to its end.
+/// A response with its whole body.
 struct Answer {
     status: StatusCode,
     headers: HeaderMap,
@@ -82,7 +83,7 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// What the `index`th error has at `name` in its extensions.
+    /// The value of `name` in the extensions of the error at `index`.
     fn extension(&self, name: &str) -> &str {
         self.body["errors"][0]["extensions"][name].as_str().unwrap_or_default()
     }
@@ -100,7 +101,7 @@ async fn send(settings: HttpSettings, request: HttpRequest<Body>) -> Answer {
     Answer { status: parts.status, headers: parts.headers, body }
 }
 
-/// A POST of JSON, with more headers.
+/// A POST of JSON with additional headers.
 fn post(body: impl Into<Body>, headers: &[(&str, &str)]) -> HttpRequest<Body> {
     let mut request = HttpRequest::post("/graphql").header("content-type", "application/json");
     for (name, value) in headers {
@@ -109,7 +110,7 @@ fn post(body: impl Into<Body>, headers: &[(&str, &str)]) -> HttpRequest<Body> {
     request.body(body.into()).unwrap()
 }
 
-/// `query`, posted by somebody who accepts `application/graphql-response+json`.
+/// Posts `query` and accepts `application/graphql-response+json`.
 async fn ask(query: &str) -> Answer {
     let body = serde_json::json!({ "query": query }).to_string();
     send(HttpSettings::default(), post(body, &[("accept", "application/graphql-response+json")])).await

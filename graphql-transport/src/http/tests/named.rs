@@ -1,4 +1,4 @@
-//! Documents that are named instead of sent: by hash, or by an id of the manifest.
+//! Tests documents that are named instead of sent: by hash, or by an id of the manifest.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What happens to operations beyond those that may run and wait, by each protocol.
+//! Tests, for each protocol, what happens to operations beyond the limits of running and waiting ones.
 
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -9,7 +9,7 @@ use super::{
     *,
 };
 
-/// One of each kind runs, `waiting` wait, for longer than any test takes.
+/// Limits of one running and `waiting` waiting operations of each kind. They may wait longer than any test takes.
 fn narrow(waiting: usize) -> HttpSettings {
     let each = AdmissionLimit { running: 1, waiting, wait_time: PATIENCE };
     HttpSettings { admission: AdmissionLimits { queries: each, mutations: each }, ..HttpSettings::default() }
@@ -33,7 +33,7 @@ async fn sent(router: Router, query: &str, accept: &str) -> (StatusCode, HeaderM
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
-/// `query`, asked beside the test.
+/// Sends `query` from a task.
 fn spawned(router: &Router, query: &'static str) -> JoinHandle<(StatusCode, String)> {
     let router = router.clone();
     #[expect(clippy::disallowed_methods, reason = "the test waits for it")]
@@ -156,7 +156,7 @@ async fn a_client_that_leaves_gives_its_place_to_the_next() {
     tokio::time::timeout(PATIENCE, answered).await.unwrap();
 }
 
-/// A POST over a connection of its own, which ends when it is aborted.
+/// A POST over its own connection, which closes when the task is aborted.
 fn posted(server: &Server, query: &'static str) -> JoinHandle<()> {
     let address = server.address;
     #[expect(clippy::disallowed_methods, reason = "the test waits for it")]
@@ -201,7 +201,7 @@ async fn an_operation_that_waits_on_a_socket_is_ended_by_complete() {
     let mut client = server.acknowledged().await;
     client.subscribe("held", "{ held }").await;
     barrier.wait_for(1).await;
-    // The first of the others waits; each one after it is refused while it does.
+    // The first of the others waits. While it does, each one after it is refused.
     client.subscribe("waits", "{ held }").await;
     for id in 0.. {
         client.subscribe(&format!("probe{id}"), "{ held }").await;

@@ -1,4 +1,4 @@
-//! Requests over plain HTTP: what is answered, with which status, and what is hidden.
+//! Tests requests over plain HTTP: the answer, its status, and what it hides.
 
 use std::sync::Mutex;
 
@@ -161,7 +161,7 @@ async fn only_errors_with_a_code_are_shown() {
     assert!(errors.iter().any(|error| error["path"] == json!(["secretFailure"])));
 }
 
-/// What is logged while it is the subscriber.
+/// Collects the log lines while it is the subscriber.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -183,8 +183,8 @@ async fn a_hidden_error_is_logged_once_with_its_request_id() {
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
     let guard = tracing::subscriber::set_default(subscriber);
-    // Whether anybody wants a span is decided where it is met first: perhaps in the thread of another test, where
-    // nobody does. So all are met, and asked again.
+    // Whether a span is enabled is cached at its first use, perhaps by another test's thread without a subscriber. So
+    // the request uses all spans first, and then the cache is rebuilt.
     send(HttpSettings::default(), post(body, &[])).await;
     tracing::callsite::rebuild_interest_cache();
     log.0.lock().unwrap().clear();

@@ -1,10 +1,10 @@
-//! Operations that ask for no token, sent with one that is not good any more.
+//! Tests operations that need no token, sent with an expired one.
 
 use serde_json::json;
 
 use super::*;
 
-/// The answer to `query` with a token that has expired.
+/// The answer to `query` with an expired token.
 async fn expired(query: &str) -> Answer {
     let headers = [("authorization", "Bearer expired"), ("accept", "application/graphql-response+json")];
     send(HttpSettings::default(), post(json!({ "query": query }).to_string(), &headers)).await

@@ -1,4 +1,4 @@
-//! A schema that can do everything a transport has to cope with.
+//! A schema with everything that a transport must handle.
 #![expect(clippy::unused_async, reason = "resolvers are async by their trait")]
 use std::{
     sync::{
@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::execution::Direct;
 
-/// Who asks, and how long their token is good.
+/// The viewer, and how long the token is valid.
 #[derive(Debug, Clone)]
 pub struct Person(pub &'static str, pub Option<Duration>);
 
@@ -28,7 +28,7 @@ impl crate::http::Viewer for Person {
     }
 }
 
-/// Holds back the fields `held` and `hold` until a test lets them go; counts who has come.
+/// Blocks the fields `held` and `hold` until a test releases them, and counts arrivals.
 #[derive(Debug, Clone)]
 pub struct Barrier(Arc<(Semaphore, watch::Sender<usize>)>);
 
@@ -39,18 +39,18 @@ impl Default for Barrier {
 }
 
 impl Barrier {
-    /// How many have come so far.
+    /// The number of arrivals so far.
     pub fn come(&self) -> usize {
         *self.0.1.borrow()
     }
 
-    /// Waits until so many have come.
+    /// Waits for the arrival with this number.
     pub async fn wait_for(&self, count: usize) {
         let mut come = self.0.1.subscribe();
         assert!(come.wait_for(|come| *come >= count).await.is_ok());
     }
 
-    /// Lets so many go.
+    /// Releases `count` of them.
     pub fn let_go(&self, count: usize) {
         self.0.0.add_permits(count);
     }
@@ -65,7 +65,7 @@ impl Barrier {
     }
 }
 
-/// Takes no value whatever, in the executor's own words; validation cannot see it.
+/// A scalar that refuses every value with the executor's own error. Validation accepts them.
 struct Picky;
 
 #[Scalar]
@@ -79,10 +79,10 @@ impl ScalarType for Picky {
     }
 }
 
-/// The schema as tests build it.
+/// The schema that tests build.
 pub type TestSchema = Direct<Query, Mutation, Subscriptions>;
 
-/// Validated by the guard alone and without extensions, as the service's own.
+/// Validated by the guard only and without extensions, as the service's schema is.
 pub fn schema() -> TestSchema {
     Direct::build((Query, Mutation::default(), Subscriptions), |builder| builder)
 }
@@ -172,7 +172,7 @@ impl Mutation {
         true
     }
 
-    /// What all calls have added up to.
+    /// The sum of all calls.
     async fn add(&self, by: i32) -> Sum {
         let total = self.0.fetch_add(by, Ordering::Relaxed) + by;
         Sum { total, added: by }
@@ -193,12 +193,12 @@ impl Subscriptions {
         stream::iter(1..=to)
     }
 
-    /// Nothing, for ever.
+    /// A stream that never yields.
     async fn silence(&self) -> impl Stream<Item = i32> {
         stream::pending()
     }
 
-    /// 64 KiB again and again.
+    /// Yields 64 KiB again and again.
     async fn flood(&self) -> impl Stream<Item = String> {
         stream::repeat_with(|| "x".repeat(64 * 1024)).then(async |text| {
             tokio::task::yield_now().await;
@@ -210,7 +210,7 @@ impl Subscriptions {
         Err(refused())
     }
 
-    /// One good event, one that fails, one good.
+    /// Yields a value, an error and a value.
     async fn stumble(&self) -> impl Stream<Item = Option<Result<i32, Error>>> {
         stream::iter([Some(Ok(1)), Some(Err(Error::new("password=hunter2"))), Some(Ok(3))])
     }

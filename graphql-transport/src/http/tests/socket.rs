@@ -1,4 +1,4 @@
-//! The protocol over real sockets: what a client may say, and the code it is closed with when it may not.
+//! Tests the protocol over real sockets: what a client may send, and the close code when it may not.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ async fn an_id_is_reusable_as_soon_as_its_operation_completes() {
         assert_eq!(client.hear().await["type"], "complete");
         times.push(begin.elapsed());
     }
-    // A busy machine keeps some of them waiting; a delayed acknowledgement all but the first few.
+    // A busy machine delays some of them. Delayed acknowledgements would delay all but the first few.
     times.sort();
     assert!(times[60] < Duration::from_millis(30), "a round trip takes {:?}: is Nagle's algorithm on?", times[60]);
 }

@@ -1,4 +1,4 @@
-//! How sockets end: in time, with a handshake, and without waiting for those who do not listen.
+//! Tests how sockets end: in time, with a handshake, and without waiting for clients that do not read.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use super::{
     *,
 };
 
-/// All sockets are gone in the end.
+/// Waits until all sockets are gone.
 async fn emptied(server: &Server) {
     server.sockets.close();
     let gone = timeout(PATIENCE, server.sockets.wait()).await;
@@ -109,7 +109,7 @@ async fn a_client_that_does_not_read_can_still_complete() {
     let server = Server::with(SocketLimits { send_time, queued_messages: 4, ..SocketLimits::default() }).await;
     let mut client = server.acknowledged().await;
     client.subscribe("1", "subscription { flood }").await;
-    // The flood fills what the kernel holds for a client that does not read; 64 KiB at a time, that is soon.
+    // The flood fills the kernel's buffers of a client that does not read. At 64 KiB each, that takes a moment.
     tokio::time::sleep(Duration::from_millis(500)).await;
     client.say(json!({"type": "complete", "id": "1"})).await;
     client.subscribe("2", "{ hello }").await;
@@ -161,7 +161,7 @@ async fn a_client_that_answers_pings_is_kept() {
 #[tokio::test]
 async fn a_client_that_answers_no_ping_is_closed_with_4408() {
     let (ping_every, pong_time) = (Duration::from_millis(100), Duration::from_millis(300));
-    // It does not answer the close either.
+    // It does not answer the close frame either.
     let close_time = Duration::from_millis(200);
     let server = Server::with(SocketLimits { ping_every, pong_time, close_time, ..SocketLimits::default() }).await;
     let mut stream = mute(&server).await;
@@ -172,7 +172,7 @@ async fn a_client_that_answers_no_ping_is_closed_with_4408() {
     emptied(&server).await;
 }
 
-/// What the server sends up to its close frame.
+/// Everything that the server sends, up to its close frame.
 async fn hear_close(stream: &mut TcpStream) -> Vec<u8> {
     let (mut received, mut part) = (Vec::new(), [0_u8; 1024]);
     while !received.contains(&0x88) {
@@ -212,7 +212,7 @@ async fn a_message_still_arriving_counts_as_a_sign_of_life() {
     timeout(PATIENCE, answered).await.unwrap();
 }
 
-/// A frame of a client's, masked with zeros.
+/// A frame as a client sends it, masked with zeros.
 fn raw_frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(payload.len()).unwrap();
     let mut frame = match u8::try_from(length) {
@@ -232,7 +232,7 @@ async fn a_message_that_never_ends_closes_with_1008() {
     stream.write_all(&raw_frame(0x01, &vec![b'x'; 50_000])).await.unwrap();
     let (mut received, mut part) = (Vec::new(), [0_u8; 1024]);
     let closes = async {
-        // A ping may come between the parts of a message, and shows that somebody is there.
+        // A ping may arrive between the parts of a message, and shows that the server is alive.
         while !received.windows(2).any(|head: &[u8]| head[0] == 0x88) {
             stream.write_all(&raw_frame(0x89, b"here")).await.unwrap();
             let length = stream.read(&mut part).await.unwrap();
@@ -257,7 +257,7 @@ async fn many_whole_messages_do_not_exceed_the_message_time() {
     }
 }
 
-/// A client that has been acknowledged and never says anything again, not even a pong.
+/// A client that was acknowledged and never sends anything again, not even a pong.
 async fn mute(server: &Server) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = "GET /graphql/ws HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\

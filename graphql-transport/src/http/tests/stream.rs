@@ -1,4 +1,4 @@
-//! Server-sent events: one operation a stream, and several on a reserved one.
+//! Tests server-sent events: one operation on a stream, and several on a reserved one.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl Events {
         Self { body: response.into_body().into_data_stream(), text: String::new() }
     }
 
-    /// The next event that is no comment: its name and its line; `None` at the end.
+    /// The name and the data of the next event, without comments; `None` at the end.
     async fn next(&mut self) -> Option<(String, Json)> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {

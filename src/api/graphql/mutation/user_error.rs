@@ -2,10 +2,7 @@
 
 use async_graphql::{Enum, SimpleObject};
 
-use crate::{
-    api::graphql::errors::sentence,
-    domain::{account::profile::InvalidProfile, content::InvalidDraft},
-};
+use crate::domain::{account::profile::InvalidProfile, content::InvalidDraft, text::sentence};
 
 /// The reason of a refusal, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]

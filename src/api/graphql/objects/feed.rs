@@ -148,7 +148,7 @@ impl FeedEdge {
         let Some((content, selection)) = &self.node else { return TimelineEdge::new(&self.entry, None) };
         let hydration = self.hydration.renewed();
         let parts = feed_parts::parts(hydration.services(), &self.batch, &self.entry, *selection).await;
-        hydration.take_in(&self.entry, Arc::clone(content), parts).await;
+        hydration.remember_entry(&self.entry, Arc::clone(content), parts).await;
         TimelineEdge::new(&self.entry, Some(shown::Content::new(Arc::clone(content), hydration)))
     }
 

@@ -22,23 +22,22 @@ pub(super) struct DeliveryState {
     pub(super) removed: bool,
     pub(super) author: AuthorFacts,
     pub(super) is_cut: bool,
-    /// The last one that has read who is reached outside.
+    /// The last attempt that has read the recipients outside SQL.
     attempt: Option<i64>,
     /// Whether any bucket of outside inboxes has a token.
     is_outside_used: bool,
 }
 
 impl DeliveryState {
-    /// Whether one transaction may serve everybody.
+    /// Whether one transaction may serve all followers.
     pub(super) fn is_small(&self, most: u32, policy: &DeliveryPolicy) -> bool {
         // Authors follow themselves: one row more.
         !self.is_cut && self.author.followers < u64::from(most) && !policy.is_selective(&self.author)
     }
 }
 
-/// Nobody else cuts or ends the delivery while its record is locked, so everything else is read after it. The
-/// followers are counted by the author's counts, which only says what the insert costs: it serves whoever follows in
-/// its own snapshot.
+/// Nobody else cuts or ends the delivery while its record is locked, so everything else is read after it. The author's
+/// follower count only estimates what the insert costs: the insert serves everyone who follows in its own snapshot.
 pub(super) async fn deliver(
     tx: &Tx,
     content: ContentId,

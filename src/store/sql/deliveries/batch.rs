@@ -18,8 +18,8 @@ use crate::{
 
 const GONE: Pushed = Pushed { progress: None, rows: 0 };
 
-/// Serves the next followers of the subtask as it stands in the database; the row stays locked meanwhile, so that
-/// executors at one subtask take turns.
+/// Serves the next followers of the subtask as the database has it. The row stays locked meanwhile, so that executors
+/// of one subtask take turns.
 pub(super) async fn push(tx: &Tx, task: &Subtask, size: u32) -> Result<Pushed, StoreError> {
     let Some((progress, _)) = lock(tx, task).await? else { return Ok(GONE) };
     let Some((entry, is_outside_used)) = entry(tx, task).await? else { return Ok(GONE) };
@@ -29,7 +29,7 @@ pub(super) async fn push(tx: &Tx, task: &Subtask, size: u32) -> Result<Pushed, S
     advance(tx, task, (entry, progress), batch).await
 }
 
-/// As [`push`], up to `through`, if `attempt` is the last one that has read who is reached outside.
+/// As [`push`], up to `through`, if `attempt` is the last one that has read the recipients outside SQL.
 pub(super) async fn push_as(tx: &Tx, task: &Subtask, through: i64, attempt: i64) -> Result<Pushed, StoreError> {
     let Some((progress, Some(last))) = lock(tx, task).await? else { return Ok(GONE) };
     let Some((entry, _)) = entry(tx, task).await?.filter(|_| last == attempt) else { return Ok(GONE) };
@@ -55,7 +55,7 @@ async fn advance(
     Ok(Pushed { progress: Some(Progress { pushed_through: batch.through, ..progress }), rows })
 }
 
-/// How far it has come, and the last attempt that has read who is reached outside.
+/// The subtask's progress, and the last attempt that has read the recipients outside SQL.
 pub(super) async fn lock(tx: &Tx, task: &Subtask) -> Result<Option<(Progress, Option<i64>)>, StoreError> {
     let sql = format!("{SELECT_SUBTASK} WHERE content_id = ? AND first_fan = ? {}", tx.dialect().for_update());
     let row = tx.query_one(&sql, [task.content.get().into(), task.progress.range.after.into()]).await?;
@@ -81,13 +81,13 @@ pub(super) async fn last_of_batch(
     Ok(last)
 }
 
-/// Inserts the rows of a batch; how many are new.
+/// Inserts the rows of a batch. Returns how many are new.
 pub(super) async fn insert(tx: &Tx, entry: Entry, batch: Range) -> Result<u64, StoreError> {
     let statement = statement(tx.dialect(), entry, batch);
     tx.execute(&statement.text, statement.values).await
 }
 
-/// Passes over pulled edges and readers that are off, as this statement's snapshot has them, and nobody else: any
+/// Skips pulled edges and readers whose inbox is off, as this statement's snapshot has them, and nobody else: any
 /// other exception would break a growth in progress (docs/coverage.md).
 pub(super) fn statement(dialect: Dialect, entry: Entry, batch: Range) -> Fragment {
     let text = format!(

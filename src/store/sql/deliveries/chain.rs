@@ -26,7 +26,7 @@ pub(super) fn subtask(row: &Row) -> Result<Subtask, StoreError> {
     })
 }
 
-/// Adds ranges to the chain's end; the caller has locked the record. Whether the chain is complete now.
+/// Adds ranges to the chain's end. Returns whether the chain is complete now. The caller has locked the record.
 pub(super) async fn extend(
     tx: &Tx,
     content: ContentId,
@@ -114,7 +114,7 @@ async fn insert(tx: &Tx, content: ContentId, number: i32, range: Range) -> Resul
     tx.execute(sql, values).await.map(|_| ())
 }
 
-/// Takes the subtask of this content and start, if it is not done and its lease not running.
+/// Takes the subtask of this content and start, if it is not done and no lease on it is running.
 pub(super) async fn take(
     tx: &Tx,
     (content, after): (ContentId, i64),

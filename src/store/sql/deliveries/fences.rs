@@ -1,4 +1,4 @@
-//! Fences of outside inboxes as SQL keeps them, and the check that nobody has one.
+//! Fences of outside inboxes as SQL keeps them, and the check that no reader has one.
 
 use super::super::rows::Row;
 use crate::{

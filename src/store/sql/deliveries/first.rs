@@ -1,5 +1,5 @@
 //! Serves a bounded number of the targets who were seen last, before the first range is cut. The ranges that follow
-//! hold everybody, so this decides when a row comes, and never whether it comes.
+//! include everyone, so this decides when a row comes, and never whether it comes.
 
 use super::{
     super::{dialect::Dialect, fragment::Fragment, transaction::Tx},
@@ -31,8 +31,8 @@ pub(super) async fn serve(tx: &Tx, content: ContentId, first: First) -> Result<u
     tx.execute(&statement.text, statement.values).await
 }
 
-/// Passes over whom a batch passes over. The smaller side leads: an author's `few` targets, or else whoever was seen
-/// last of all readers. Rows are inserted by ascending reader, as everywhere.
+/// Skips the same readers as a batch does. The smaller side leads: an author's `few` targets, or else the readers who
+/// were seen last of all. Rows are inserted by ascending reader, as everywhere.
 pub(super) fn statement(dialect: Dialect, entry: Entry, first: First, few: bool) -> Fragment {
     let author = entry.author.get();
     let found = if few { of_targets(dialect, author, first) } else { of_the_last_seen(dialect, author, first) };

@@ -1,5 +1,5 @@
-//! Deliveries that reach inboxes outside SQL as well: their recipients are read in a transaction of its own, which
-//! leaves an attempt's number; progress counts for the last attempt only.
+//! Deliveries that also reach inboxes outside SQL. A separate transaction reads their recipients and leaves an
+//! attempt's number. Progress counts for the last attempt only.
 
 use super::{
     super::{SqlStore, dialect::Dialect, fragment::Fragment, inboxes::state::OUTSIDE, rows::Row, transaction::Tx},
@@ -98,14 +98,14 @@ pub(in super::super) async fn push_batch_as(
         .await
 }
 
-/// Passes over whom the SQL batch passes over, and readers whose bucket has no token: whoever builds their inbox under
-/// the next one reads the content from SQL.
+/// Skips the same readers as the SQL batch does, and readers whose bucket has no token: an inbox that is built under
+/// the next token gets the content from SQL.
 async fn recipients(tx: &Tx, entry: Entry, range: Range) -> Result<Vec<Recipient>, StoreError> {
     let statement = recipients_statement(tx.dialect(), entry, range);
     tx.query(&statement.text, statement.values).await?.iter().map(recipient).collect()
 }
 
-/// The recipients outside of a range of followers.
+/// The recipients outside SQL in a range of followers.
 pub(in super::super) fn recipients_statement(dialect: Dialect, entry: Entry, range: Range) -> Fragment {
     let then = dialect.join_in_order();
     let text = format!(

@@ -19,8 +19,8 @@ pub(super) const SELECT: &str = "SELECT d.publish_time, d.content_id, d.author_i
      c.id IS NULL OR c.removed_at IS NOT NULL, d.attempts, d.last_error \
      FROM deliveries d LEFT JOIN contents c ON c.id = d.content_id";
 
-/// How many times longer than the first wait the next one is: what is slow for good reasons is announced less and
-/// less.
+/// Added to the next wait, in units of the first wait, by number of looks, so that a slow delivery is announced ever
+/// less often.
 const OFTEN: &str = "CASE looks WHEN 0 THEN 0 WHEN 1 THEN 1 ELSE 3 END";
 
 /// A row of [`SELECT`].
@@ -34,25 +34,25 @@ pub(super) fn delivery(row: &Row) -> Result<Delivery, StoreError> {
     })
 }
 
-/// Locks the record; its author, or `None` if it is gone.
+/// Locks the record and returns its author, or `None` if it is gone.
 pub(super) async fn lock(tx: &Tx, content: ContentId) -> Result<Option<UserId>, StoreError> {
     let sql = format!("SELECT author_id FROM deliveries WHERE content_id = ? {}", tx.dialect().for_update());
     tx.query_one(&sql, [content.get().into()]).await?.map(|row| row.user(0)).transpose()
 }
 
-/// The record goes; no subtask was cut.
+/// Deletes the record; no subtask was cut.
 pub(super) async fn delete(tx: &Tx, content: ContentId) -> Result<(), StoreError> {
     tx.execute("DELETE FROM deliveries WHERE content_id = ?", [content.get().into()]).await.map(|_| ())
 }
 
-/// The record goes, with its subtasks.
+/// Deletes the record and its subtasks.
 pub(super) async fn delete_with_subtasks(tx: &Tx, content: ContentId) -> Result<(), StoreError> {
     tx.execute("DELETE FROM subtasks WHERE content_id = ?", [content.get().into()]).await?;
     delete(tx, content).await
 }
 
-/// At most `limit` records whose time is `now_ms` or earlier, or impossibly late, oldest first, each set to
-/// `next_look_ms` or later; those that another sweeper holds are passed over.
+/// At most `limit` records whose time is `now_ms` or earlier, or impossibly late, oldest first. The next look of each
+/// is set to `next_look_ms` or later. Skips those that another sweeper holds.
 pub(super) async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<Delivery>, StoreError> {
     let statement = due_statement(tx.dialect(), now_ms, limit);
     let rows = tx.query(&statement.text, statement.values).await?;
@@ -70,7 +70,7 @@ pub(super) async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64)
     Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
 }
 
-/// Locks the records that are due, and passes over those that are locked.
+/// Locks the records that are due, and skips those that are locked.
 pub(super) fn due_statement(dialect: Dialect, now_ms: i64, limit: u64) -> Fragment {
     let text = format!(
         "SELECT content_id FROM deliveries WHERE look_at <= ? OR look_at > ? ORDER BY look_at, content_id LIMIT ? {}",

@@ -1,5 +1,5 @@
-//! Grows what an inbox claims: covers an edge, extends below the floor. Deliveries include the new area already; here
-//! it is read, and the rows and the claim are made in one transaction, under the reader's lock.
+//! Grows what an inbox claims: covers an edge, extends below the floor. Deliveries include the new area already. Here
+//! it is read, and one transaction inserts the rows and makes the claim, under the reader's lock.
 
 use sea_orm::Value;
 
@@ -48,7 +48,8 @@ async fn lock_edge(tx: &Tx, reader: UserId, author: UserId) -> Result<Option<Edg
     Ok(row.map(|row| row.get(0)).transpose()?.map(EdgeMode::from_code))
 }
 
-/// From where on the author has at most `keep` contents, at `floor` or above: `floor` itself, or the last one kept.
+/// From this position on the author has at most `keep` contents, at `floor` or above: `floor` itself, or the last one
+/// kept.
 async fn newest_from(tx: &Tx, author: UserId, floor: Position, keep: u32) -> Result<Position, StoreError> {
     let (window, bound) = CONTENT.from(Direction::Newer, Some(floor));
     let sql = format!(
@@ -66,8 +67,8 @@ async fn newest_from(tx: &Tx, author: UserId, floor: Position, keep: u32) -> Res
     }
 }
 
-/// All of the author's contents from `from` on: this statement's snapshot is the one that counts, and may hold some
-/// that the one before did not.
+/// Inserts all of the author's contents from `from` on. This statement's snapshot counts: it may hold contents that
+/// the one before did not.
 async fn insert_outbox(tx: &Tx, reader: UserId, author: UserId, from: Position) -> Result<u64, StoreError> {
     let (window, bound) = CONTENT.from(Direction::Newer, Some(from));
     let sql = format!(

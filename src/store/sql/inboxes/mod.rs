@@ -1,5 +1,5 @@
 //! Inboxes and their states in SQL, in the lock form of docs/protocol.md: the first lock of every transaction is the
-//! reader's state row, and whatever else is read is read after it. On SQLite the transaction itself is that lock.
+//! reader's state row, and everything else is read after it. On SQLite the transaction itself is that lock.
 
 mod growth;
 pub(super) mod state;

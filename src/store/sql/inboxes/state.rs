@@ -27,13 +27,13 @@ pub(super) fn floor(row: &Row, column: usize) -> Result<Floor, StoreError> {
     })
 }
 
-/// The tier of a reader whose inbox lies outside SQL; 0 is the one of all others.
+/// The tier of a reader whose inbox lies outside SQL. All others have tier 0.
 pub(in super::super) const OUTSIDE: i64 = 1;
 
 /// A state that is locked.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Locked {
-    /// From where on the inbox is trusted.
+    /// The position from which the inbox is trusted.
     pub(super) floor: Floor,
     /// Whether the inbox lies outside SQL; the floor is off then, and stays so.
     pub(in super::super) is_outside: bool,
@@ -43,7 +43,7 @@ pub(in super::super) struct Locked {
     read_every_ms: Option<i64>,
 }
 
-/// Of a reader who has no state.
+/// Stands for a reader who has no state.
 const ABSENT: Locked = Locked { floor: Floor::Off, is_outside: false, last_seen: None, read_every_ms: None };
 
 /// Locks the reader's state. A reader without one gets one that is off, which means the same and can be locked.
@@ -69,7 +69,7 @@ fn locked(row: &Row) -> Result<Locked, StoreError> {
     Ok(Locked { floor: floor(row, 0)?, is_outside, last_seen: row.get(2)?, read_every_ms: row.get(3)? })
 }
 
-/// Marks readers as seen: opens floors that are off, unless the inbox lies outside, and changes no others. Leaves out
+/// Marks readers as seen. Opens floors that are off, unless the inbox lies outside SQL, and changes no others. Skips
 /// deleted accounts. `readers` is not empty and ascends, so that two callers lock the same readers in one order.
 pub(super) async fn see(tx: &Tx, readers: &[UserId], now_ms: i64) -> Result<Vec<SeenReader>, StoreError> {
     let states = lock_all(tx, readers).await?;
@@ -135,7 +135,7 @@ async fn lock_existing_accounts(tx: &Tx, readers: &[UserId]) -> Result<HashMap<U
     tx.query(&sql, values).await?.iter().map(|row| Ok((row.user(5)?, locked(row)?))).collect()
 }
 
-/// Notes that something was claimed or given up, and sets the floor. The state is locked.
+/// Records a change of what the inbox claims, and sets the floor. The state is locked.
 pub(in super::super) async fn save(tx: &Tx, reader: UserId, floor: Floor) -> Result<(), StoreError> {
     let (time, content) = columns_of(floor);
     let sql = "UPDATE inbox_states SET floor_time = ?, floor_content = ?, rev = rev + 1 WHERE user_id = ?";

@@ -68,8 +68,8 @@ pub(super) async fn reset(tx: &Tx, reader: UserId) -> Result<u64, StoreError> {
     Ok(rows)
 }
 
-/// See [`crate::store::Inboxes::turn_off_unseen`]. Readers whose state is locked have a job running: they are passed
-/// over.
+/// See [`crate::store::Inboxes::turn_off_unseen`]. Skips readers whose state is locked, because a job is running for
+/// them.
 pub(super) async fn turn_off_unseen(tx: &Tx, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError> {
     let sql = format!(
         "SELECT user_id FROM inbox_states WHERE last_seen < ? AND floor_time IS NOT NULL ORDER BY last_seen LIMIT ? {}",

@@ -1,5 +1,5 @@
-//! The transactions that read what an outside inbox claims. Each leaves a number in SQL: if SQL loses the transaction,
-//! it loses the number, and what was done with the rows does not count.
+//! The transactions that read the contents for a claim of an outside inbox. Each leaves a number in SQL. If SQL loses
+//! the transaction, it loses the number, and the claim does not count.
 
 use super::super::{deliveries::fences, inboxes::state, keyset::Columns, timelines, transaction::Tx};
 use crate::{
@@ -61,8 +61,9 @@ pub(super) async fn for_cover(
     Ok(Some((fence, rows)))
 }
 
-/// See [`crate::store::OutsideStates::trust`]. The state is locked, so that no reader leaves the tier meanwhile: an
-/// inbox in SQL that was extended before the edge is trusted would claim an author whom it does not hold.
+/// See [`crate::store::OutsideStates::trust`]. The state is locked, so that the reader cannot leave the tier
+/// meanwhile: an inbox in SQL that was extended before the edge is trusted would claim an author whom it does not
+/// hold.
 pub(super) async fn trust(tx: &Tx, Pair { follower, author }: Pair, incarnation: i64) -> Result<bool, StoreError> {
     if !state::lock(tx, follower).await?.is_outside {
         return Ok(false);

@@ -1,5 +1,5 @@
-//! What SQL says of outside inboxes; docs/protocol.md#outside has the rules. Locks are taken in the order of the other
-//! adapters: the reader's state before an edge.
+//! The state that SQL keeps of outside inboxes; docs/protocol.md#outside has the rules. Locks are taken in the order
+//! of the other adapters: the reader's state before an edge.
 
 mod claims;
 mod tiers;

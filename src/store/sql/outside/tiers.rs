@@ -1,4 +1,4 @@
-//! Tokens of buckets, and who is in the outside tier.
+//! Tokens of buckets, and which readers are in the outside tier.
 
 use super::super::{
     account_deletions::account_exists,
@@ -23,7 +23,7 @@ pub(super) fn token(row: &Row) -> Result<(Bucket, Token), StoreError> {
     Ok((bucket, fences::token(row, 0)?))
 }
 
-/// See [`crate::store::OutsideStates::set_token`]. The row is made first, so that it can be compared and set.
+/// See [`crate::store::OutsideStates::set_token`]. Inserts the row first, so that it can be compared and set.
 pub(super) async fn set_token(
     tx: &Tx,
     bucket: Bucket,

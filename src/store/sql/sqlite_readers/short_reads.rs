@@ -1,8 +1,8 @@
 //! Runs short statements on the caller's thread. A hand-over to another thread and back costs as much as the statement.
 //!
-//! The caller is a thread that must not block. So a statement is given up there after [`MOST`] and does not wait for a
-//! lock. Once one has taken longer, because the file is not in memory or the machine is busy, the next [`PAUSE`]
-//! statements are handed over.
+//! The caller's thread must not block. So a statement is given up there after [`MOST`] and does not wait for a lock.
+//! Once one has taken longer, because the file is not in memory or the machine is busy, the next [`PAUSE`] statements
+//! are handed over.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -13,7 +13,7 @@ use std::{
 pub(super) const MOST: Duration = Duration::from_millis(5);
 /// Statements that are handed over after one took longer.
 const PAUSE: u32 = 100;
-/// Steps of SQLite's machine between two looks at the clock: some tens of microseconds.
+/// Steps of SQLite's virtual machine between two checks of the clock: some tens of microseconds.
 pub(super) const STEPS_PER_LOOK: i32 = 2_000;
 
 /// How many of the next statements to hand over.
@@ -29,7 +29,7 @@ impl ShortReads {
         taken.is_err()
     }
 
-    /// Notes how long a statement took there.
+    /// Records how long a statement took there.
     pub(super) fn note(&self, took: Duration) {
         if took > MOST {
             self.handed_over.store(PAUSE, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What connections that read promise: plans, ends, snapshots.
+//! Tests what the reading connections promise: plans, ends, snapshots.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 #![expect(clippy::panic, reason = "a read that must not end fails the test, and one panics on purpose")]
@@ -106,7 +106,7 @@ async fn an_interrupted_statement_leaves_its_connection_usable() {
     assert_eq!(rows[0].get::<i64>(0).unwrap(), 3);
 }
 
-/// Begins `LONG` without an end, a snapshot of the file with it, and gives its caller up.
+/// Begins the endless statement `LONG`, and with it a snapshot of the file, then drops its caller.
 async fn give_up_a_long_read(readers: &Arc<SqliteReaders>) {
     let (signal, begins) = oneshot::channel();
     let running = readers.lend(move |connection| {
@@ -144,7 +144,7 @@ async fn a_read_that_panics_costs_its_connection_alone() {
     }
 }
 
-/// Frames of the WAL that a checkpoint could not take into the file, or `None` if it was held up.
+/// Frames of the WAL that a checkpoint could not write into the file, or `None` if it was blocked.
 async fn left_in_the_wal(store: &SqlStore) -> Option<i32> {
     let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
     let row = store.writer.query_one_raw(Statement::from_string(DbBackend::Sqlite, sql)).await.unwrap().unwrap();
@@ -163,7 +163,7 @@ async fn readers_at_rest_hold_no_checkpoint_up() {
         for reader in 0..2 {
             let sql = "SELECT author_id FROM outbox_heads".to_owned();
             let rows = if reader == 0 { store.read(&sql, []).await } else { readers.read(sql, Vec::new()).await };
-            assert_eq!(rows.unwrap().len(), id, "whoever has been answered reads what was written");
+            assert_eq!(rows.unwrap().len(), id, "a write that was acknowledged is read");
         }
         assert_eq!(left_in_the_wal(&store).await, Some(0));
     }
@@ -183,7 +183,7 @@ async fn closing_waits_for_reads_and_leaves_one_file() {
     let (read, closed) = tokio::join!(read, store.close());
     closed.unwrap();
     assert_eq!(read.unwrap()[0].get::<i64>(0).unwrap(), 1_000_000);
-    assert!(!wal.exists(), "whoever closes last takes the WAL into the file");
+    assert!(!wal.exists(), "the last one to close writes the WAL into the file");
 }
 
 /// A reader of ten authors, all of whose contents lie in the inbox above the floor.

@@ -1,4 +1,4 @@
-//! Writes that fail at every row they touch and at their commit: nothing of them stays, and the writer is sound
+//! Tests writes that fail at every row they touch and at their commit: nothing of them remains, and the writer works
 //! afterwards.
 
 #![expect(clippy::panic, reason = "a write that is not known, or never passes, fails the test")]
@@ -67,7 +67,7 @@ fn content(id: i64, author: i64) -> NewContent {
 const POLICY: DeliveryPolicy =
     DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold: 100, active_days: 7 }, dormant_days: 30 };
 
-/// What is written, one transaction each, in an order in which every one of them has something to do.
+/// All writes, one transaction each, in an order in which each has something to do.
 const WRITES: [&str; 22] = [
     "register",
     "follow",
@@ -150,7 +150,7 @@ async fn tables(store: &SqlStore) -> Vec<String> {
     texts(store, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name").await
 }
 
-/// Every row of every table, as others see them: committed.
+/// Every committed row of every table.
 async fn committed(store: &SqlStore) -> Vec<String> {
     let mut rows = Vec::new();
     for table in tables(store).await {
@@ -166,8 +166,7 @@ async fn run(connection: &DatabaseConnection, sql: &str) {
     connection.execute_unprepared(sql).await.unwrap();
 }
 
-/// From now on the row that is written as the `nth`, or the commit of the transaction that writes it, fails on this
-/// connection of the writer.
+/// From now on the `nth` row written on this connection of the writer, or the commit of its transaction, fails.
 async fn arm(store: &SqlStore, fault: Fault, nth: u32) {
     let failing = match fault {
         Fault::UndoneByItself => "SELECT RAISE(ROLLBACK, 'undone') FROM temp.steps WHERE left = 0",
@@ -191,7 +190,7 @@ async fn arm(store: &SqlStore, fault: Fault, nth: u32) {
     run(&store.writer, &(sql + "PRAGMA temp.max_page_count = 200;")).await;
 }
 
-/// Takes the fault away if the connection is still there.
+/// Removes the fault if the connection still exists.
 async fn disarm(store: &SqlStore) {
     let names = "SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'trigger')";
     let statement = Statement::from_string(sea_orm::DbBackend::Sqlite, names.to_owned() + " ORDER BY type DESC");
@@ -202,7 +201,7 @@ async fn disarm(store: &SqlStore) {
     }
 }
 
-/// Makes a write fail at each of its rows in turn until it passes; returns how often it has failed.
+/// Makes a write fail at each of its rows in turn until it passes. Returns how often it has failed.
 async fn step_through(store: &SqlStore, what: &str, fault: Fault) -> u32 {
     let before = committed(store).await;
     for nth in 1..200 {
@@ -252,8 +251,8 @@ async fn a_commit_that_fails_leaves_nothing_and_the_next_is_kept() {
     step_through_all(Fault::AtCommit).await;
 }
 
-/// Makes a write fail at one of its rows after another while it shares its commit with one that began before it. For
-/// both, what is told is what is there. Returns how often both were kept by one commit.
+/// Makes a write fail at each of its rows in turn while it shares its commit with an earlier one. Checks for both that
+/// the outcome reported is the outcome stored. Returns how often both were kept by one commit.
 async fn fail_in_company(store: &SqlStore, what: &'static str, fault: Fault) -> u32 {
     const MARKER: &str = "outbox_heads 1000, 1, NULL, NULL";
     let mut shared = 0;
@@ -266,7 +265,7 @@ async fn fail_in_company(store: &SqlStore, what: &'static str, fault: Fault) -> 
             let store = store.clone();
             async move { write(&store, what).await }
         });
-        // Until it waits for the connection.
+        // Lets it run until it waits for the connection.
         for _ in 0..20 {
             tokio::task::yield_now().await;
         }
@@ -296,7 +295,7 @@ async fn a_failed_write_in_a_group_leaves_the_others_as_acknowledged() {
         let mut shared = 0;
         for what in WRITES {
             shared += fail_in_company(&store, what, fault).await;
-            // Passes where it has not yet.
+            // Succeeds if it has not succeeded yet.
             let _ = write(&store, what).await;
         }
         let expected = committed(&store).await;
@@ -306,7 +305,7 @@ async fn a_failed_write_in_a_group_leaves_the_others_as_acknowledged() {
     }
 }
 
-/// Pages that the file may have from now on, on this connection of the writer.
+/// Limits the pages of the file from now on, on this connection of the writer.
 async fn limit_pages(store: &SqlStore, pages: i64) {
     run(&store.writer, &format!("PRAGMA max_page_count = {pages}")).await;
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::store::StoreError;
 
 const INSERT: &str = "INSERT INTO outbox_heads (author_id, stamp) VALUES (?, 1)";
-/// Rounds until a commit has been shared: on a busy machine a transaction may take longer than others are waited for.
+/// Rounds until a commit has been shared: on a busy machine a transaction may take too long for others to wait for it.
 const ROUNDS: i64 = 200;
 
 async fn authors(store: &SqlStore) -> Vec<i64> {
@@ -14,7 +14,7 @@ async fn authors(store: &SqlStore) -> Vec<i64> {
     rows.iter().map(|row| row.get(0).unwrap()).collect()
 }
 
-/// Lets tasks that have been spawned come to where they wait for the connection.
+/// Lets spawned tasks run until they wait for the connection.
 async fn queue_up() {
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -136,7 +136,7 @@ async fn a_dropped_commit_still_ends_its_transaction() {
     let second = store.clone();
     let second = spawn(async move { second.write(INSERT, [2.into()]).await });
     queue_up().await;
-    // Polled once, then dropped: it goes on by itself.
+    // Polled once, then dropped: it continues by itself.
     let commit = first.commit(());
     assert!(tokio::time::timeout(Duration::ZERO, commit).await.is_err() || authors(&store).await.contains(&1));
     second.await.unwrap().unwrap();

@@ -60,11 +60,11 @@ impl Timeline {
         let mut inbox = vec![self.inbox_of_anybody(ahead, wanted, self.facts(INBOX_ROW, wanted))];
         let none = || (no_facts(wanted), Fragment::default());
         inbox.extend(behind.map(|side| self.inbox_of_anybody(side, Wanted::ENTRIES, none())));
-        self.around_inbox(request, inbox, wanted)
+        self.with_inbox(request, inbox, wanted)
     }
 
-    /// The same with these branches for the inbox.
-    pub(super) fn around_inbox(self, request: &PageRequest, inbox: Vec<Fragment>, wanted: Wanted) -> Fragment {
+    /// The same with these branches in place of the inbox.
+    pub(super) fn with_inbox(self, request: &PageRequest, inbox: Vec<Fragment>, wanted: Wanted) -> Fragment {
         let no_facts = no_facts(wanted);
         let text = format!(
             "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, n.reactions_version AS o{no_facts} \

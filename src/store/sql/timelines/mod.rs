@@ -154,14 +154,14 @@ impl Timelines for SqlStore {
     }
 }
 
-/// The statement with which an inbox is extended: the newest `limit` entries below `floor` of the authors that it
-/// covers, as `Row::entry` takes them.
+/// The statement that extends an inbox: the newest `limit` entries below `floor` of the authors that it covers, as
+/// `Row::entry` takes them.
 pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, limit: usize) -> Fragment {
     Timeline { dialect, reader }.covered_below(floor, limit)
 }
 
-/// The newest `limit` entries of all whom the reader follows, whatever the modes and whoever is excluded, as
-/// `Row::entry` takes them.
+/// The newest `limit` entries of everyone whom the reader follows, whatever the modes and exclusions, as `Row::entry`
+/// takes them.
 pub(super) fn newest_of_followed(dialect: Dialect, reader: UserId, limit: usize) -> Fragment {
     Timeline { dialect, reader }.newest_of_followed(limit)
 }

@@ -32,8 +32,8 @@ use crate::{
     },
 };
 
-/// A row if the reader is in the outside tier under the fence that was asked for: the basis, whether some author is
-/// uncovered, 0. No other row of a page has this tag.
+/// The tag of the fence's row, which exists if the reader is in the outside tier under the expected fence: the basis,
+/// whether some author is uncovered, 0. No other row of a page has this tag.
 const FENCE: i64 = 7;
 /// The columns of a content that [`Timeline::facts`] takes.
 const CONTENT: (&str, &str) = ("c.id", "c.author_id");
@@ -54,7 +54,7 @@ pub(in super::super) async fn page_with(
     let expected = expected(&fences, fence)?;
     let is_uncovered = fences.first().map(|row| row.get::<i64>(2)).transpose()? != Some(0);
     let answer = Answer::of(&rows)?;
-    let mut runs = sides.iter().map(|(side, read)| answer.around(*side, read));
+    let mut runs = sides.iter().map(|(side, read)| answer.side_runs(*side, read));
     let (ahead, behind) = (runs.next().unwrap_or_default(), runs.next().unwrap_or_default());
     Ok(OutsideSnapshot { expected, is_uncovered, ahead, behind })
 }
@@ -95,7 +95,7 @@ pub(in super::super) fn candidates(
     ));
     let second = Side::behind(request).zip(behind);
     inbox.extend(second.and_then(|(side, read)| timeline.existing(side, &read.slice, (none, Fragment::default()))));
-    timeline.around_inbox(request, inbox, wanted)
+    timeline.with_inbox(request, inbox, wanted)
 }
 
 fn expected(fences: &[Row], fence: Fence) -> Result<Option<Expected>, StoreError> {
@@ -111,7 +111,7 @@ fn partition(rows: Vec<Row>) -> Result<(Vec<Row>, Vec<Row>), StoreError> {
     Ok((fences, others))
 }
 
-/// Each side reads of what SQL holds as much as its window asked of the inbox.
+/// Each side reads as many rows from SQL as its window requested from the inbox.
 fn sides<'a>(request: &PageRequest, ahead: &'a SideRead, behind: Option<&'a SideRead>) -> Vec<(Side, &'a SideRead)> {
     let first = (Side { limit: ahead.window.limit, ..Side::ahead(request) }, ahead);
     let second = Side::behind(request).zip(behind);
@@ -166,7 +166,7 @@ impl Timeline {
         if wanted.facts { Fragment::new(join, []) } else { Fragment::default() }
     }
 
-    /// Those of the slice's contents that exist, whoever their authors are.
+    /// The existing contents of the slice, of all authors.
     fn existing(self, side: Side, slice: &Slice, (columns, joins): (String, Fragment)) -> Option<Fragment> {
         let ids = content_ids(slice);
         if ids.is_empty() {
@@ -182,7 +182,7 @@ impl Timeline {
         Some(Fragment::new(text, []).then(joins).then(condition).then(side.of_contents("c")))
     }
 
-    /// Those of the slice's contents that the timeline shows. Nothing says who their authors are but SQL.
+    /// The contents of the slice that the timeline shows. Only SQL knows their authors.
     fn shown_of(self, side: Side, slice: &Slice) -> Option<Fragment> {
         let ids = content_ids(slice);
         if ids.is_empty() {
@@ -211,7 +211,7 @@ pub(in super::super) fn shown_of(dialect: Dialect, reader: UserId, request: &Pag
 }
 
 impl Answer {
-    fn around(&self, side: Side, read: &SideRead) -> Vec<Run> {
+    fn side_runs(&self, side: Side, read: &SideRead) -> Vec<Run> {
         let limited = |source| Run::from_limited_query(side.direction, self.of_source(side, source), side.limit);
         vec![limited(IN_FLIGHT), read.slice.run(&read.window, self.of_source(side, INBOX)), limited(UNCOVERED)]
     }

@@ -1,9 +1,9 @@
 //! Pulls contents from the outboxes of many authors at once (source Q), with one text for every engine.
 //!
 //! MariaDB and SQLite have no `LATERAL`. A sub-select with `LIMIT` in the list of columns does the same for one value,
-//! and one value for each author is enough: the first content's id, then the time of the last one that can matter. On
-//! MySQL and MariaDB a range of the outbox index cannot start at another table's value. They skip the entries between
-//! the author's end of the index and the window one by one, so a page far from both ends costs more.
+//! and one value for each author is enough: first the id of its first content, then the time of the last one that can
+//! matter. On MySQL and MariaDB a range of the outbox index cannot start at another table's value. They skip the
+//! entries between the author's end of the index and the window one by one, so a page far from both ends costs more.
 
 use super::{
     super::{dialect::Dialect, fragment::Fragment, keyset::Columns},

@@ -72,7 +72,7 @@ impl Timeline {
         pulled(self.dialect, side, Fragment::new(text, [self.reader.get()]), "")
     }
 
-    /// The newest `limit` entries of all whom the reader follows.
+    /// The newest `limit` entries of everyone whom the reader follows.
     pub(super) fn newest_of_followed(self, limit: usize) -> Fragment {
         let (direction, kinds) = (Direction::Older, Kinds::ALL);
         let side = Side { direction, bound: None, inclusive: false, limit, tag: 0, kinds, timeline: None };

@@ -33,8 +33,8 @@ const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
 impl Timeline {
     /// Rows of a tag and three numbers: the reader's floor and version, or an entry's as [`Row::entry`] takes them. It
-    /// reads one row beyond `most_rows`, which shows that the stretch holds too many. `authors` are at least one and at
-    /// most [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
+    /// reads one row beyond `most_rows`, which shows that the stretch holds too many. `authors` has at least one and
+    /// at most [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
     pub(super) fn stretch(self, request: &PageRequest, stretch: Stretch, authors: &TimelineAuthors) -> Fragment {
         let state = format!(
             "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a \

@@ -13,9 +13,9 @@ use crate::{api::server::ApiServer, binary::process::until, harness::CacheBacken
 const TABLE: &str = include_str!("../../../../docs/authorisation.md");
 const OPERATIONS: &str = include_str!("../../../fixtures/authorisation.graphql");
 const SCHEMA: &str = include_str!("../../../../schema.graphql");
-const ROOTS: [&str; 3] = ["Query", "Mutation", "Subscription"];
+const ROOT_TYPES: [&str; 3] = ["Query", "Mutation", "Subscription"];
 
-/// Who asks.
+/// The client that sends a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
     Anonymous,
@@ -35,7 +35,7 @@ impl Asker {
     ];
 }
 
-/// Rows of the table: the field, and what each asker is answered.
+/// Rows of the table: the field, and the answer to each asker.
 fn table() -> Result<BTreeMap<String, Vec<(Asker, String)>>> {
     let mut lines = TABLE.lines().filter(|line| line.starts_with('|'));
     let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
@@ -49,14 +49,14 @@ fn table() -> Result<BTreeMap<String, Vec<(Asker, String)>>> {
     Ok(lines.skip(1).map(row).collect())
 }
 
-/// `Type.field` of everything that the roots offer.
+/// `Type.field` of every field of the root types.
 fn root_fields() -> Result<BTreeSet<String>> {
     let mut fields = BTreeSet::new();
     for definition in parse_schema(SCHEMA)?.definitions {
         let TypeSystemDefinition::Type(definition) = definition else { continue };
         let name = definition.node.name.node.to_string();
         if let async_graphql::parser::types::TypeKind::Object(object) = &definition.node.kind
-            && ROOTS.contains(&name.as_str())
+            && ROOT_TYPES.contains(&name.as_str())
         {
             fields.extend(object.fields.iter().map(|field| format!("{name}.{}", field.node.name.node)));
         }
@@ -64,7 +64,7 @@ fn root_fields() -> Result<BTreeSet<String>> {
     Ok(fields)
 }
 
-/// The service, a fan who follows and answers every owner, and a foe whom every owner excludes.
+/// The service, a fan who follows and replies to every owner, and a foe whom every owner excludes.
 struct World {
     server: ApiServer,
     fan: Tokens,
@@ -72,7 +72,7 @@ struct World {
 }
 
 impl World {
-    /// Content and cursor of what is newer than everything before it.
+    /// Publishes a content that is newer than all others. Returns its id and its cursor.
     async fn publish(&self, by: &Tokens, input: Value) -> Result<(String, String)> {
         self.server.app.clock.advance(1);
         let query = "mutation($input: PublishContentInput!) { publishContent(input: $input) \
@@ -83,7 +83,7 @@ impl World {
         Ok((text(&edge["node"]["id"])?, text(&edge["cursor"])?))
     }
 
-    /// Says that something is so, with an input of one id.
+    /// Runs a mutation whose input is one id.
     async fn set(&self, by: &Tokens, mutation: &str, key: &str, id: &str) -> Result<()> {
         let query =
             format!("mutation($id: ID!) {{ it: {mutation}(input: {{ {key}: $id }}) {{ userErrors {{ code }} }} }}");
@@ -101,8 +101,8 @@ struct Person {
 }
 
 impl Person {
-    /// With a content that is answered and reposted, an answer to somebody, something liked and kept, a friend,
-    /// somebody kept out, and two sessions of which one has ended.
+    /// An owner with a content that has a reply and a repost, a reply to another author, something liked and
+    /// bookmarked, a friend, an excluded user, and two sessions, one of which has ended.
     async fn new(world: &World, handle: &str) -> Result<Self> {
         let World { server, fan, foe } = world;
         let tokens = register(server, handle).await?;
@@ -145,7 +145,7 @@ impl Person {
                      mutedUsers { nodes { id } } blockedUsers { nodes { id } } hiddenFollowers { nodes { id } } } \
                      timeline { edges { cursor node { id text } } } }";
         let mut state = server.data(&self.tokens.access, query, json!({})).await?;
-        // With the password one may begin another session.
+        // The password allows a further session.
         if row == "Mutation.signIn" {
             state["viewer"]["sessions"].take();
         }
@@ -158,7 +158,7 @@ impl Person {
         Ok(state)
     }
 
-    /// Whether anything of theirs is in the answer.
+    /// Whether the answer contains anything of theirs.
     fn is_in(&self, answer: &Value) -> bool {
         let text = answer.to_string();
         ["user", "content", "answer", "session"]
@@ -185,7 +185,7 @@ fn operation(row: &str, owner: &Person) -> Result<(String, Value)> {
     Ok((line.to_owned(), Value::Object(variables)))
 }
 
-/// The field's answer as the table says it; with the whole answer.
+/// The field's answer in the words of the table, and the whole answer.
 async fn answer(server: &ApiServer, row: &str, token: Option<&str>, owner: &Person) -> Result<(String, Value)> {
     let (query, variables) = operation(row, owner)?;
     let answer = if row.starts_with("Subscription.") {
@@ -209,7 +209,7 @@ async fn answer(server: &ApiServer, row: &str, token: Option<&str>, owner: &Pers
     Ok((result.to_owned(), answer))
 }
 
-/// Whether it is a list of things that are not there, or a connection without any.
+/// Whether it is a list of nulls, or an empty connection.
 fn is_empty(it: &Value) -> bool {
     match (it, it["nodes"].as_array()) {
         (Value::Array(all), _) => !all.is_empty() && all.iter().all(Value::is_null),
@@ -221,7 +221,7 @@ fn is_empty(it: &Value) -> bool {
 /// The first event of a subscriber after the owner and then the subscriber have published.
 async fn watched(server: &ApiServer, token: Option<&str>, owner: &Person, query: String) -> Result<Value> {
     let refused = |code: &str| json!({ "errors": [{ "extensions": { "code": code } }] });
-    // The socket of the row before may be watching still.
+    // The socket of the previous row may still be watching.
     until("nobody watches", async || Ok(server.app.hub.watching() == 0)).await?;
     let mut socket = Socket::open(server, token).await?;
     match socket.hear().await? {
@@ -242,12 +242,12 @@ async fn watched(server: &ApiServer, token: Option<&str>, owner: &Person, query:
     Ok(socket.hear().await?.ok().context("closed")?["payload"].clone())
 }
 
-/// Whether the row's operation only reads, so that all its askers may ask of one owner.
+/// Whether the row's operation only reads, so that all its askers may share one owner.
 fn reads(row: &str) -> bool {
     !row.starts_with("Mutation.") && !row.starts_with("Subscription.")
 }
 
-/// Checks cells of a row with an owner of their own.
+/// Checks cells of a row with an owner created for them.
 async fn check(
     world: &World,
     row: &str,
@@ -275,7 +275,7 @@ async fn check(
             wrong.push(format!("{error:#}"));
         }
     }
-    // An owner may change what is theirs, and a subscription's owner has published for the sake of it.
+    // An owner may change their own state, and the owner in a subscription's row publishes something.
     if reads(row) || row.starts_with("Mutation.") && cells.iter().all(|(asker, _)| *asker != Asker::Owner) {
         let after = owner.state(server, row).await?;
         ensure!(after == before, "{row}: {cells:?} have changed the owner's things: {before:#}");
@@ -304,7 +304,7 @@ fn every_field_of_the_roots_has_a_row_and_an_operation() -> Result<()> {
     let rows: BTreeSet<String> = table()?.into_keys().collect();
     let missing: Vec<_> = root_fields()?.into_iter().filter(|field| !rows.contains(field)).collect();
     ensure!(missing.is_empty(), "give these a row in docs/authorisation.md and an operation: {missing:?}");
-    let gone = |row: &&String| ROOTS.iter().any(|root| row.starts_with(&format!("{root}.")));
+    let gone = |row: &&String| ROOT_TYPES.iter().any(|root| row.starts_with(&format!("{root}.")));
     let fields = root_fields()?;
     let gone: Vec<_> = rows.iter().filter(gone).filter(|row| !fields.contains(*row)).collect();
     ensure!(gone.is_empty(), "the schema has these no more: {gone:?}");

@@ -19,12 +19,12 @@ use crate::{
 };
 
 pub const PASSWORD: &str = "correct horse battery";
-/// Longer than anything takes on a busy machine.
+/// Longer than anything takes, even on a busy machine.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 const SELECTION: &str =
     "{ user { id handle } token expiresAt refreshToken refreshExpiresAt userErrors { code field } }";
 
-/// A server over a database of its own; access tokens for 15 minutes.
+/// A server over its own database, whose access tokens last 15 minutes.
 pub async fn server(backend: Backend, cache_backend: CacheBackend) -> Result<ApiServer> {
     ApiServer::start_with(TestApp::start(backend, cache_backend).await?, &short()).await
 }
@@ -33,14 +33,14 @@ pub fn short() -> ApiSettings {
     ApiSettings { token_ttl: Duration::from_mins(15), ..settings() }
 }
 
-/// Another node beside it.
+/// Another node on the same database.
 pub async fn beside(server: &ApiServer, settings: &ApiSettings) -> Result<ApiServer> {
     let app: Arc<TestApp> = server.app.beside().await?;
     app.clock.set(server.app.now_ms());
     ApiServer::start_with(app, settings).await
 }
 
-/// What a sign-in gives.
+/// The tokens of a sign-in.
 #[derive(Clone, Debug)]
 pub struct Tokens {
     pub id: String,
@@ -57,7 +57,7 @@ impl Tokens {
     }
 }
 
-/// A mutation's payload, whatever it says.
+/// A mutation's payload, with or without errors.
 pub async fn ask(
     server: &ApiServer,
     token: Option<&str>,
@@ -79,7 +79,7 @@ pub async fn register(server: &ApiServer, handle: &str) -> Result<Tokens> {
     Tokens::of(&ask(server, None, "registerUser", "RegisterUserInput", input, SELECTION).await?)
 }
 
-/// The payload of a sign-in.
+/// The payload of a sign-in, successful or not.
 pub async fn try_sign_in(server: &ApiServer, handle: &str, password: &str) -> Result<Value> {
     let selection = SELECTION.replace("userErrors", "retryAt userErrors");
     ask(server, None, "signIn", "SignInInput", json!({ "handle": handle, "password": password }), &selection).await
@@ -99,7 +99,7 @@ pub async fn refresh(server: &ApiServer, token: &str) -> Result<Option<Tokens>> 
     Tokens::of(&payload).map(Some)
 }
 
-/// The handle that the access token speaks for; the code of the error if it speaks for nobody.
+/// The handle of the access token's user, or the code of the error.
 pub async fn who(server: &ApiServer, token: &str) -> Result<String> {
     let answer = server.post(Some(token), "{ viewer { handle } }", json!({})).await?;
     let text = |value: &Value| value.as_str().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! `exportViewer`: the link, its file, and the users who get none.
+//! Tests `exportViewer`: the link, its file, and the users who get none.
 
 use anyhow::{Context as _, Result, ensure};
 use reqwest::{Response, StatusCode};
@@ -22,7 +22,7 @@ use crate::{
 
 const TEN_MINUTES_MS: i64 = 10 * 60 * 1_000;
 const LEEWAY_MS: i64 = 5_000;
-/// More than the buffers of a connection hold.
+/// More contents than the buffers of a connection hold.
 const LONG_CONTENTS: i64 = 4_000;
 
 /// The path of a fresh link.
@@ -37,7 +37,7 @@ async fn follow(server: &ApiServer, path: &str) -> Result<Response> {
     Ok(reqwest::get(format!("http://{}{path}", server.address)).await?)
 }
 
-/// Status and words of a link that leads to no file.
+/// Status and text of the answer to a link without a file.
 async fn refused(server: &ApiServer, path: &str) -> Result<(StatusCode, String)> {
     let response = follow(server, path).await?;
     ensure!(
@@ -79,7 +79,7 @@ fn check_headers(response: &reqwest::Response) -> Result<()> {
     Ok(())
 }
 
-/// The lists of people: bob follows and is followed, foe is kept out in each way.
+/// Checks the lists of people: bob follows and is followed, and foe is excluded in each way.
 fn check_people(file: &Value) -> Result<()> {
     for (list, handles) in [
         ("following", json!(["bob"])),
@@ -167,7 +167,7 @@ on_each_backend! {
     }
 }
 
-/// Somebody with so many contents, a millisecond apart, and a token of theirs that names no session.
+/// A user with so many contents, a millisecond apart, and a token of theirs without a session.
 async fn prolific(server: &ApiServer, contents: i64, text: &str) -> Result<(UserId, String)> {
     let id = UserId::try_new(7)?;
     let now = server.app.now_ms();
@@ -188,7 +188,7 @@ async fn prolific(server: &ApiServer, contents: i64, text: &str) -> Result<(User
     Ok((id, sessionless(server, id)?))
 }
 
-/// What a service beside this one signs, and as long-lived as a token of an outside issuer.
+/// A token signed with the same secret by another service, and as long-lived as a token of an outside issuer.
 fn sessionless(server: &ApiServer, user: UserId) -> Result<String> {
     let key = TokenKey::try_new(&settings().secret)?;
     let signer = Signer::new(key, std::time::Duration::from_hours(1), server.app.clock.clone());

@@ -1,5 +1,5 @@
-//! Tokens of an outside issuer. A real endpoint on this machine serves its keys, which rotate and are unavailable for
-//! a while.
+//! Tests tokens of an outside issuer. A real endpoint on this machine serves its keys, which rotate and are
+//! unavailable for a while.
 
 use std::{sync::Arc, time::Duration};
 
@@ -49,13 +49,13 @@ async fn server(outside: OutsideSettings) -> Result<ApiServer> {
     ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &settings).await
 }
 
-/// What a good token of `subject` says, an hour long.
+/// The claims of a good token of `subject`, valid for an hour.
 fn claims(server: &ApiServer, subject: &str) -> Value {
     let now = server.app.now_ms() / 1000;
     json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": subject, "exp": now + 3600, "preferred_username": subject })
 }
 
-/// `claims` with one of them replaced, or taken away by null.
+/// `claims` with one of them replaced, or removed by null.
 fn but(mut claims: Value, name: &str, value: Value) -> Value {
     if value.is_null() {
         claims.as_object_mut().and_then(|claims| claims.remove(name));

@@ -14,10 +14,10 @@ use rsa::{RsaPrivateKey, pkcs1::EncodeRsaPrivateKey as _, rand_core::OsRng};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// What stands before the 32 bytes of an Ed25519 key in PKCS 8 (RFC 8410 section 7).
+/// The bytes before the 32 bytes of an Ed25519 key in PKCS 8 (RFC 8410 section 7).
 const ED_PREFIX: [u8; 16] =
     [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
-/// Small, so that a debug build makes one in a moment.
+/// Small, so that a debug build generates one quickly.
 const RSA_BITS: usize = 1024;
 
 /// A key with its name.
@@ -51,7 +51,7 @@ impl Signer {
         Ok(jsonwebtoken::encode(&header, claims, &self.key)?)
     }
 
-    /// As the issuer publishes it.
+    /// The public key as the issuer publishes it.
     pub fn public(&self) -> Result<Value> {
         let mut jwk = Jwk::from_encoding_key(&self.key, self.algorithm)?;
         jwk.common.key_id = Some(self.kid.clone());
@@ -77,7 +77,7 @@ struct Shown {
     asked: Arc<AtomicUsize>,
 }
 
-/// Where keys are published.
+/// The endpoint that publishes keys.
 pub struct KeyEndpoint {
     pub url: String,
     shown: Shown,
@@ -95,19 +95,19 @@ impl KeyEndpoint {
         Ok(endpoint)
     }
 
-    /// These keys from now on, and no others.
+    /// Publishes these keys from now on, and no others.
     pub fn publish(&self, signers: &[Signer]) -> Result<()> {
         let keys = signers.iter().map(Signer::public).collect::<Result<Vec<_>>>().context("a public key")?;
         self.answer(200, &json!({ "keys": keys }).to_string());
         Ok(())
     }
 
-    /// This from now on.
+    /// Answers every request like this from now on.
     pub fn answer(&self, status: u16, text: &str) {
         *self.shown.answer.lock().unwrap_or_else(PoisonError::into_inner) = (status, text.to_owned());
     }
 
-    /// How often it was asked.
+    /// The number of requests so far.
     pub fn asked(&self) -> usize {
         self.shown.asked.load(Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! Accounts as users and attackers meet them: over HTTP and WebSocket, on one node and on two.
+//! Tests accounts as users and attackers use them: over HTTP and WebSocket, on one node and on two.
 
 mod authorisation;
 pub mod client;

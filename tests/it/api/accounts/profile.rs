@@ -1,4 +1,4 @@
-//! Profiles with open attributes, edited by their users.
+//! Tests profiles with open attributes, edited by their users.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! Sessions: each refresh token works once, and an ended session stays ended, on every node within the time limit.
+//! Tests sessions: each refresh token works once, and an ended session stays ended, on every node within the time
+//! limit.
 
 use std::time::Duration;
 
@@ -124,7 +125,7 @@ on_each_backend! {
     }
 }
 
-/// Two nodes that hear nothing of each other: what one knows of the other's deeds is in SQL alone.
+/// Two nodes that receive no announcements from each other, so they share nothing but SQL.
 async fn strangers(settings: &ApiSettings) -> Result<[ApiServer; 2]> {
     let here = ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, settings).await?;
     let there = beside(&here, settings).await?;
@@ -146,7 +147,7 @@ async fn an_isolated_node_refuses_an_ended_session_within_the_revocation_bound()
 }
 
 #[tokio::test]
-async fn a_session_costs_one_statement_for_each_bound_and_none_in_between() -> Result<()> {
+async fn a_session_is_checked_once_per_interval() -> Result<()> {
     let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
     let ann = register(&server, "ann").await?;
     let cost = async || -> Result<u64> {
@@ -167,7 +168,7 @@ async fn a_node_that_hears_of_an_end_knows_it_before_the_bound() -> Result<()> {
     let ann = register(&here, "ann").await?;
     ensure!(who(&there, &ann.access).await? == "ann");
     ask(&here, Some(&ann.access), "signOut", "SignOutInput", json!({}), ENDED).await?;
-    // Its clock stands still: nothing but the announcement can tell it.
+    // Its clock stands still, so it can learn this only from the announcement.
     let listening = async {
         while who(&there, &ann.access).await? == "ann" {
             tokio::time::sleep(Duration::from_millis(5)).await;

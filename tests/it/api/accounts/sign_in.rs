@@ -1,4 +1,4 @@
-//! Signing in by password: which attempts wait, which do not, and what answers must not reveal.
+//! Tests signing in by password: which attempts wait, which do not, and what answers must not reveal.
 
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ async fn waits_hold_on_every_node_and_after_a_restart() -> Result<()> {
     Ok(())
 }
 
-/// The service itself, called from any address.
+/// The use case, called from any address.
 fn service(app: &TestApp, passwords: PasswordSettings) -> Result<AccountsService> {
     let (clock, rng): (SharedClock, _) = (app.clock.clone(), app.rng.clone());
     let tokens = Tokens::new(TokenKey::try_new(&[7; 32])?, std::time::Duration::from_mins(1), clock.clone());
@@ -143,7 +143,7 @@ async fn strangers_cannot_lock_out_a_user_from_a_known_network() -> Result<()> {
     let (home, abroad) = (from([192, 0, 2, 1]), from([192, 0, 2, 2]));
     let signs_in = async |caller: &Caller| service.sign_in("ann", PASSWORD.to_owned(), caller).await;
     ensure!(matches!(signs_in(&home).await?, SignInOutcome::SignedIn(_)));
-    // Each stranger stays below what one network may.
+    // Each stranger stays below the limit of one network.
     for stranger in 0..60 {
         let refused = service.sign_in("ann", "wrong".to_owned(), &from([198, 51, 100, stranger])).await?;
         ensure!(matches!(refused, SignInOutcome::WrongCredentials | SignInOutcome::NotBefore(_)), "{refused:?}");

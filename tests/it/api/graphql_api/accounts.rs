@@ -1,4 +1,4 @@
-//! Registering and signing in.
+//! Tests registering and signing in.
 
 use serde_json::json;
 

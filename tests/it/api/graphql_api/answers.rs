@@ -1,4 +1,4 @@
-//! Limits on the size of an answer.
+//! Tests limits on the size of an answer.
 
 use async_graphql::{Executor as _, Request};
 use futures_util::StreamExt as _;
@@ -15,7 +15,7 @@ const TOO_LARGE: &str = "ANSWER_TOO_LARGE";
 const EMOJI: &str = "😀";
 const CHARS: usize = 5_000;
 
-/// Somebody with 100 own contents of the longest text.
+/// A user with 100 contents of the longest text.
 async fn wordy(api: &Api) -> Person {
     let ann = api.person("ann").await;
     for _ in 0..100 {
@@ -35,7 +35,7 @@ async fn ask(api: &Api, most: usize, viewer: &Person, query: &str) -> Value {
     serde_json::to_value(api.schema.execute(within(most, Some(viewer), query)).await).unwrap()
 }
 
-/// Bytes that an answer has as JSON, and the answer.
+/// The answer, and its length as JSON.
 async fn asked(api: &Api, viewer: &Person, query: &str) -> (usize, Value) {
     let answer = ask(api, DEFAULT_ANSWER_BYTES, viewer, query).await;
     (answer.to_string().len(), answer)
@@ -54,7 +54,7 @@ async fn many_aliases_of_the_longest_texts_stop_before_they_are_made() {
         assert_eq!(faults.len(), 1, "{bytes} bytes");
         let (code, path) = &faults[0];
         assert_eq!((code.as_str(), &answer["data"]), (TOO_LARGE, &Value::Null));
-        // 8 MiB are 419 texts: it stops at the 420th, be it shown or, without an alias, be in another one's place.
+        // 8 MiB are 419 texts. It stops at the 420th, even if that one is merged with another field and not shown.
         let stopped_at = path[2].as_u64().unwrap();
         assert!(stopped_at <= 419 / 48, "{path}");
         let message = answer["errors"][0]["message"].as_str().unwrap();

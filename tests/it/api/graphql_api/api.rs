@@ -1,4 +1,4 @@
-//! The schema over a new SQLite file, and how these tests talk to it.
+//! The schema over a new SQLite file, and how these tests use it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -34,14 +34,14 @@ use super::stores::FailingContents;
 
 pub const NOW: i64 = 1_795_253_400_000;
 
-/// Somebody who has shown a token when the connection began.
+/// A user whose token came with the connection.
 #[derive(Clone)]
 pub struct Person {
     pub id: String,
     pub viewer: Viewer,
 }
 
-/// The API over a database of its own.
+/// The API over its own database.
 pub struct Api {
     pub schema: TidefeedSchema,
     pub tokens: Arc<Tokens>,
@@ -118,7 +118,7 @@ impl Api {
     /// The whole response, as a client reads it.
     pub async fn ask(&self, viewer: Option<&Person>, query: &str, variables: Value) -> Value {
         let response = self.schema.execute(request(viewer, query, variables)).await;
-        // What was announced is passed on now, and not to whoever subscribes next.
+        // Announcements are routed now, and not to the next test step's subscribers.
         tokio::task::yield_now().await;
         serde_json::to_value(response).unwrap()
     }
@@ -157,7 +157,7 @@ impl Api {
         Person { id: text(&payload["user"]["id"]), viewer }
     }
 
-    /// Publishes a content, a millisecond after the one before; its id.
+    /// Publishes a content, a millisecond after the previous one. Returns its id.
     pub async fn publish(&self, author: &Person, text: &str) -> String {
         self.clock.advance(1);
         let query =
@@ -166,7 +166,7 @@ impl Api {
         published["publishContent"]["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Publishes a reply, a millisecond later; its id.
+    /// Publishes a reply, a millisecond later. Returns its id.
     pub async fn reply(&self, author: &Person, to: &str, text: &str) -> String {
         self.clock.advance(1);
         let query = "mutation($to: ID!, $text: String!) { publishContent(input: {text: $text, replyTo: $to}) { timelineEdge { node { id } } } }";
@@ -174,7 +174,7 @@ impl Api {
         published["publishContent"]["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Reposts a content, a millisecond later; the payload.
+    /// Reposts a content, a millisecond later. Returns the payload.
     pub async fn repost(&self, author: &Person, content: &str) -> Value {
         self.clock.advance(1);
         let query = "mutation($id: ID!) { repostContent(input: {contentId: $id, clientMutationId: \"c\"}) {
@@ -190,14 +190,14 @@ impl Api {
         assert_eq!(blocked["blockUser"]["userErrors"], json!([]));
     }
 
-    /// Deletes a content; the payload.
+    /// Deletes a content. Returns the payload.
     pub async fn delete(&self, viewer: &Person, content: &str) -> Value {
         let query = "mutation($id: ID!) { deleteContent(input: {contentId: $id}) {
             deletedContentId userErrors { code field } } }";
         self.data(Some(viewer), query, json!({ "id": content })).await["deleteContent"].take()
     }
 
-    /// Follows a user no more.
+    /// Unfollows a user.
     pub async fn unfollow(&self, reader: &Person, author: &Person) {
         let query = "mutation($id: ID!) { unfollowUser(input: {userId: $id}) { userErrors { code } } }";
         let unfollowed = self.data(Some(reader), query, json!({ "id": author.id })).await;

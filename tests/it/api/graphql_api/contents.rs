@@ -1,4 +1,4 @@
-//! Publishing and deleting.
+//! Tests publishing and deleting.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Muting, hiding and blocking.
+//! Tests muting, hiding and blocking.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Errors at the top level: code, path, and which fields become null.
+//! Tests errors at the top level: code, path, and which fields become null.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! Timelines and authors' contents, filtered by kind.
+//! Tests timelines and authors' contents, filtered by kind.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ const OF_ANN: &str =
     contents(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
         nodes { kind text } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }";
 
-/// The texts of a page, and whether it goes on to the past and to the present.
+/// The texts of a page, and whether it continues into the past and into the present.
 fn shown(page: &Value) -> (Vec<&str>, bool, bool) {
     let texts = page["nodes"].as_array().unwrap().iter().map(|node| node["text"].as_str().unwrap()).collect();
     let (info, goes_on) = (&page["pageInfo"], |info: &Value, what: &str| info[what].as_bool().unwrap());

@@ -1,4 +1,4 @@
-//! Following and unfollowing.
+//! Tests following and unfollowing.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Followers, followees, likers and bookmarks as connections.
+//! Tests followers, followees, likers and bookmarks as connections.
 
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ async fn a_cursor_of_one_list_is_refused_by_the_others() {
 }
 
 #[tokio::test]
-async fn bookmarks_and_likes_are_ones_own_to_see_and_likers_everybodys() {
+async fn only_the_viewer_sees_own_bookmarks_and_likes() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let (kept, gone) = (api.publish(&bob, "kept").await, api.publish(&bob, "gone").await);

@@ -1,4 +1,4 @@
-//! newFeed.
+//! Tests `newFeed`.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ async fn next(feed: &mut (impl Stream<Item = Value> + Unpin)) -> Option<Value> {
     timeout(Duration::from_mins(2), feed.next()).await.unwrap()
 }
 
-/// Polls `feed` until one more than before watches, which its first event would wait for.
+/// Polls `feed` until there is one more watcher. Its first event would keep it waiting.
 async fn begun(api: &Api, feed: &mut (impl Stream<Item = Value> + Unpin)) {
     let before = api.hub.watching();
     let watching = async {

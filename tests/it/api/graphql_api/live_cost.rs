@@ -17,7 +17,7 @@ const VIEWERS_OWN: &str =
     "subscription($after: String) { newFeed(after: $after) { ... on EntryAdded { timelineEdge { cursor
     node { id text viewerIsAuthor likeCount author { handle followerCount viewerIsFollowing } } } } } }";
 
-/// Everybody follows bob.
+/// Bob and his followers: everyone else.
 async fn crowd(api: &Api) -> (Person, Vec<Person>) {
     let bob = api.person("bob").await;
     let mut readers = Vec::with_capacity(SUBSCRIBERS);
@@ -29,7 +29,7 @@ async fn crowd(api: &Api) -> (Person, Vec<Person>) {
     (bob, readers)
 }
 
-/// All of them subscribed, each with an `after` of its own.
+/// A subscription of each reader, with its own `after`.
 async fn subscribed(api: &Api, readers: &[Person], query: &str) -> Vec<impl Stream<Item = Value> + Unpin + use<>> {
     let mut feeds = Vec::with_capacity(readers.len());
     for reader in readers {
@@ -71,7 +71,7 @@ async fn a_publish_costs_the_same_for_a_thousand_subscribers() {
     let alone = api.store.statements() - alone;
     for (query, rendered_for_all) in [(SAME_FOR_ALL, true), (VIEWERS_OWN, false)] {
         let mut feeds = subscribed(&api, &readers, query).await;
-        // Every catch-up is over once everybody has been told of this.
+        // Once everyone has received this, every catch-up is over.
         api.publish(&bob, "first").await;
         all_receive_it(&mut feeds).await;
         let before = api.store.statements();

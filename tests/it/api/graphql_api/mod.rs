@@ -1,4 +1,4 @@
-//! The whole schema over SQLite: every operation as a client sends it, executed without a transport.
+//! Tests the whole schema over SQLite: every operation as a client sends it, executed without a transport.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod accounts;

@@ -1,4 +1,4 @@
-//! Objects by id, and introspection.
+//! Tests objects by id, and introspection.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `searchUsers` and `suggestedUsers` as a client uses them.
+//! Tests `searchUsers` and `suggestedUsers` as a client uses them.
 
 use serde_json::{Value, json};
 

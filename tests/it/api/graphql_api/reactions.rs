@@ -1,4 +1,4 @@
-//! Likes and bookmarks.
+//! Tests likes and bookmarks.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The count of new contents, and the read marker.
+//! Tests the count of new contents, and the read marker.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn new_entries_are_counted_exactly_up_to_a_maximum() {
     let query = "query($c: String!, $max: Int) { newContentCount(after: $c, max: $max) { count isCapped } }";
     // Time 1 and content 1: older than everything.
     let oldest = json!("AQAAAAAAAAABAAAAAAAAAAE");
-    // From here on the node remembers what the entries repeat.
+    // From here on the node remembers which contents the entries repost.
     api.data(Some(&ann), query, json!({"c": oldest, "max": 999})).await;
     let count = async |cursor: &Value, max: Value| {
         let before = api.store.statements();
@@ -79,7 +79,7 @@ async fn a_read_marker_moves_forwards_on_all_devices_and_stays_private() {
     assert_eq!(mark(&api, &ann, &newest[0]).await, newest[0]);
     let listening = async {
         loop {
-            // What was published may have been on its way when the subscription began.
+            // The announcements of these contents may have been late for the subscription.
             let event = other_device.next().await.unwrap()["data"]["newFeed"].take();
             assert_ne!(event["__typename"], "RefetchNeeded");
             if event["__typename"] == "ReadMarkerMoved" {
@@ -117,7 +117,7 @@ async fn new_entries_that_fold_into_one_count_once() {
 async fn a_read_marker_stops_at_the_newest_entry_of_ones_own_timeline() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
-    // The last moment that a cursor can name, and content 1.
+    // The last moment that a cursor can express, and content 1.
     let future = json!("AX__________AAAAAAAAAAE");
     assert_eq!(mark(&api, &ann, &future).await, json!(null), "there is nothing that could have been read");
     api.publish(&ann, "mine").await;

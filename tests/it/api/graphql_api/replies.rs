@@ -1,4 +1,4 @@
-//! Replies and threads.
+//! Tests replies and threads.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Reposting, undoing a repost, and how a timeline folds reposts.
+//! Tests reposting, undoing a repost, and how a timeline folds reposts.
 
 use serde_json::{Value, json};
 

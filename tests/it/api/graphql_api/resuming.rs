@@ -1,4 +1,4 @@
-//! newFeed(after:): the missed events come first, in order and once, or the client is told to refetch.
+//! Tests `newFeed(after:)`: the missed events come first, in order and once, or the client is asked to refetch.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn next(feed: &mut (impl Stream<Item = Value> + Unpin)) -> Value {
     event["data"]["newFeed"].take()
 }
 
-/// `+text` or `+id` of what has none, `-id`, `-author`, `following handle`, `refetch REASON`.
+/// An event in short: `+text`, `+id` without a text, `-id`, `-author`, `following handle` or `refetch REASON`.
 fn brief(event: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match event["__typename"].as_str().unwrap() {
@@ -42,7 +42,7 @@ fn brief(event: &Value) -> String {
     }
 }
 
-/// Nothing comes: whatever may is there once the next publish is.
+/// Fails if an event waits: publishes a content, whose event must be the next one. Returns its resume token.
 async fn quiet(api: &Api, author: &Person, feed: &mut (impl Stream<Item = Value> + Unpin)) -> Value {
     let (_, event) = tokio::join!(api.publish(author, "after all"), next(feed));
     assert_eq!(brief(&event), "+after all");
@@ -72,7 +72,7 @@ async fn missed_entries_come_first_in_order_and_once() {
     assert_eq!(brief(&one), "+one");
     assert_eq!(brief(&next(&mut first).await), "+two");
     let last = quiet(&api, &bob, &mut first).await;
-    // Cut off in the middle of the catch-up: nothing of it twice, nothing lost.
+    // The client disconnects in the middle of the catch-up. No event comes twice, and none is lost.
     let mut second = feed(&api, &ann, &one["resumeToken"]);
     assert_eq!(brief(&next(&mut second).await), "+two");
     assert_eq!(brief(&next(&mut second).await), "+after all");
@@ -167,14 +167,14 @@ async fn reposts_of_an_excluded_stranger_leave_and_return_without_naming_them() 
         change(undo).await;
         assert_eq!(next(&mut feed).await["timelineEdge"]["node"]["id"], repost, "{undo}");
     }
-    // No event names a stranger who is in no entry.
+    // No event names a stranger who appears in no entry.
     let dee = api.person("dee").await;
     let hide = "mutation($id: ID!) { hideFromFollower(input: {userId: $id}) { userErrors { code } } }";
     api.data(Some(&dee), hide, json!({ "id": ann.id })).await;
     quiet(&api, &ann, &mut feed).await;
 }
 
-/// The next events, until the feed is quiet.
+/// The next events. The feed must be quiet after them.
 async fn next_events<const MANY: usize>(feed: &mut (impl Stream<Item = Value> + Unpin)) -> [String; MANY] {
     let mut next_events = [const { String::new() }; MANY];
     for event in &mut next_events {
@@ -209,7 +209,7 @@ async fn the_original_returns_however_its_repost_goes() {
     let mut due = back.clone();
     due.sort_unstable();
     assert_eq!(received, due);
-    // A look that still waits would find the next change before it is heard.
+    // A pending read would find the next change before its announcement.
     quiet(&api, &ann, &mut feed).await;
     let change = async |who: &Person, whom: &Person, verb: &str| {
         let query = format!("mutation($id: ID!) {{ {verb}(input: {{userId: $id}}) {{ userErrors {{ code }} }} }}");
@@ -277,12 +277,12 @@ async fn a_gap_that_is_too_large_asks_for_a_refetch() {
     let event = next(&mut feed).await;
     assert_eq!(brief(&event), "refetch GAP_TOO_LARGE");
     api.publish(&ann, "after all").await;
-    // What the node has not passed on yet may come before it.
+    // Announcements that the node had not routed yet may come before it.
     while brief(&next(&mut feed).await) != "+after all" {}
 }
 
 #[tokio::test]
-async fn an_after_that_says_nothing_is_refused() {
+async fn an_invalid_after_is_refused() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let refused = feed(&api, &ann, &json!("nonsense")).next().await.unwrap();

@@ -1,4 +1,4 @@
-//! `search` as a client uses it.
+//! Tests `search` as a client uses it.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ async fn text_author_and_time_are_found_together_by_anybody() {
     assert_eq!(texts(&api, Some(&bob), json!({"text": "潮"})).await, ["High tide, 潮汐", "今天看潮汐"]);
     assert_eq!(texts(&api, None, json!({"text": "潮汐", "author": ann.id})).await, ["High tide, 潮汐"]);
     assert_eq!(texts(&api, None, json!({"author": bob.id})).await, ["tide 🎉", "今天看潮汐"]);
-    // The clock stood at 09:30:00.000 before the first.
+    // The clock showed 09:30:00.000 before the first.
     let times = json!({"text": "tide", "from": "2026-11-21T09:30:00.003Z", "to": "2026-11-21T10:30:00.004+01:00"});
     assert_eq!(texts(&api, None, times).await, ["High tide, 潮汐"], "from is inclusive, to is not");
 }

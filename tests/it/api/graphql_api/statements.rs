@@ -50,7 +50,7 @@ async fn a_page_that_pulls_does_not_try_the_inbox_first_each_time() {
     );
 }
 
-/// Delivers everything that is in flight.
+/// Delivers everything in flight.
 async fn deliver(api: &Api) {
     let rule = EdgeRule::Threshold { push_threshold: 1_000, active_days: 7 };
     let policy = DeliveryPolicy { rule, dormant_days: 30 };
@@ -84,7 +84,7 @@ async fn a_timeline_costs_only_what_is_selected() {
     let (api, ann, _) = read_by_ann().await;
     let first = cost(&api, &ann, "{ timeline { edges { cursor } } }", json!({})).await;
     assert_eq!(first, 3, "authors, page, originals");
-    // One at least, the page itself: which of its entries are reposts is known.
+    // At least the page itself: the node knows which of its entries are reposts.
     for (selection, statements) in [
         ("pageInfo { hasNextPage }", 1),
         ("edges { cursor }", 1),

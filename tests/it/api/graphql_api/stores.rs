@@ -18,19 +18,19 @@ use tidefeed::{
     },
 };
 
-/// Contents as the store keeps them; their counters and outboxes only while it pleases.
+/// The store's contents, whose counters and outboxes can be made to fail.
 pub struct FailingContents {
     pub store: SqlStore,
-    /// Counters cannot be read.
+    /// Makes reading counters fail.
     pub counters_fail: AtomicBool,
-    /// Outboxes cannot be read.
+    /// Makes reading outboxes fail.
     pub outboxes_fail: AtomicBool,
     /// Runs once, before contents are read by their ids.
     pub meanwhile: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
 impl FailingContents {
-    /// In a good mood.
+    /// A store without faults.
     pub fn over(store: SqlStore) -> Self {
         Self {
             store,

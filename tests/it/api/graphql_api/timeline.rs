@@ -1,4 +1,4 @@
-//! Pages of timelines and of authors' contents.
+//! Tests pages of timelines and of authors' contents.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn more(page: &Value) -> (bool, bool) {
     (info["hasNextPage"].as_bool().unwrap(), info["hasPreviousPage"].as_bool().unwrap())
 }
 
-/// A reader of two authors, who have published by turns: texts 0 (oldest) to 24.
+/// A reader of two authors, who have published in turn: texts 0 (oldest) to 24.
 async fn read_by_ann() -> (Api, Person) {
     let api = Api::new().await;
     let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
@@ -122,7 +122,7 @@ async fn a_content_removed_during_a_read_is_left_out_of_a_list() {
     let whole = api.data(Some(&ann), query, json!({ "id": post })).await["content"]["replies"].take();
     assert_eq!(whole["nodes"], json!([{ "id": reply }]));
     let (store, contents, ids) = (api.store.clone(), api.contents.clone(), (bob.viewer.id, ann.viewer.id));
-    // The first read is that of the post itself, the next one that of the reply.
+    // The first read is of the post itself, the next one of the reply.
     let block = async move { drop(store.block(ids.0, ids.1, 1007, 1).await.unwrap()) };
     let between = async move { *contents.meanwhile.lock().unwrap() = Some(Box::pin(block)) };
     *api.contents.meanwhile.lock().unwrap() = Some(Box::pin(between));

@@ -1,4 +1,4 @@
-//! Many subscriptions that begin at once are admitted in turn.
+//! Tests that many subscriptions that begin at once are admitted in turn.
 
 use std::sync::{
     Arc,
@@ -21,10 +21,10 @@ use crate::{
     servers::Backend,
 };
 
-/// Subscriptions that ask the store at the same time, as `live::feed` has it.
+/// The bound of `live::feed` on subscriptions that begin at the same time.
 const AT_ONCE: usize = 32;
 
-/// Counts how many ask at the same time whom they follow.
+/// Counts how many read their follows at the same time.
 struct Counting {
     inner: Arc<dyn Follows>,
     asking: AtomicUsize,

@@ -1,5 +1,5 @@
-//! Redis is killed and comes back empty while subscribers of two nodes watch: each one catches up or is told to
-//! refetch.
+//! Tests an outage of Redis, which is killed and comes back empty while subscribers of two nodes watch: each one
+//! catches up or is asked to refetch.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::{
     servers::{Kind, Server, on_each_backend},
 };
 
-/// For a machine that keeps commands waiting.
+/// Options for a machine on which commands wait long.
 fn patient(url: String) -> RedisOptions {
     let (command_timeout_ms, connect_timeout_ms) = (20_000, 20_000);
     RedisOptions { urls: vec![url], command_timeout_ms, connect_timeout_ms, ..RedisOptions::default() }
@@ -47,7 +47,7 @@ on_each_backend! {
         redis.restart().await?;
         let gone = format!("-{}", before.as_str().unwrap_or_default());
         for watcher in &mut knowing {
-            // A catch-up may have come between the two.
+            // A catch-up may come between the two.
             let event = BTreeSet::from([watcher.hears().await?, watcher.hears().await?]);
             ensure!(event == BTreeSet::from([gone.clone(), "+dark".to_owned()]), "{event:?}");
         }

@@ -22,7 +22,7 @@ impl People {
         Ok(people)
     }
 
-    /// `-` and the author's id, as the feed tells of all of theirs.
+    /// `-` and the author's id, as the feed reports the removal of all their contents.
     pub fn all_of_author_gone(&self) -> String {
         format!("-{}", self.author_id)
     }
@@ -37,7 +37,7 @@ impl People {
         server.data(&self.reader, query, json!({ "id": self.author_id })).await.map(drop)
     }
 
-    /// Publishes as the author, a millisecond after what was published before; the content's id.
+    /// Publishes as the author, a millisecond after the previous content. Returns the content's id.
     pub async fn publish(&self, server: &ApiServer, text: &str) -> Result<Value> {
         server.app.clock.advance(1);
         let query = "mutation($text: String!) { publishContent(input: { text: $text }) {
@@ -51,7 +51,7 @@ impl People {
         server.data(&self.author, query, json!({ "id": content })).await.map(drop)
     }
 
-    /// What the reader's first page lets them resume with.
+    /// The resume token of the reader's first page.
     pub async fn resume_token(&self, server: &ApiServer) -> Result<Value> {
         let mut page = server.data(&self.reader, "{ timeline(first: 20) { resumeToken } }", json!({})).await?;
         Ok(page["timeline"]["resumeToken"].take())

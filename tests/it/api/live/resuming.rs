@@ -1,4 +1,4 @@
-//! A client that reconnects gets the events that it missed, in order and once, from any node.
+//! Tests that a client that reconnects gets the missed events, in order and once, from any node.
 
 use anyhow::{Result, ensure};
 use serde_json::Value;
@@ -37,7 +37,7 @@ async fn a_client_comes_back(near: &ApiServer, far: &ApiServer) -> Result<()> {
     people.publish(far, "two").await?;
     people.delete(far, &old).await?;
     people.publish(far, "three").await?;
-    // The token of an event says what the client held then, wherever it comes back, and however often.
+    // The token describes what the client held then, on whichever node and however often it is used.
     for server in [far, near] {
         let mut watcher = Watcher::resume(server, &people.reader, &token).await?;
         let missed = [gone(&old), "+two".to_owned(), "+three".to_owned()];
@@ -45,13 +45,13 @@ async fn a_client_comes_back(near: &ApiServer, far: &ApiServer) -> Result<()> {
     }
     let mut watcher = Watcher::resume(far, &people.reader, &token).await?;
     watcher.hears_all(&[gone(&old), "+two".to_owned()]).await?;
-    // Each node has a clock of its own; what comes now is newer by both.
+    // Each node has its own clock. A content that is published now is newer than all others by both clocks.
     near.app.clock.advance(1_000);
     people.publish(near, "live").await?;
     let token = watcher.hears_all(&words(&["+three", "+live"])).await?;
     relations_change_on_another_device(&people, near, watcher).await?;
     ensure!(people.timeline(near).await? == ["later", "live", "three", "two", "one", "kept"]);
-    // What was unfollowed and followed again meanwhile is no change; only the newest is.
+    // An author who was unfollowed and followed again meanwhile causes no event; only the newest content does.
     let mut watcher = Watcher::resume(far, &people.reader, &token).await?;
     watcher.hears_all(&words(&["+later"])).await.map(drop)
 }
@@ -80,7 +80,7 @@ async fn one_publish_is_one_announcement(server: &ApiServer) -> Result<()> {
     let mut announcements = Vec::new();
     while !matches!(announcements.last(), Some(Announcement::Removed { .. })) {
         let next = timeout(PATIENCE, listener.recv()).await??;
-        // That the reader follows was announced before, and may have been on its way.
+        // The reader's follow was announced before, perhaps late.
         if !matches!(next, Announcement::FollowsChanged { .. }) {
             announcements.push(next);
         }

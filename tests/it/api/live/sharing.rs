@@ -1,5 +1,5 @@
-//! Sharing among subscribers: an event is rendered once for all equal subscriptions, and a reader's follows are held
-//! once for all devices. Subscriptions that differ get their own events.
+//! Tests sharing among subscribers: an event is rendered once for all equal subscriptions, and a reader's follows are
+//! held once for all devices. Subscriptions that differ get their own events.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ async fn devices_follow_together(server: &ApiServer) -> Result<()> {
         device.hears_all(&[people.all_of_author_gone(), "not following".to_owned()]).await?;
     }
     people.publish(server, "unheard").await?;
-    // One leaves: the others go on.
+    // One device leaves: the others continue.
     devices.pop();
     people.follow(server).await?;
     for device in &mut devices {

@@ -1,5 +1,5 @@
-//! A client that does not read: its buffers fill, it catches up or is told to refetch, and no other client waits for
-//! it.
+//! Tests a client that does not read: its buffers fill, it catches up or is asked to refetch, and no other client
+//! waits for it.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -11,12 +11,12 @@ use crate::{
     servers::on_each_backend,
 };
 
-/// More than the buffers of a socket, of the kernel and of a subscription hold, each event being 400 KB.
+/// More events of 400 KB each than the buffers of a socket, of the kernel and of a subscription hold.
 const PUBLISHED: usize = 80;
 const CHARS: usize = 5_000;
 const TIMES: usize = 20;
 
-/// The same text many times over, behind what tells one from the other.
+/// A subscription that selects the same text many times, with what tells events apart in front.
 fn heavy() -> String {
     let again: Vec<String> = (0..TIMES).map(|number| format!("again{number}: text")).collect();
     let again = again.join(" ");
@@ -37,8 +37,8 @@ on_each_backend! {
         let mut settings = settings();
         settings.live.buffer = 4;
         let mut limits = server::settings();
-        // The two that do not read may let all wait: who lets more wait than one client may is refused, which is
-        // another story.
+        // The two that do not read may leave everything unread. The limit of one client, which would refuse them, has
+        // its own tests.
         limits.http.request.unsent.client = limits.http.request.unsent.node;
         let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
         let server = ApiServer::start_with(app, &limits).await?;
@@ -49,7 +49,7 @@ on_each_backend! {
         let mut quick = Watcher::resume(&server, &people.reader, &after).await?;
         for number in 0..PUBLISHED {
             people.publish(&server, &text(number)).await?;
-            // Nothing else is published until the quick one has it.
+            // The next content is published only when the quick client has this one.
             quick.hears_all(&[format!("+{}", text(number))]).await?;
         }
         for number in 0..PUBLISHED {

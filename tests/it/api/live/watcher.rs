@@ -22,7 +22,7 @@ pub const NEW_FEED: &str = "subscription($after: String) { newFeed(after: $after
     ... on ContentRemoved { contentId resumeToken } ... on AuthorRemoved { authorId resumeToken }
     ... on RelationChanged { viewerIsFollowing resumeToken } ... on ReadMarkerMoved { readMarker resumeToken }
     ... on RefetchNeeded { reason } } }";
-/// What the kernel takes in for a client that does not read.
+/// The kernel's buffer for a client that does not read.
 const SMALL_BUFFER: u32 = 4_096;
 
 /// One subscription over graphql-transport-ws.
@@ -32,22 +32,22 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Subscribed without `after`: what happens after this returns is seen.
+    /// Subscribes without `after`. Everything that happens after this returns is seen.
     pub async fn start(server: &ApiServer, token: &str) -> Result<Self> {
         Self::ask(server, token, NEW_FEED, &Value::Null).await
     }
 
-    /// Subscribed with `after`.
+    /// Subscribes with `after`.
     pub async fn resume(server: &ApiServer, token: &str, after: &Value) -> Result<Self> {
         Self::ask(server, token, NEW_FEED, after).await
     }
 
-    /// Subscribed by another document.
+    /// Subscribes with another document.
     pub async fn ask(server: &ApiServer, token: &str, query: &str, after: &Value) -> Result<Self> {
         Self::ask_with(server, token, query, json!({ "after": after })).await
     }
 
-    /// Subscribed by a document with these variables.
+    /// Subscribes with a document and variables.
     pub async fn ask_with(server: &ApiServer, token: &str, query: &str, variables: Value) -> Result<Self> {
         let mut request = format!("ws://{}/graphql/ws", server.address).into_client_request()?;
         request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse()?);
@@ -60,7 +60,7 @@ impl Watcher {
             .send(json!({ "type": "connection_init", "payload": { "authorization": format!("Bearer {token}") } }))
             .await?;
         ensure!(watcher.next().await?["type"] == "connection_ack");
-        // Whatever was closed before may be watching still, and must not be taken for this one.
+        // A subscription that was just closed may still be watching, and must not be mistaken for this one.
         until_watching(server, others).await?;
         let payload = json!({ "query": query, "variables": variables });
         watcher.send(json!({ "id": "1", "type": "subscribe", "payload": payload })).await?;
@@ -93,12 +93,12 @@ impl Watcher {
         Ok(message["payload"]["data"]["newFeed"].clone())
     }
 
-    /// The next event as [`brief`] says it.
+    /// The next event in the notation of [`brief`].
     pub async fn hears(&mut self) -> Result<String> {
         Ok(brief(&self.event().await?))
     }
 
-    /// Exactly these come next; the last one's resume token.
+    /// Expects exactly these events next. Returns the last one's resume token.
     pub async fn hears_all(&mut self, expected: &[String]) -> Result<Value> {
         let mut token = Value::Null;
         for expected in expected {

@@ -1,5 +1,5 @@
-//! API and workers as separate processes, with MariaDB and Redis between them. Together they are one service, even
-//! when one of them is killed.
+//! Tests API and workers as separate processes, with MariaDB and Redis between them. Together they are one service,
+//! even when one of them is killed.
 
 use anyhow::{Context as _, Result, ensure};
 use scylla::client::session_builder::SessionBuilder;
@@ -26,12 +26,12 @@ use crate::{
 const SERVE: &[&str] = &["serve", "--no-workers"];
 const UNFINISHED: &str = "tidefeed_deliveries_unfinished";
 const FAILING: &str = "tidefeed_deliveries_failing";
-/// Followers of the author who is delivered while workers die.
+/// Followers of the author whose contents are delivered while workers are killed.
 const FOLLOWERS: i64 = 3_000;
-/// Contents that are under way then.
+/// Contents in delivery then.
 const CONTENTS: i64 = 6;
 
-/// What processes beside each other share: the database, and a part of Redis.
+/// What the processes share: the database, and a key prefix on Redis.
 async fn place(database_url: &str) -> Result<CommandLine> {
     let keys = servers::fresh_keys().await?;
     let it = CommandLine::on(database_url)?
@@ -56,7 +56,7 @@ async fn count(database: &DatabaseConnection, what: &str) -> Result<i64> {
     counted.first().copied().context("no count")
 }
 
-/// Registers somebody; their id and token.
+/// Registers a user; returns their id and token.
 async fn register(api: &Peer, handle: &str) -> Result<(String, String)> {
     let input = format!(r#"{{ handle: "{handle}", name: "{handle}", password: "correct horse battery" }}"#);
     let asked = format!("mutation {{ registerUser(input: {input}) {{ user {{ id }} token }} }}");
@@ -74,7 +74,7 @@ async fn publish(api: &Peer, token: &str, number: i64) -> Result<()> {
     Ok(())
 }
 
-/// The newest page over the API, as the numbers that were published.
+/// The newest page over the API, as the published numbers.
 async fn timeline(api: &Peer, token: &str) -> Result<Vec<i64>> {
     let answer = api.query(Some(token), "{ timeline(first: 50) { edges { node { text } } } }").await?;
     let edges = answer["data"]["timeline"]["edges"].as_array().with_context(|| answer.to_string())?;
@@ -170,7 +170,8 @@ async fn the_workers_metrics_count_a_failing_delivery_until_it_recovers() -> Res
     Ok(())
 }
 
-/// Readers 1 to [`FOLLOWERS`], and `bob`, follow `author`; deliveries include everybody, and no inbox is trusted yet.
+/// Readers 1 to [`FOLLOWERS`], and `bob`, follow `author`. Deliveries include all of them, and no inbox is trusted
+/// yet.
 async fn add_followers(app: &TestApp, author: UserId, bob: UserId) -> Result<()> {
     let now = SystemClock.now_ms();
     let seeded = |id: i64| -> Result<SeedAuthor> {
@@ -198,7 +199,7 @@ async fn add_followers(app: &TestApp, author: UserId, bob: UserId) -> Result<()>
     execute(&connect_sql(app.database_url()).await?, &on).await
 }
 
-/// Use cases over the same database, which reads past both processes; and what the tests ask them.
+/// Use cases over the same database, independent of both processes, and the checks of the tests.
 struct Witness {
     app: std::sync::Arc<TestApp>,
     database: DatabaseConnection,
@@ -207,7 +208,7 @@ struct Witness {
 }
 
 impl Witness {
-    /// Pages of served readers, of readers not served yet, and of one over the API are what they have to be.
+    /// Checks pages of readers who are served, of readers who are not served yet, and of one over the API.
     async fn pages_are_right(&self) -> Result<()> {
         let author = user(&self.app, "ann").await?;
         for id in [1, FOLLOWERS / 2, FOLLOWERS, author.get()] {
@@ -219,7 +220,7 @@ impl Witness {
         Ok(())
     }
 
-    /// A row for every content and follower, and no other.
+    /// Checks that each content has one row for each follower, and that there are no others.
     async fn everything_is_delivered_once(&self) -> Result<()> {
         let at = "i.user_id = f.follower_id AND i.publish_time = c.publish_time AND i.content_id = c.id";
         let due = "contents c JOIN follows f ON f.author_id = c.author_id";
@@ -238,9 +239,9 @@ async fn another_worker_finishes_the_subtasks_of_a_killed_one() -> Result<()> {
     let app = TestApp::start(Backend::MariaDb, CacheBackend::NoCache).await?;
     let it = place(app.database_url()).await?;
     let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;
-    // Many small transactions; a dead worker's messages and subtasks are free again soon.
+    // Many small transactions. A dead worker's messages and subtasks are free again soon.
     let it = it.with("TIDEFEED__DELIVERY__SUBTASK_SIZE", "250").with("TIDEFEED__DELIVERY__BATCH_SIZE", "10");
-    // Nobody is served before the subtasks.
+    // No follower is served before the subtasks.
     let it = it.with("TIDEFEED__DELIVERY__FIRST_SERVED", "0");
     let it = it.with("TIDEFEED__STORE__STATEMENT_TIMEOUT_MS", "5000").with("TIDEFEED__DELIVERY__LEASE_MS", "5000");
     let it = it.with("TIDEFEED__REDIS__REDELIVERY_MS", "6000");

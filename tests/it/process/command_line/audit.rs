@@ -1,4 +1,4 @@
-//! `tidefeed audit`, over a seeded world.
+//! Tests `tidefeed audit`, over a seeded world.
 
 use anyhow::{Result, ensure};
 
@@ -40,6 +40,6 @@ async fn an_unknown_reader_is_reported() -> Result<()> {
     let it = CommandLine::embedded()?;
     it.done(&["migrate"]).await?;
     let ended = it.run(&["audit", "--reader", "nobody"]).await?;
-    ensure!(ended.code == Some(1) && ended.err.contains("there is no user with this handle"), "{ended:?}");
+    ensure!(ended.code == Some(1) && ended.err.ends_with("there is no user with this handle.\n"), "{ended:?}");
     Ok(())
 }

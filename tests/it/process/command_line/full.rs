@@ -1,5 +1,5 @@
-//! A node whose disk or Redis is full keeps what it acknowledged, reports the problem, and recovers by itself when
-//! there is room again.
+//! Tests a node whose disk or Redis is full: it keeps what it acknowledged, reports the problem, and recovers by
+//! itself when there is room again.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
@@ -22,9 +22,9 @@ struct People<'a> {
     peer: &'a Peer,
     ann: String,
     bob: String,
-    /// What was acknowledged, newest first.
+    /// The acknowledged texts, newest first.
     kept: Vec<String>,
-    /// What was refused, in words.
+    /// The errors of the refused ones.
     refused: Vec<Value>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> People<'a> {
         Ok(Self { peer, ann, bob, kept: Vec::new(), refused: Vec::new() })
     }
 
-    /// Publishes some; what is refused is refused for want of room.
+    /// Publishes contents. Every refusal must be for lack of room.
     async fn publish(&mut self, names: impl Iterator<Item = u32>) -> Result<()> {
         for name in names {
             let asked = format!(
@@ -56,7 +56,7 @@ impl<'a> People<'a> {
         Ok(())
     }
 
-    /// Everything that was acknowledged is read by both, and nothing else.
+    /// Both read everything that was acknowledged, and nothing else.
     async fn read(&self) -> Result<()> {
         self.read_from(self.peer).await
     }
@@ -73,7 +73,7 @@ impl<'a> People<'a> {
     }
 }
 
-/// Registers somebody; their id and token.
+/// Registers a user; returns their id and token.
 async fn register(peer: &Peer, handle: &str) -> Result<(String, String)> {
     let input = format!(r#"{{ handle: "{handle}", name: "{handle}", password: "correct horse battery" }}"#);
     let asked = format!("mutation {{ registerUser(input: {input}) {{ user {{ id }} token }} }}");
@@ -140,7 +140,7 @@ async fn a_full_redis_changes_no_page_and_is_logged() -> Result<()> {
     people.publish(6..=7).await?;
     redis_is("up").await?;
 
-    // A dump cannot replace a folder.
+    // A dump cannot replace a folder, so saving fails.
     std::fs::create_dir(redis.folder().join("dump.rdb"))?;
     order(&["CONFIG", "SET", "save", "3600 1"]).await?;
     order(&["BGSAVE"]).await?;

@@ -1,4 +1,4 @@
-//! `tidefeed inbox`, with inboxes that somebody else has left in Redis.
+//! Tests `tidefeed inbox` with inboxes that another process has left in Redis.
 
 use anyhow::{Result, ensure};
 
@@ -6,7 +6,7 @@ use super::CommandLine;
 use crate::servers::{connect_sql, execute, numbers, on_each_backend};
 
 on_each_backend! {
-    /// Twenty users are seeded, and the one who shows the world.
+    /// Twenty users are seeded, and the demo user.
     async fn inboxes_are_counted_renewed_and_moved_without_redis(backend: Backend) -> Result<()> {
         let database = backend.fresh_database().await?;
         let it = CommandLine::on(&database.url)?;

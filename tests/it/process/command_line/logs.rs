@@ -1,4 +1,4 @@
-//! The log lines of a request: every line has the request's id, from whichever module it comes.
+//! Tests the log lines of a request: every line has the request's id, whichever module logs it.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,7 @@ use super::{
 };
 use crate::servers::{connect_sql, execute};
 
-/// Nothing below a warning but that the node listens: the spans that carry the ids are not let through for their own
-/// sake.
+/// Only warnings, and the line that the node listens. The filter does not name the spans that carry the ids.
 const QUIET: &str = "warn,tidefeed::cli=info";
 const READ: &str = "{ user(handle: \"ann\") { contents(first: 1) { nodes { likeCount } } } }";
 
@@ -27,7 +26,7 @@ fn quiet() -> Result<CommandLine> {
     Ok(it.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0"))
 }
 
-/// The token of a user who has published something.
+/// The token of a user who has published a content.
 async fn ann(peer: &Peer) -> Result<String> {
     let input = "{ handle: \"ann\", name: \"Ann\", password: \"correct horse battery\" }";
     let registered = peer.query(None, &format!("mutation {{ registerUser(input: {input}) {{ token }} }}")).await?;
@@ -39,7 +38,7 @@ async fn ann(peer: &Peer) -> Result<String> {
     Ok(token.to_owned())
 }
 
-/// Asks over a WebSocket; the payload of the answer.
+/// Sends a query over a WebSocket. Returns the payload of the answer.
 async fn over_a_socket(address: &str) -> Result<Value> {
     let mut request = format!("ws://{address}/graphql/ws").into_client_request()?;
     request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse()?);
@@ -99,7 +98,7 @@ async fn a_log_line_about_a_wait_has_its_request_id() -> Result<()> {
     let token = ann(&peer).await?;
     let store = connect_sql(&format!("sqlite://{}", it.path().join("data/tidefeed.db").display())).await?;
     execute(&store, "BEGIN IMMEDIATE").await?;
-    // One waits for the lock of the file, with the only connection that writes; the others wait for that.
+    // One waits for the lock of the file and holds the only connection that writes. The others wait for that.
     let publish = "mutation { publishContent(input: { text: \"y\" }) { timelineEdge { node { id } } } }";
     let publishing = join_all((0..4).map(|_| peer.query(Some(&token), publish)));
     let waited = async {

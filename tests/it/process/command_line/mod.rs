@@ -1,4 +1,4 @@
-//! The binary as people run it: what it prints, what it changes, and the exit codes that scripts rely on.
+//! Tests the binary as people run it: what it prints, what it changes, and the exit codes that scripts rely on.
 
 mod apart;
 mod audit;

@@ -1,4 +1,4 @@
-//! `tidefeed serve` and `tidefeed work`, from their first log line to their end.
+//! Tests `tidefeed serve` and `tidefeed work`, from their first log line to their end.
 
 use anyhow::{Context as _, Result, ensure};
 use tokio::{
@@ -110,7 +110,7 @@ async fn missing_rights_to_create_tables_are_reported() -> Result<()> {
 async fn a_taken_port_is_reported_with_the_key_to_set() -> Result<()> {
     let taken = TcpListener::bind("127.0.0.1:0").await?;
     let it = embedded()?.with("TIDEFEED__SERVER__LISTEN", &taken.local_addr()?.to_string());
-    // The port is asked for before Redis is.
+    // The port is bound before Redis is contacted.
     let it = it.with("TIDEFEED__REDIS__URL", "redis://127.0.0.1:1");
     for command in [&["serve"][..], &["serve", "--no-workers"], &["work"]] {
         let ended = it.run(command).await?;

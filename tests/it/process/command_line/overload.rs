@@ -1,4 +1,4 @@
-//! A node that already runs and queues as many changes as its limits allow.
+//! Tests a node that already runs and queues as many changes as its limits allow.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::{
     process::{Node, Peer, until},
 };
 
-/// One change runs and one waits; nothing ends them while the test holds the database.
+/// One change runs and one waits. No limit ends them while the test holds the database.
 const SETTINGS: [(&str, &str); 8] = [
     ("LOG__FORMAT", "json"),
     ("SERVER__LISTEN", "127.0.0.1:0"),

@@ -1,4 +1,4 @@
-//! `tidefeed seed`: through the API its data cannot be told from data that the services wrote.
+//! Tests `tidefeed seed`: through the API its data cannot be distinguished from data that the services wrote.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ pub async fn user(app: &TestApp, handle: &str) -> Result<UserId> {
     Ok(profile.with_context(|| format!("{handle} is not there"))?.id)
 }
 
-/// Walks through the whole timeline of a reader; every page, before it is folded, is the oracle's. Returns how many
-/// entries there are.
+/// Walks through the whole timeline of a reader, and compares every page, before it is folded, with the oracle's.
+/// Returns the number of entries.
 pub async fn pages_equal_the_oracle(app: &TestApp, reader: UserId) -> Result<usize> {
     let (mut request, mut seen) = (PageRequest::newest(PageSize::try_new(50)?), 0);
     loop {
-        let page = app.reader.look(reader, &request).await?;
+        let page = app.reader.read_raw(reader, &request).await?;
         let mut expected = app.ports.timelines.oracle(reader, &request).await?;
         expected.truncate(50);
         ensure!(page.entries == expected, "after {:?}: {:?}, not {expected:?}", request.bound, page.entries);

@@ -1,4 +1,4 @@
-//! `tidefeed migrate` and `tidefeed doctor`, from an empty database on.
+//! Tests `tidefeed migrate` and `tidefeed doctor`, beginning with an empty database.
 
 use anyhow::{Result, ensure};
 

@@ -1,4 +1,4 @@
-//! Answers that the client does not read.
+//! Tests answers that the client does not read.
 
 use futures_util::SinkExt as _;
 use tokio_tungstenite::tungstenite::Message;
@@ -40,7 +40,7 @@ async fn unread_answers_have_room_for_a_client_and_for_the_node() -> Result<()> 
     served.until_all_is_given_back().await
 }
 
-/// Answers of one viewer count together, from whatever addresses they are asked for.
+/// Answers of one viewer count together, whatever addresses they are requested from.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_answers_of_a_viewer_count_wherever_they_are() -> Result<()> {
     let served = Served::start(&format!("max_unsent_bytes_per_client = {}", 9 * MIB), None).await?;

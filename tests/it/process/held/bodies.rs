@@ -1,11 +1,11 @@
-//! Incomplete request bodies.
+//! Tests incomplete request bodies.
 
 use super::*;
 
 const ONE: usize = 262_144;
 const JSON: &str = "application/json";
 
-/// A request of exactly so many bytes.
+/// A request of exactly `length` bytes.
 fn padded(length: usize) -> Vec<u8> {
     let mut body = br#"{"query":"{ __typename }"}"#.to_vec();
     body.resize(length, b' ');

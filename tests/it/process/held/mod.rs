@@ -1,4 +1,4 @@
-//! Bounds on the memory that clients make a node hold: incomplete request bodies and unread answers.
+//! Tests the bounds on the memory that clients make a node hold: incomplete request bodies and unread answers.
 
 mod answers;
 mod bodies;
@@ -20,15 +20,15 @@ use crate::binary::{
     process::{LIMIT, Node, Peer, until},
 };
 
-/// One in four bytes; so long are the longest texts.
+/// A character of four bytes. The longest texts consist of it.
 const TEXT: &str = "😀";
 const TEXT_CHARS: usize = 5_000;
 const TEXTS: usize = 25;
-/// The least size of [`large`] as JSON: more than the socket buffers take of an unread answer, and below the bound of
-/// an answer.
+/// Lower bound of the bytes of [`large`]'s answer: more than the socket buffers of an unread answer, and below the
+/// limit of an answer.
 const LARGE_BYTES: usize = 12 * TEXTS * TEXT_CHARS * TEXT.len();
 
-/// Everybody may ask for it; the answer has [`LARGE_BYTES`].
+/// A query that needs no token and has an answer of [`LARGE_BYTES`].
 fn large() -> String {
     let texts = (0..12).map(|alias| format!("a{alias}: text ")).collect::<Vec<_>>().concat();
     format!(r#"{{ user(handle: "ann") {{ contents(first: {TEXTS}) {{ edges {{ node {{ {texts} }} }} }} }} }}"#)
@@ -36,16 +36,16 @@ fn large() -> String {
 
 /// A node that trusts this machine as a proxy, without rate limits.
 struct Served {
-    /// With its folder.
+    /// Keeps the folder of the node.
     _command: CommandLine,
     node: Node,
     peer: Peer,
-    /// Ann's.
+    /// Ann's token.
     token: String,
 }
 
 impl Served {
-    /// `server`: lines of its section of the configuration. `limit`: an option of `prlimit`.
+    /// `server` has lines of the configuration's section of that name. `limit` is an option of `prlimit`.
     async fn start(server: &str, limit: Option<&str>) -> Result<Self> {
         let mut command = CommandLine::embedded()?;
         if let Some(limit) = limit {
@@ -74,7 +74,7 @@ impl Served {
         Ok(())
     }
 
-    /// Bytes that are held: of `bodies` or `answers`.
+    /// The bytes that the node holds of a kind: `bodies` or `answers`.
     async fn held(&self, what: &str) -> Result<usize> {
         let bytes = self.peer.metric(&format!("tidefeed_held_bytes{{what=\"{what}\"}}")).await?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of bytes")]
@@ -90,7 +90,7 @@ impl Served {
     }
 }
 
-/// A connection of somebody who says what they like, and reads when they like.
+/// A raw connection: the test decides what to send, and when to read.
 struct Line(TcpStream);
 
 /// An answer, read to its end.
@@ -102,7 +102,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// Refused for want of room, with a word on when to come again.
+    /// Checks that it is a refusal for lack of room, with the time after which to retry.
     fn ensure_refused(&self, status: u16, code: &str) -> Result<()> {
         ensure!(self.status == status && self.body["errors"][0]["extensions"]["code"] == code, "{self:?}");
         let wait: u64 =
@@ -113,15 +113,15 @@ impl Answer {
 }
 
 impl Line {
-    /// With little room for what is not read.
+    /// Connects with a small buffer for unread bytes.
     async fn to(served: &Served) -> Result<Self> {
         let socket = TcpSocket::new_v4()?;
         socket.set_recv_buffer_size(4_096)?;
         Ok(Self(socket.connect(served.peer.address().parse()?).await?))
     }
 
-    /// The head of a POST of `length` bytes by somebody at `address`, and the first bytes of its body. What has been
-    /// answered already need not be taken.
+    /// Sends the head of a POST of `length` bytes from `address`, and the first bytes of its body. An error is
+    /// ignored, because the node may have refused already.
     async fn post(&mut self, (address, accept): (&str, &str), length: usize, begin: &[u8]) {
         let head = format!(
             "POST /graphql HTTP/1.1\r\nhost: a\r\nx-forwarded-for: {address}\r\naccept: {accept}\r\n\
@@ -130,7 +130,7 @@ impl Line {
         let _ = self.0.write_all(&[head.as_bytes(), begin].concat()).await;
     }
 
-    /// Asks as somebody at `address`.
+    /// Sends a query from `address`.
     async fn ask(&mut self, address: &str, accept: &str, query: &str) {
         let body = json!({ "query": query }).to_string();
         self.post((address, accept), body.len(), body.as_bytes()).await;

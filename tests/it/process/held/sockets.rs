@@ -1,4 +1,4 @@
-//! Incomplete WebSocket messages and request heads, and the documents and variables of subscriptions.
+//! Tests incomplete WebSocket messages and request heads, and the documents and variables of subscriptions.
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio_tungstenite::{
@@ -9,13 +9,13 @@ use tokio_tungstenite::{
 use super::*;
 
 const ONE: usize = 262_144;
-/// As much of a message as is sent of it, and of that as much as counts.
+/// The bytes sent of an incomplete message, and the least number of them that the node must count.
 const BEGIN: usize = 200_000;
 const COUNTED: usize = 190_000;
 
 pub(super) type Socket = WebSocketStream<TcpStream>;
 
-/// Acknowledged, of somebody at `address` who says `init`.
+/// A socket of `address`, acknowledged after `init`.
 pub(super) async fn socket(served: &Served, address: &str, init: Value) -> Result<Socket> {
     let mut request = format!("ws://{}/graphql/ws", served.peer.address()).into_client_request()?;
     request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse()?);
@@ -37,7 +37,7 @@ async fn closed(mut socket: Socket) -> Result<u16> {
     }
 }
 
-/// A text frame of a client, of at least 64 KiB, with a mask of zeros (RFC 6455 section 5.2).
+/// A text frame as a client sends it, of at least 64 KiB, with a mask of zeros (RFC 6455 section 5.2).
 pub(super) fn frame(text: &str) -> Vec<u8> {
     let mut frame = vec![0x81, 0xff];
     frame.extend_from_slice(&(text.len() as u64).to_be_bytes());
@@ -46,7 +46,7 @@ pub(super) fn frame(text: &str) -> Vec<u8> {
     frame
 }
 
-/// A `subscribe` of so many bytes, and of what ends at once.
+/// A `subscribe` of `length` bytes whose operation ends at once.
 pub(super) fn padded(length: usize) -> String {
     let mut text = json!({ "type": "subscribe", "id": "1", "payload": { "query": "{ __typename }" } }).to_string();
     text.extend(std::iter::repeat_n(' ', length - text.len()));
@@ -78,7 +78,7 @@ async fn incoming_messages_are_bounded_per_address_and_per_node() -> Result<()> 
     served.until_all_is_given_back().await
 }
 
-/// As long as it runs: a node would otherwise keep without a bound what many of them were asked with.
+/// A subscription keeps its document while it runs. Otherwise many subscriptions would hold documents without a bound.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_document_of_a_subscription_counts_until_it_ends() -> Result<()> {
     let served = Served::start(&format!("max_incoming_bytes_per_address = {ONE}"), None).await?;
@@ -104,7 +104,7 @@ async fn the_document_of_a_subscription_counts_until_it_ends() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heads_on_their_way_have_room_for_the_node() -> Result<()> {
-    // The peers are all one proxy here, which may speak for many: so only the node's bound holds.
+    // All peers are one trusted proxy here, which may forward many clients, so only the node's limit applies.
     let served = Served::start("max_body_bytes = 65536\nmax_incoming_bytes = 98304", None).await?;
     let head = format!("GET /graphql?query={} HTTP/1.1\r\nhost: a\r\n", "a".repeat(50_000));
     let half = async || -> Result<Line> {
@@ -116,7 +116,7 @@ async fn heads_on_their_way_have_room_for_the_node() -> Result<()> {
     served.until_held("heads", 2 * 40_000).await?;
     let mut third = half().await?;
     let mut rest = Vec::new();
-    // Either end may be seen: unread bytes make it a reset.
+    // Either kind of end is possible: unread bytes cause a reset.
     let _ = timeout(LIMIT, third.0.read_to_end(&mut rest)).await.context("the third is not cut off")?;
     ensure!(rest.is_empty(), "{}", String::from_utf8_lossy(&rest));
     lines[0].0.write_all(b"\r\n").await?;

@@ -1,20 +1,20 @@
-//! A node with little memory refuses excess requests, keeps serving, and returns the memory.
+//! Tests that a node with little memory refuses excess requests, keeps serving, and returns the memory.
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::*;
 
-/// Bytes of memory that it may write to, stacks included. The address space would count the code, too, and what the
-/// allocator only reserves.
+/// Bytes of memory that the node may write to, including stacks. A limit of the address space would include the code,
+/// and what the allocator only reserves.
 const LITTLE_MEMORY: &str = "--data=629145600";
 const JSON: &str = "application/json";
-/// Bodies of one address; as many connections as one may have, nearly.
+/// Bodies from one address: nearly as many as it may have connections.
 const BODIES: usize = 1_990;
 const BODY_BYTES: usize = 250 * 1024;
 const ANSWERS: usize = 150;
 const PAGES: usize = 100;
 const SOCKETS: usize = 600;
-/// Opened at once.
+/// Requests that run at once.
 const AT_ONCE: usize = 32;
 
 impl Served {
@@ -25,7 +25,7 @@ impl Served {
         Ok(served)
     }
 
-    /// As many at once as open all the connections to the store that it will ever open: these stay.
+    /// Reads pages, so many at once that all connections to the store are open afterwards. They stay open.
     async fn serves_pages(&self) -> Result<()> {
         let page = format!("{{ timeline(first: {TEXTS}) {{ edges {{ node {{ id text }} }} }} }}");
         let pages = stream::iter(0..PAGES).map(async |_| {
@@ -37,7 +37,7 @@ impl Served {
         pages.buffer_unordered(AT_ONCE).try_collect().await
     }
 
-    /// Polls: nothing is said of how long it takes.
+    /// Waits until the memory is returned, however long that takes.
     async fn is_back_within(&self, before: u64) -> Result<()> {
         let most = before * 3 / 2;
         let back = until("the memory is given back", async || Ok(self.node.resident_bytes()? <= most)).await;
@@ -108,7 +108,7 @@ async fn unread_large_answers_are_refused_within_bounded_memory() -> Result<()> 
     served.is_back_within(before).await.with_context(|| format!("{during} bytes during the storm"))
 }
 
-/// Documents that ask for more than they show, each as often as it takes to be noticed.
+/// Documents that cost far more than they show, each with the number of requests that would use noticeable memory.
 fn bombs() -> [(usize, String); 4] {
     let times = |count: usize, part: fn(usize) -> String| (0..count).map(part).collect::<Vec<_>>().join(" ");
     let fragments = times(190, |number| format!("fragment f{number} on Query {{ viewer {{ id }} }}"));
@@ -133,7 +133,7 @@ async fn documents_that_cost_much_are_forgotten() -> Result<()> {
     Ok(())
 }
 
-/// Each is kept, as long as there is room for it among those that are known.
+/// Each document is cached while the cache has room.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn storms_of_new_documents_use_bounded_memory() -> Result<()> {
@@ -146,7 +146,7 @@ async fn storms_of_new_documents_use_bounded_memory() -> Result<()> {
         });
         asking.buffer_unordered(AT_ONCE).try_collect::<Vec<Value>>().await
     };
-    // As many as are ever kept.
+    // As many as the cache ever keeps.
     storm(0).await?;
     let before = served.node.resident_bytes()?;
     storm(1_100).await?;
@@ -161,7 +161,7 @@ async fn endless_heads_and_messages_are_refused_within_bounded_memory() -> Resul
     let head = format!("GET /graphql?query={} HTTP/1.1\r\nhost: a\r\n", "a".repeat(60_000));
     let heads = stream::iter(0..BODIES).map(async |_| {
         let mut line = Line::to(&served).await?;
-        // Who is cut off need not have taken it.
+        // A refused client may be unable to send everything.
         let _ = line.0.write_all(head.as_bytes()).await;
         Ok(line)
     });

@@ -1,4 +1,5 @@
-//! A server error leaves nothing of a transaction, whether the server rolls back all of it or only its last statement.
+//! Tests that a server error leaves nothing of a transaction, whether the server rolls back all of it or only its last
+//! statement.
 
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use super::{PATIENCE, World};
 use crate::servers::{execute, numbers, on_each_backend};
 use crate::store::conformance::{NOW, content, content_id};
 
-/// A reply to content 1, whose last statement counts it there.
+/// A reply to content 1. Its last statement counts it there.
 fn reply(id: i64) -> NewContent {
     let mut new = content(id, 1, NOW + id);
     new.draft.reference = Reference::ReplyTo(content_id(1));
@@ -35,7 +36,7 @@ async fn until(what: &str, is_so: impl Fn() -> bool) -> Result<()> {
 }
 
 impl World {
-    /// Contents 1 and 2, a reply to it; the statements of a reply.
+    /// Publishes contents 1 and 2, of which 2 is a reply to 1. Returns the number of a reply's statements.
     async fn with_a_reply(&self, store: &SqlStore) -> Result<u64> {
         store.publish(content(1, 1, NOW)).await?;
         let before = store.statements();
@@ -43,7 +44,7 @@ impl World {
         Ok(store.statements() - before)
     }
 
-    /// Holds the row that the last statement of a reply writes, in a transaction that has written more than a reply
+    /// Locks the row that the last statement of a reply writes, in a transaction that has written more than a reply
     /// does.
     async fn in_the_way(&self) -> Result<DatabaseTransaction> {
         execute(&self.rows, "CREATE TABLE weight (id INT PRIMARY KEY)").await?;
@@ -54,7 +55,7 @@ impl World {
         Ok(other)
     }
 
-    /// Reply 3 is there once, with all that it counts.
+    /// Checks that reply 3 exists once, and that it is counted.
     async fn has_replied(&self, writing: JoinHandle<Result<Published, StoreError>>) -> Result<()> {
         let done = writing.await??;
         ensure!(matches!(done, Published::Created { .. }) && self.has(3).await?, "{done:?}");

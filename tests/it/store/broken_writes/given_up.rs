@@ -1,4 +1,4 @@
-//! An abandoned write, and one whose connection ends, at every command of its transaction.
+//! Tests an abandoned write, and one whose connection breaks, at every command of its transaction.
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
@@ -10,18 +10,18 @@ use super::{PATIENCE, World};
 use crate::servers::{Stop, on_each_backend};
 use crate::store::conformance::{NOW, content, content_id, user};
 
-/// How a write ends before its time.
+/// How a write is interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// Its future is dropped.
     Dropped,
-    /// Its connection is.
+    /// Its connection is cut.
     Cut,
 }
 
 impl World {
-    /// Publishes, and ends that at the command after `commands` others. Whether the content is there then; `None` if
-    /// there are not so many commands.
+    /// Publishes, and interrupts that at the command after `commands` others. Returns whether the content exists then;
+    /// `None` if there are fewer commands.
     async fn end(&self, commands: usize, stop: Stop, end: End) -> Result<Option<bool>> {
         let (store, id) = (self.store(PATIENCE).await?, self.next().await?);
         self.line.stop_after(commands, stop);
@@ -39,7 +39,7 @@ impl World {
         }
         if end == End::Dropped {
             writing.abort();
-            // An answer may be so short that it has arrived whole.
+            // A short answer may have arrived completely.
             ensure!(writing.await.map_or_else(|error| error.is_cancelled(), |done| done.is_ok()));
         } else {
             self.line.cut();
@@ -52,7 +52,8 @@ impl World {
         self.has(id).await.map(Some)
     }
 
-    /// Ends a publish at every command in turn; at which of them, counted from the last, the content is there.
+    /// Interrupts a publish at every command in turn. Returns those, counted from the last, after which the content
+    /// exists.
     async fn step_through(&self, stop: Stop, end: End) -> Result<Vec<usize>> {
         let (mut commands, mut done) = (0, Vec::new());
         while let Some(is_there) = self.end(commands, stop, end).await? {

@@ -1,5 +1,5 @@
-//! Writes on MySQL and MariaDB that are interrupted or fail on the server: each is stored whole or not at all, and
-//! writes acknowledged after it are kept.
+//! Tests writes on MySQL and MariaDB that are interrupted or fail on the server: each is stored completely or not at
+//! all, and writes acknowledged after it are kept.
 
 mod errors;
 mod given_up;
@@ -20,10 +20,10 @@ use tidefeed::{
 use crate::servers::{Backend, FreshDatabase, Kind, Line, connect_sql, execute, numbers, shared};
 use crate::store::conformance::{NOW, account, content, user};
 
-/// Nothing takes so long.
+/// Longer than anything takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A database behind a line, and a look at its tables past it.
+/// A database behind a proxy, and a direct connection to its tables.
 struct World {
     line: Line,
     database: FreshDatabase,
@@ -31,7 +31,7 @@ struct World {
 }
 
 impl World {
-    /// With one user.
+    /// A database with one user.
     async fn on(backend: Backend) -> Result<Self> {
         let kind = if backend == Backend::Mysql { Kind::Mysql } else { Kind::MariaDb };
         let server = shared(kind).await?;
@@ -45,19 +45,19 @@ impl World {
         Ok(world)
     }
 
-    /// With one connection, which has prepared nothing yet.
+    /// A store with one connection, which has prepared no statement yet.
     async fn store(&self, statement_timeout: Duration) -> Result<SqlStore> {
         let url = self.line.url(&self.database.url)?;
         let options = SqlOptions { url, max_connections: 1, acquire_timeout: PATIENCE, statement_timeout };
         Ok(SqlStore::connect(&options).await?)
     }
 
-    /// An id that no content has.
+    /// An unused content id.
     async fn next(&self) -> Result<i64> {
         Ok(numbers(&self.rows, "SELECT CAST(COALESCE(MAX(id), 0) + 1 AS SIGNED) FROM contents").await?[0])
     }
 
-    /// Whether this content is there, whole.
+    /// Whether this content exists, with all its rows.
     async fn has(&self, id: i64) -> Result<bool> {
         let sql = format!(
             "SELECT COUNT(*) FROM contents WHERE id = {id} UNION ALL SELECT COUNT(*) FROM deliveries WHERE content_id = {id} \
@@ -68,8 +68,8 @@ impl World {
         Ok(found[0] == 1)
     }
 
-    /// What is written now, in a statement of its own and in a transaction, is committed when it is acknowledged, and
-    /// nobody holds a lock.
+    /// Checks that a statement and a transaction that are acknowledged now are also committed, and that nobody holds a
+    /// lock.
     async fn goes_on(&self, store: &SqlStore) -> Result<()> {
         let next = self.next().await? + 1;
         store.advance(user(1), Position::bound(NOW + next, next)).await.context("the next write")?;

@@ -15,13 +15,13 @@ fn handle(text: &str) -> Handle {
     Handle::try_new(text).expect("tests name valid handles")
 }
 
-/// Everything as long, and as far from ASCII, as it may be.
+/// A registration with values of maximum length that are as far from ASCII as allowed.
 fn longest() -> Registration {
     let url = format!("https://a.example/{}", "字".repeat(2_030));
     Registration::try_new(&"x".repeat(30), &"👩".repeat(60), &"👩".repeat(500), Some(url)).expect("within the limits")
 }
 
-/// Who has waited for a minute in vain asks again: a busy machine may take longer to make the tables.
+/// Migrates. Retries after a minute of contention, because a busy machine may take longer to create the tables.
 async fn migrated(store: &SqlStore) -> Result<(), StoreError> {
     for _ in 0..5 {
         match store.migrate().await {

@@ -55,17 +55,17 @@ impl Adapter {
     }
 }
 
-/// Plain commands to the server, as an operator would give them.
+/// Runs plain commands on the server, as an operator would.
 #[derive(Clone)]
 pub enum RawConnection {
-    /// To one server.
+    /// A connection to one server.
     Single(MultiplexedConnection),
-    /// To a cluster.
+    /// A connection to a cluster.
     Cluster(ClusterConnection),
 }
 
 impl RawConnection {
-    /// To where `options` point.
+    /// Connects to the server of `options`.
     pub async fn open(options: &RedisOptions) -> Result<Self> {
         if options.cluster {
             let builder = redis::cluster::ClusterClient::builder(options.urls.clone());

@@ -1,4 +1,4 @@
-//! What [`Announcements`] promises, over memory, Redis and Redis Cluster.
+//! Tests what [`Announcements`] promises, over memory, Redis and Redis Cluster.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::{sync::Arc, time::Duration};
@@ -32,7 +32,7 @@ on_each_adapter!(
     a_gap_is_not_for_callers_to_announce,
 );
 
-/// Two nodes that share a place, and what keeps them running.
+/// Two nodes that share a place, and their tasks.
 struct Nodes {
     both: [Arc<dyn Announcements>; 2],
     stop: CancellationToken,
@@ -52,7 +52,7 @@ impl Nodes {
         Ok(Self { both: [one, other], stop, tracker })
     }
 
-    /// The tasks end when they are told to.
+    /// Stops the tasks and waits for them.
     async fn end(self) -> Result<()> {
         self.stop.cancel();
         self.tracker.close();
@@ -83,7 +83,7 @@ async fn every_listener_on_every_node_hears_everything(adapter: Adapter) -> Resu
     let mut sent =
         vec![Announcement::Removed { entry }, Announcement::FollowsChanged { reader, author: None, change: None }];
     sent.push(Announcement::ReadMarkerMoved { reader, marker: Position::bound(5, i64::MAX) });
-    // Authors of every channel, hence of every node of a cluster.
+    // Authors of every channel, and so of every node of a cluster.
     sent.extend((1..=32).map(|author| published(author, author)));
     for announcement in &sent {
         one.announce(announcement).await?;
@@ -150,7 +150,7 @@ async fn a_gap_is_not_for_callers_to_announce(adapter: Adapter) -> Result<()> {
     nodes.end().await
 }
 
-/// What only Redis can show: others publish too.
+/// Tests that only Redis allows: others publish, too.
 mod on_servers {
     use super::*;
 

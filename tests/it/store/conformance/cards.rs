@@ -19,7 +19,7 @@ const USERS: i64 = 8;
 const EACH: [bool; 2] = [false, true];
 
 impl World {
-    /// Everybody has published; user 1 follows, likes, mutes and blocks, somebody blocks them, and one account is
+    /// Everyone has published. User 1 follows, likes, mutes and blocks, another user blocks them, and one account is
     /// deleted.
     async fn with_relations(self) -> Result<Self> {
         let world = self.with_users(USERS).await?;
@@ -84,7 +84,7 @@ on_each_backend! {
         let world = World::on(backend).await?.with_relations().await?;
         let ids: Vec<UserId> = (1..=USERS + 1).map(user).collect();
         let there: HashSet<UserId> = world.store.profiles(&ids).await?.iter().map(|profile| profile.id).collect();
-        assert!(!there.contains(&user(7)), "whoever has deleted their account is shown nowhere");
+        assert!(!there.contains(&user(7)), "a deleted account is shown nowhere");
         for viewer in [None, Some(user(1)), Some(user(4))] {
             for parts in of_users() {
                 let cards = world.store.user_cards(viewer, &ids, parts).await?;

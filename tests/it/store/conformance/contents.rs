@@ -1,4 +1,4 @@
-//! [`Contents`]: publishing, removing, reading by id. Outboxes have a suite of their own.
+//! [`Contents`]: publishing, removing, reading by id. Outboxes have their own suite.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use tidefeed::store::{Accounts as _, Contents as _};
 use super::{NOW, World, at_once, content, content_id, keyed, only, picture, user, version};
 use crate::servers::{Backend, on_each_backend};
 
-/// As much as a content may hold, in characters of four bytes and such as JSON escapes.
+/// A content of maximum size, in characters of four bytes and characters that JSON escapes.
 fn largest() -> NewContent {
     let medium = Media {
         kind: MediaKind::Video,
@@ -26,7 +26,7 @@ fn largest() -> NewContent {
 }
 
 impl World {
-    /// Everything that a refused publish must leave as it was.
+    /// Everything that a refused publish must not change.
     async fn traces(&self) -> Result<Vec<i64>> {
         let mut traces = Vec::new();
         for sql in [

@@ -1,5 +1,5 @@
-//! What the deliveries port promises: a chain without gaps, batches that serve each follower once, and an end that
-//! comes when everybody is served.
+//! Tests what the deliveries port promises: a chain without gaps, batches that serve each follower once, and an end
+//! only when everyone is served.
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
@@ -19,7 +19,7 @@ use crate::servers::{Backend, on_each_backend};
 
 pub const AUTHOR: i64 = 5_000;
 
-/// A content in delivery by an author with followers 1 to `fans`, all pushed to.
+/// A content in delivery by an author with followers 1 to `fans`, all of whom are pushed to.
 pub async fn world(backend: crate::servers::Backend, fans: i64) -> Result<(World, Entry)> {
     let world = World::on(backend).await?;
     let rows: Vec<String> = (1..=fans).map(|id| format!("({id}, {AUTHOR}, 2, 1, 1)")).collect();
@@ -33,14 +33,14 @@ pub async fn world(backend: crate::servers::Backend, fans: i64) -> Result<(World
     Ok((world, content))
 }
 
-/// As [`world`], with the author's followers counted, who counts themselves.
+/// As [`world`], with the author's follower count, and with the author's own edge.
 pub async fn counted_world(backend: crate::servers::Backend, fans: i64) -> Result<(World, Entry)> {
     let (world, content) = world(backend, fans).await?;
     world.insert("user_counts", "user_id, followers", &[format!("({AUTHOR}, {})", fans - 1)]).await?;
     Ok((world, content))
 }
 
-/// Looks at the readers of authors with more followers than this.
+/// A policy that checks the readers of authors with more followers than this.
 const fn policy(push_threshold: u64) -> DeliveryPolicy {
     DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold, active_days: 7 }, dormant_days: 30 }
 }
@@ -49,7 +49,7 @@ async fn take(world: &World, content: ContentId, after: i64) -> Result<Option<Su
     Ok(world.store.take_subtask(content, after, 100, 200).await?)
 }
 
-/// Pushes the subtask to its end; rows inserted.
+/// Pushes the subtask to its end. Returns the number of rows inserted.
 pub async fn push_all(world: &World, subtask: &Subtask, size: u32) -> Result<u64> {
     let mut rows = 0;
     loop {
@@ -292,7 +292,7 @@ on_each_backend! {
         let rows: u64 = tried.iter().map(rows).sum();
         if world.store.find(id).await?.is_none() {
             assert_eq!((rows, served(world).await?.len()), (200, 200));
-            assert!(ranges(world).await?.is_empty(), "whoever came to cut found nothing");
+            assert!(ranges(world).await?.is_empty(), "a cut after the end finds nothing");
         } else {
             assert!(rows == 0 && tried.iter().all(|it| *it == AtOnce::ToBeCut), "{tried:?}");
             assert_eq!(ranges(world).await?.len(), 4);
@@ -340,13 +340,13 @@ on_each_backend! {
         let only = [entry(1, user(AUTHOR), 0)];
         world.put_contents(&only).await?;
         world.deliver(&only).await?;
-        let mut looks = Vec::new();
+        let mut times = Vec::new();
         for now in 0..60 {
             if !world.store.due(now, now + 5, 9).await?.is_empty() {
-                looks.push(now);
+                times.push(now);
             }
         }
-        assert_eq!(looks, [0, 5, 15, 35, 55]);
+        assert_eq!(times, [0, 5, 15, 35, 55]);
         Ok(())
     }
 
@@ -397,7 +397,7 @@ on_each_backend! {
     }
 }
 
-/// SQLite has one writer at a time, and no locks of rows.
+/// Not on SQLite, which has one writer at a time, and no locks of rows.
 mod locks {
     use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! [`Exclusions`]: mutes, hides, blocks; and that no edge outlives a block, whatever happens at once.
+//! [`Exclusions`]: mutes, hides, blocks. No edge outlives a block, however the operations interleave.
 
 use anyhow::Result;
 use tidefeed::domain::{EdgeMode, PageRequest, PageSize, timeline::exclusion::ExclusionState};

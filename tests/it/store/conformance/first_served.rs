@@ -1,4 +1,4 @@
-//! What the deliveries port promises for the followers who are served first, and the index that finds them.
+//! Tests what the deliveries port promises for the followers who are served first, and the index that finds them.
 
 use anyhow::Result;
 use tidefeed::{
@@ -18,7 +18,7 @@ use crate::{
 };
 
 on_each_backend! {
-    /// Led by the author's targets, or, if the author has very many followers, by the readers seen last of all.
+    /// The author's targets lead, or, if the author has very many followers, the readers seen last.
     async fn the_last_seen_are_served_first_whichever_side_leads(backend: Backend) -> Result<()> {
         for followers in [40, MAX_LAST_SEEN] {
             let (world, content) = world(backend, 40).await?;
@@ -64,7 +64,7 @@ on_each_backend! {
     }
 
     /// The author's targets lead, or the readers seen last.
-    async fn who_is_first_is_found_by_an_index(backend: Backend) -> Result<()> {
+    async fn first_served_readers_are_found_by_an_index(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         fill(&world).await?;
         let first = First { more_than: 1_000, seen_since_ms: 5, most: 1_000 };

@@ -1,4 +1,4 @@
-//! [`FollowLists`]: followers and the followed, newest first.
+//! [`FollowLists`]: followers and followees, newest first.
 
 use anyhow::Result;
 use tidefeed::domain::{Direction, EdgeMode, Listing, PageRequest, PageSize, Position, UserId};

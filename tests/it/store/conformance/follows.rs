@@ -28,7 +28,7 @@ impl World {
         Ok((counts.followers, counts.following))
     }
 
-    /// Mode, incarnation and time of an edge, by its author; of follower 1.
+    /// A column of an edge of follower 1: mode, incarnation or time.
     async fn edge(&self, author: i64, column: &str) -> Result<Option<i64>> {
         let sql = format!("SELECT {column} + 0 FROM follows WHERE follower_id = 1 AND author_id = {author}");
         Ok(self.column(&sql).await?.first().copied())
@@ -218,7 +218,7 @@ on_each_backend! {
         let world = World::on(backend).await?.with_users(3).await?;
         world.store.follow(user(1), user(2), EdgeMode::Pull, 5, NOW).await?;
         world.store.follow(user(1), user(3), EdgeMode::Fill, 6, NOW).await?;
-        // Authors follow themselves: that is no follower.
+        // Authors follow themselves, which does not count as a follower.
         let of = |every| AuthorFacts { author: user(2), followers: 1, publish_every_ms: every };
         assert_eq!(world.store.author_facts(user(2)).await?, of(None));
         world.publish(5, 2, NOW).await?;

@@ -1,5 +1,5 @@
-//! What the inboxes port promises: an inbox claims what it holds and gives up what it drops; floor, mode and revision
-//! state every claim.
+//! Tests what the inboxes port promises: an inbox claims only what it holds and gives up what it drops. Floor, mode
+//! and revision state every claim.
 
 use anyhow::Result;
 use tidefeed::{
@@ -14,7 +14,7 @@ use super::{World, at_once, content_id, rows::entry, user};
 use crate::servers::on_each_backend;
 
 const AUTHOR: i64 = 50;
-/// No inbox is kept deep.
+/// A state in which no inbox is kept deep.
 const NOBODY: LifeEnds = LifeEnds { after: 0, through: 0 };
 
 fn at(time: i64, content: i64) -> Floor {
@@ -85,7 +85,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// One write for all of them, whatever each of them was.
+    /// One write for all of them, whatever their states.
     async fn many_readers_are_seen_in_two_statements(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         world.set_floor(user(2), at(4, 9)).await?;
@@ -107,7 +107,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn readers_whom_many_note_at_once_are_all_seen(backend: Backend) -> Result<()> {
+    async fn concurrent_visits_are_all_recorded(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let groups: Vec<Vec<UserId>> =
             (0..4).map(|from| (1 + 10 * from..=40 + 10 * from).map(user).collect()).collect();
@@ -189,7 +189,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// PROTOCOL trace 6: whichever comes first, what the edge claims in the end is there.
+    /// PROTOCOL trace 6: in either order, the inbox finally holds what the edge claims.
     async fn clearing_never_takes_what_a_refollow_has_covered(backend: Backend) -> Result<()> {
         let world = world(backend, EdgeMode::Push, at(1, 1)).await?;
         let (store, author) = (&world.store, user(AUTHOR));
@@ -284,7 +284,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// PROTOCOL traces 3 and 5: whatever the order, everything from the floor on is there.
+    /// PROTOCOL traces 3 and 5: in any order, everything from the floor on is there.
     async fn trimming_extending_and_covering_at_once_leave_no_gap(backend: Backend) -> Result<()> {
         let world = world(backend, EdgeMode::Push, Floor::OPEN).await?;
         world.put_contents(&outbox(51, 101..=120)).await?;
@@ -325,7 +325,7 @@ on_each_backend! {
         assert_eq!(world.store.turn_off_unseen(40, 2).await?, 0, "who is off already does not count");
         assert_eq!(world.store.floor(user(3)).await?, Floor::Off);
         assert_eq!(world.store.floor(user(4)).await?, Floor::OPEN, "seen at that very time");
-        assert_eq!(world.store.floor(user(5)).await?, Floor::OPEN, "never seen says nothing");
+        assert_eq!(world.store.floor(user(5)).await?, Floor::OPEN, "a reader who was never seen is left alone");
         assert_eq!((world.rev(user(1)).await?, world.rev(user(4)).await?), (1, 0));
         assert_eq!(world.inbox(user(1)).await?.len(), 2, "no row is deleted");
         Ok(())

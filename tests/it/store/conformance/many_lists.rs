@@ -12,7 +12,7 @@ use super::{NOW, World, content, content_id, only, picture, user};
 use crate::servers::on_each_backend;
 
 impl World {
-    /// Eight people who follow each other, publish, answer and like, several at each moment; user 1 stands in two
+    /// Eight people who follow each other, publish, reply and like, several at each moment. User 1 is part of two
     /// blocks.
     async fn with_lists(self) -> Result<Self> {
         let world = self.with_users(8).await?;
@@ -43,7 +43,7 @@ impl World {
     }
 }
 
-/// Both directions, from the end, from the middle, and from a place that nothing has.
+/// Both directions, from the end, from the middle, and from an unused position.
 fn requests() -> Result<Vec<PageRequest>> {
     let mut requests = Vec::new();
     for direction in [Direction::Older, Direction::Newer] {
@@ -56,7 +56,7 @@ fn requests() -> Result<Vec<PageRequest>> {
     Ok(requests)
 }
 
-/// Asks for all of `keys`, and for each alone; how many different answers there are.
+/// Reads all of `keys` together, and each alone, and compares. Returns the number of different answers.
 async fn same_as_alone<K: Copy + Eq + Hash + Debug, T: Debug>(
     keys: &[K],
     ask: impl AsyncFn(&[K]) -> Result<Vec<T>, StoreError>,
@@ -74,7 +74,7 @@ async fn same_as_alone<K: Copy + Eq + Hash + Debug, T: Debug>(
     Ok(alone.into_values().collect::<HashSet<_>>().len())
 }
 
-/// All of them in no order, some twice, some that do not exist.
+/// All users, unordered, some twice, and some who do not exist.
 fn users() -> Vec<UserId> {
     [4, 99, 1, 8, 3, 4, 6, 2, 5, 7, 1, 100].map(user).to_vec()
 }

@@ -1,4 +1,4 @@
-//! What each port promises, checked on every engine. A suite calls the port. Where a promise concerns rows that only
+//! Tests what each port promises, on every engine. A suite calls the port. Where a promise concerns rows that only
 //! another port reads, it reads the tables.
 
 #![expect(clippy::expect_used, reason = "a fixture that cannot be made fails its test")]
@@ -53,32 +53,32 @@ use tidefeed::store::{Accounts as _, Contents as _};
 
 use crate::servers::{Backend, FreshDatabase};
 
-/// When things happen that do not say: 2026-01-01.
+/// The default time of events: 2026-01-01.
 pub const NOW: i64 = 1_767_225_600_000;
 
-/// A migrated store on a database of its own.
+/// A migrated store on its own database.
 pub struct World {
-    /// What is tested.
+    /// The store under test.
     pub store: SqlStore,
-    /// A look at the tables past it.
+    /// A direct connection to the tables.
     rows: DatabaseConnection,
     _database: FreshDatabase,
 }
 
 impl World {
-    /// On this engine.
+    /// A world on this engine.
     pub async fn on(backend: Backend) -> Result<Self> {
         Self::in_database(backend.fresh_database().await?).await
     }
 
-    /// In this database.
+    /// A world in this database.
     pub async fn in_database(database: FreshDatabase) -> Result<Self> {
         let world = Self::without_tables(database).await?;
         world.store.migrate().await?;
         Ok(world)
     }
 
-    /// In this database, as it is.
+    /// A world in this database, which is not migrated.
     pub async fn without_tables(database: FreshDatabase) -> Result<Self> {
         let patience = Duration::from_mins(2);
         let store = SqlStore::connect(&SqlOptions {
@@ -99,12 +99,12 @@ impl World {
         rows.iter().map(|row| Ok(row.try_get_by_index(0)?)).collect()
     }
 
-    /// One number.
+    /// The number in the only row of a statement.
     pub async fn number(&self, sql: &str) -> Result<i64> {
         self.column(sql).await?.first().copied().with_context(|| format!("no row: {sql}"))
     }
 
-    /// Runs a statement past the store.
+    /// Runs a statement directly, without the store.
     pub async fn run(&self, sql: &str) -> Result<u64> {
         Ok(self.rows.execute_unprepared(sql).await.with_context(|| sql.to_owned())?.rows_affected())
     }
@@ -117,7 +117,7 @@ impl World {
         Ok(self)
     }
 
-    /// Publishes a content of this id, author and time; returns what it did to the outbox.
+    /// Publishes a content with this id, author and time. Returns its change of the outbox's version.
     pub async fn publish(&self, id: i64, author: i64, publish_time: i64) -> Result<VersionChange> {
         match self.store.publish(content(id, author, publish_time)).await? {
             Published::Created { versions } => Ok(versions),
@@ -126,7 +126,7 @@ impl World {
     }
 }
 
-/// The one answer of a port that was asked about one thing.
+/// The only element of a port's answers.
 pub fn only<T, E>(answers: Result<Vec<T>, E>) -> Result<T>
 where
     anyhow::Error: From<E>,
@@ -136,12 +136,12 @@ where
     answers.pop().context("an answer")
 }
 
-/// A user.
+/// The user with this id.
 pub fn user(id: i64) -> UserId {
     UserId::try_new(id).expect("tests name positive ids")
 }
 
-/// A content.
+/// The content id of this number.
 pub fn content_id(id: i64) -> ContentId {
     ContentId::try_new(id).expect("tests name positive ids")
 }
@@ -186,7 +186,7 @@ pub fn keyed(id: i64, author: i64, key: &str) -> NewContent {
     new
 }
 
-/// Runs all of them at once; all must succeed.
+/// Runs all of them concurrently. All must succeed.
 pub async fn at_once<T, F>(works: impl IntoIterator<Item = F>) -> Result<Vec<T>>
 where
     F: Future<Output = Result<T, tidefeed::store::StoreError>>,

@@ -1,4 +1,4 @@
-//! What [`OutboxCache`] promises, over memory, Redis and Redis Cluster.
+//! Tests what [`OutboxCache`] promises, over memory, Redis and Redis Cluster.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
 
 use std::sync::Arc;
@@ -72,8 +72,8 @@ async fn fetch(cache: &dyn OutboxCache) -> Result<Option<CachedOutbox>> {
     Ok(cache.fetch(&[user(1)]).await?.remove(0))
 }
 
-/// The change to the outbox of version `after` - 1; the suites draw their versions in order, which nothing may depend
-/// on.
+/// The change to the outbox from version `after` - 1. The suites use consecutive versions, on which nothing may
+/// depend.
 fn to(after: i64) -> VersionChange {
     VersionChange { before: after - 1, after }
 }
@@ -132,7 +132,7 @@ async fn the_next_change_is_applied(adapter: Adapter) -> Result<()> {
 
 async fn versions_have_no_order(adapter: Adapter) -> Result<()> {
     let cache = cache(adapter).await?;
-    // Neighbours that a double cannot tell apart.
+    // Neighbours that are equal as doubles.
     let (first, second, third) = (i64::MAX, i64::MAX - 1, i64::MAX - 2);
     cache.fill(&[whole(first, at(&[5]))]).await?;
     let change = OutboxChange::Published(entry(1, 6, 6));
@@ -260,7 +260,7 @@ async fn a_cached_outbox_is_always_right_at_its_version(adapter: Adapter) -> Res
     outbox_model::run(64, Arc::new(RedisOutboxCache::new(Redis::connect(options).await?)), Some(raw)).await
 }
 
-/// What only Redis can show: what lies there, for how long, and what others may do to it.
+/// Tests that only Redis allows: the stored form, its expiry, and changes by others.
 mod on_servers {
     use super::*;
 

@@ -22,21 +22,21 @@ use tokio::runtime::Handle;
 
 use super::adapters::RawConnection;
 
-/// What may happen. Indices are taken modulo what there is.
+/// A step of a history. Indices are taken modulo the number of elements.
 #[derive(Debug, Clone)]
 enum Step {
-    /// A content is published at this time, which may be older than what is there; `notified`: the cache is notified at
-    /// once.
+    /// A content is published at this time, which may be older than existing ones; `notified`: the cache is notified
+    /// at once.
     Publish { time: i64, id: i64, notified: bool },
-    /// A content goes.
+    /// A content is removed.
     Remove { index: usize, notified: bool },
     /// The cache is notified of some change, new or old.
     Tell { index: usize },
-    /// The cache is filled from now.
+    /// The cache is filled with the present state.
     Fill { limit: usize },
     /// The cache is filled from some earlier snapshot.
     FillLate { index: usize, limit: usize },
-    /// SQL loses its last commits, and goes on from there.
+    /// SQL loses its last commits, and continues from there.
     FailOver { lost: usize },
     /// The server loses the outbox.
     Wipe,
@@ -62,14 +62,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What the outbox was at each version.
+/// The outbox at each of its versions.
 struct Model {
     author: UserId,
-    /// What the outbox is and was, oldest first, without what SQL lost.
+    /// The present and the past versions, oldest first, without those that SQL lost.
     versions: Vec<i64>,
-    /// Of every version there ever was: newest first.
+    /// The entries at every version that ever existed, newest first.
     states: HashMap<i64, Vec<Entry>>,
-    /// Every change there ever was.
+    /// Every change that ever happened.
     changes: Vec<(VersionChange, OutboxChange)>,
 }
 
@@ -87,7 +87,7 @@ impl Model {
         &self.states[&self.latest()]
     }
 
-    /// Never one that was drawn before: multiplying by an odd number repeats nothing within 63 bits.
+    /// A version that was never drawn before: multiplying by an odd number repeats nothing within 63 bits.
     fn draw(&self) -> Result<i64> {
         Ok((i64::try_from(self.changes.len())? + 1).wrapping_mul(0x1E37_79B9_7F4A_7C15) & i64::MAX)
     }
@@ -195,7 +195,7 @@ impl World {
         Ok(())
     }
 
-    /// The cache may know nothing; what it knows was true at the version that it names.
+    /// The cache may have no outbox; otherwise it must be right at its version.
     async fn check(&mut self) -> Result<()> {
         let Some(found) = self.cache.fetch(&[self.model.author]).await?.remove(0) else { return Ok(()) };
         let recorded = self.model.states.get(&found.version).context("a version that nobody drew")?;
@@ -210,7 +210,7 @@ impl World {
     }
 }
 
-/// Histories that are the same in every run.
+/// Histories that are equal in every run.
 const KNOWN: u32 = 24;
 
 /// Runs `cases` random histories of author 1 against `cache`, and some known ones; `raw` is the server and the
@@ -225,8 +225,8 @@ pub async fn run(cases: u32, cache: Arc<dyn OutboxCache>, raw: Option<(RawConnec
         run_cases(known, &cache, raw.as_ref(), &runtime)
     };
     let hits = tokio::task::spawn_blocking(run_both).await??;
-    // Otherwise nothing was tried: a cache that always misses is not wrong. How often it hits in random histories is a
-    // matter of chance.
+    // A cache that always misses would pass. In random histories the number of hits is random, so the known ones must
+    // hit.
     anyhow::ensure!(hits > 5 * KNOWN, "only {hits} hits");
     Ok(())
 }
@@ -238,7 +238,7 @@ fn run_cases(
     runtime: &Handle,
 ) -> Result<u32> {
     let hits = std::cell::Cell::new(0);
-    // Each case has a cache without memory of the case before: versions begin anew.
+    // Each case has a new cache, because versions start again.
     let result = runner.run(&vec(step(), 1..60), |steps| {
         let seen = runtime.block_on(one_history(cache, raw, &steps));
         let seen = seen.map_err(|error| TestCaseError::fail(format!("{error:#}")))?;

@@ -152,12 +152,12 @@ on_each_backend! {
     async fn a_head_and_its_version_are_of_one_snapshot(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let publishes = at_once((1..=60).map(|id| world.store.publish(content(id, 1 + id % 2, NOW + id))));
-        let looks = async {
+        let reads = async {
             let mut seen = Vec::new();
             while seen.last().is_none_or(|both: &usize| *both < 60) {
                 let heads = world.store.outbox_heads(&[1, 2].map(user), 100).await?;
                 for head in &heads {
-                    // The last one committed is not always the newest: its version names it.
+                    // The last committed content is not always the newest. The version names the last committed one.
                     let named =
                         head.version == 0 || head.entries.iter().any(|it| version(it.content.get()) == head.version);
                     assert!(
@@ -169,8 +169,8 @@ on_each_backend! {
             }
             Ok(seen)
         };
-        let looks = tokio::time::timeout(std::time::Duration::from_mins(1), looks);
-        let (made, seen) = tokio::join!(publishes, looks);
+        let reads = tokio::time::timeout(std::time::Duration::from_mins(1), reads);
+        let (made, seen) = tokio::join!(publishes, reads);
         assert_eq!(made?.len(), 60);
         let seen: Result<Vec<usize>, tidefeed::store::StoreError> = seen?;
         assert!(seen?.is_sorted());

@@ -1,5 +1,5 @@
-//! What [`InboxStore`] promises in Cassandra alone: rows are kept by fence, never removed one by one, and go with their
-//! fence for good.
+//! Tests what [`InboxStore`] promises only in Cassandra: rows are kept by fence, never removed one by one, and removed
+//! with their fence for good.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use anyhow::Result;

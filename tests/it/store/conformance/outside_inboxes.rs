@@ -1,4 +1,4 @@
-//! What [`InboxStore`] promises, over memory, Redis and Redis Cluster, and in part over Cassandra.
+//! Tests what [`InboxStore`] promises, over memory, Redis and Redis Cluster, and in part over Cassandra.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::sync::{
@@ -53,7 +53,7 @@ on_each_adapter!(
     random_operations_give_the_answers_of_the_model,
 );
 
-/// What holds in Cassandra as well. The rest is in [`super::outside_cassandra`].
+/// The promises that hold in Cassandra as well. The others are in [`super::outside_cassandra`].
 mod cassandra {
     use super::Adapter;
 
@@ -85,18 +85,18 @@ impl Adapter {
         self != Self::Cassandra
     }
 
-    /// The answer to a delivery to an inbox that is not there, or has another fence.
+    /// The answer to a delivery to an inbox that does not exist, or has another fence.
     fn to_nobody(self) -> Delivered {
         if self == Self::Cassandra { Delivered::Added } else { Delivered::Skipped }
     }
 }
 
-/// The tests in Cassandra share a keyspace: each has readers of its own.
+/// The tests in Cassandra share a keyspace, and each has its own readers.
 pub async fn in_cassandra() -> Result<Numbered> {
     static OPTIONS: OnceCell<CassandraOptions> = OnceCell::const_new();
     static TESTS: AtomicI64 = AtomicI64::new(0);
     let options = async || Ok::<_, anyhow::Error>(servers::cassandra().await?.fresh_keyspace(1));
-    // A session belongs to the test's own runtime.
+    // A session belongs to the runtime of its test.
     let cassandra = Cassandra::new(OPTIONS.get_or_try_init(options).await?.clone());
     let store = CassandraInboxes::new(cassandra, NodeId::of([7; 20]));
     store.connect().await?;
@@ -204,7 +204,7 @@ async fn no_operation_brings_a_revision_back(adapter: Adapter) -> Result<()> {
 async fn deliveries_answer_in_the_order_of_the_recipients(adapter: Adapter) -> Result<()> {
     let store = store(adapter).await?;
     let fence = fence(&*store).await?;
-    // More than one call of a script takes.
+    // More than one call of a script accepts.
     for number in (1..=600).step_by(2) {
         store.open(reader(number), fence, Nonce(1)).await?;
     }

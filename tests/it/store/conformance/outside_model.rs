@@ -1,5 +1,5 @@
-//! Outside inboxes against the memory adapter: the same random operations give the same answers and then the same
-//! slices.
+//! Compares outside inboxes with the memory adapter: the same random operations give the same answers and then the
+//! same slices.
 
 use std::sync::Arc;
 
@@ -149,12 +149,12 @@ pub async fn run(cases: u32, store: Arc<Numbered>) -> Result<()> {
     Ok(())
 }
 
-/// Gives the number of rows that were read.
+/// Returns the number of rows read.
 async fn one_history(under_test: Arc<Numbered>, node: NodeId, steps: &[Step]) -> Result<usize> {
     let (store, model) = (Numbered::new(under_test.clone()), Numbered::new(Arc::new(MemoryInboxes::new(100, node))));
     let mut rows = 0;
     for who in 1..4 {
-        // Whatever the history before has left goes.
+        // Removes whatever the previous history has left.
         let token = Token { node, epoch: 0 };
         let fresh = Step::Open { reader: who, fence: (0, 0), nonce: 0 };
         under_test.open(reader(who), Fence { token, generation: Generation(77) }, Nonce(77)).await?;

@@ -1,5 +1,5 @@
-//! A store of outside inboxes whose revisions are numbered from 1 as they are met, inbox by inbox: so that tests, and
-//! a model that draws other ones, can name them.
+//! A store of outside inboxes that numbers the revisions of each inbox from 1, in the order in which they are seen. So
+//! tests, and a model that draws other revisions, can name them.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::{
@@ -21,13 +21,13 @@ use tidefeed::{
     },
 };
 
-/// Recipients of a delivery whose inboxes are looked at afterwards.
+/// Recipients of a delivery whose inboxes are read afterwards.
 const LOOKED_AT: usize = 8;
 const HEADER: Window = Window { direction: Direction::Older, bound: None, limit: 0 };
 
 pub struct Numbered {
     store: Arc<dyn InboxStore>,
-    /// Added to every reader's id, so that tests may share one store.
+    /// Added to every reader's id, so that tests can share a store.
     offset: i64,
     met: Mutex<HashMap<UserId, Vec<Revision>>>,
 }
@@ -46,7 +46,7 @@ impl Numbered {
         UserId::try_new(reader.get() + self.offset).unwrap()
     }
 
-    /// How many revisions of the reader's inbox were met.
+    /// The number of revisions seen of the reader's inbox.
     pub fn last(&self, reader: UserId) -> i64 {
         let met = self.met.lock().unwrap();
         i64::try_from(met.get(&reader).map_or(0, Vec::len)).unwrap()
@@ -62,7 +62,7 @@ impl Numbered {
         Revision(i64::try_from(place).unwrap() + 1)
     }
 
-    /// A number that no revision has stands for one that none is equal to.
+    /// An unused number stands for a revision that equals no other.
     fn named(&self, reader: UserId, Revision(number): Revision) -> Revision {
         let met = self.met.lock().unwrap();
         let place = usize::try_from(number.saturating_sub(1)).ok();

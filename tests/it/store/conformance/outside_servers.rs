@@ -1,4 +1,5 @@
-//! What only Redis can show of outside inboxes: restarts, replicas, wiped and foreign keys, and how they lie there.
+//! Tests outside inboxes where only Redis allows it: restarts, replicas, wiped and foreign keys, and their stored
+//! form.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use anyhow::{Context as _, Result, ensure};
@@ -24,7 +25,7 @@ use crate::{
     servers::{Kind, Server, connect_redis},
 };
 
-/// An inbox of reader 1 (the id 129), opened, and a way past the adapter.
+/// The opened inbox of reader 1 (the id 129), and direct access to the server.
 struct World {
     store: RedisInboxes,
     raw: RawConnection,
@@ -163,7 +164,7 @@ async fn another_prefix_or_database_of_the_same_server_is_another_node() -> Resu
     Ok(())
 }
 
-/// Else every delivery to its buckets would fail for as long as it is full, and nobody would give them up.
+/// Otherwise every delivery to its buckets would fail while it is full, and nobody would give them up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_server_names_no_identity_and_still_reads() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;

@@ -1,5 +1,5 @@
-//! What SQL promises of inboxes outside it: tokens are compared and set, a stay in the tier has one generation, every
-//! reading leaves its number, and progress counts for the last attempt.
+//! Tests what SQL promises about inboxes outside it: tokens are compared and set, a stay in the tier has one
+//! generation, every read leaves its number, and progress counts for the last attempt.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use anyhow::{Context as _, Result};
@@ -224,7 +224,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// Content 8 is of another author, whom the node drops; 7 is removed; 6 is below the floor of the slice.
+    /// Content 8 is by another author, whom the node drops; 7 is removed; 6 is below the floor of the slice.
     async fn a_page_by_remembered_authors_has_the_whole_slice(
         backend: Backend,
     ) -> Result<()> {

@@ -40,7 +40,7 @@ impl World {
         Ok(self)
     }
 
-    /// Everybody who is found, read in pages of this size.
+    /// Everyone who is found, read in pages of this size.
     async fn walk(&self, viewer: Option<i64>, text: &str, size: usize) -> Result<Vec<FoundUser>> {
         let (prefix, mut all) = (KeyPrefix::try_new(text)?, Vec::new());
         loop {
@@ -166,7 +166,7 @@ on_each_backend! {
             if is_last {
                 break;
             }
-            // Also the one at the cursor moves: to the end, to the beginning, away.
+            // The user at the cursor moves, too: to the end, to the beginning, away.
             let place = met.last().map_or(0, |it| it.user.get());
             for (id, name) in [(mover, "Ada zz"), (place, name)] {
                 if id % 3 != 2 {

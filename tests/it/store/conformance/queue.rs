@@ -1,4 +1,4 @@
-//! What [`Queue`] promises, over memory, Redis and Redis Cluster.
+//! Tests what [`Queue`] promises, over memory, Redis and Redis Cluster.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::{
@@ -32,10 +32,10 @@ use super::adapters::{Adapter, RawConnection, on_each_adapter};
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_mins(10);
 /// Short enough to wait for, long enough not to pass by accident.
-const SOON: Duration = Duration::from_millis(500);
-/// What a test waits at most for something that must come.
+const SOON: Duration = Duration::from_millis(250);
+/// Longest wait for something that must happen.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// How often a test is begun anew that a busy machine has kept from its next step until a message came again.
+/// How often a test is repeated if a busy machine delays its next step until a message is redelivered.
 const TRIES: u32 = 20;
 
 on_each_adapter!(
@@ -169,7 +169,7 @@ async fn a_thousand_messages_reach_four_consumers_once_each(adapter: Adapter) ->
     Ok(())
 }
 
-/// Receives and acknowledges until nothing comes any more after all was sent.
+/// Receives and acknowledges until all was sent and nothing more arrives.
 async fn consume(queue: &dyn Queue, consumer: &str, all_sent: &AtomicBool) -> Result<Vec<i64>> {
     let mut readers = Vec::new();
     loop {
@@ -194,7 +194,7 @@ async fn an_unacknowledged_message_comes_again_before_new_ones(adapter: Adapter)
         let received_at = Instant::now();
         queue.acknowledge(Topic::Visit, &ids(&first[..1])).await?;
         queue.send(&[care(3)]).await?;
-        sleep(SOON + Duration::from_millis(100)).await;
+        sleep(SOON + Duration::from_millis(20)).await;
         assert!(received_at.elapsed() >= SOON);
         let before = Instant::now();
         let again = now(&*queue, Topic::Visit, "b", 1).await?;
@@ -213,7 +213,7 @@ async fn an_overdue_message_behind_many_recent_ones_is_found(adapter: Adapter) -
         let queue = queue(adapter, SOON).await?;
         queue.send(&cares(1..=60)).await?;
         assert_eq!(now(&*queue, Topic::Visit, "a", 60).await?.len(), 60);
-        sleep(SOON + Duration::from_millis(100)).await;
+        sleep(SOON + Duration::from_millis(20)).await;
         let before = Instant::now();
         assert_eq!(messages(&now(&*queue, Topic::Visit, "b", 59).await?), cares(1..=59));
         let found = now(&*queue, Topic::Visit, "c", 1).await?;
@@ -285,7 +285,7 @@ async fn a_cancelled_wait_loses_nothing(adapter: Adapter) -> Result<()> {
     Ok(())
 }
 
-/// What only Redis can show: others write to the streams, read them, and take them away.
+/// Tests that only Redis allows: others write to the streams, read them, and delete them.
 mod on_servers {
     use super::*;
 

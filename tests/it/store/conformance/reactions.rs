@@ -11,7 +11,7 @@ use tidefeed::store::{Contents as _, Exclusions as _, Reactions as _, Timelines 
 use super::{NOW, World, at_once, content_id, only, user};
 use crate::servers::on_each_backend;
 
-/// Of reactions whose version does not matter.
+/// A version for reactions whose version does not matter.
 const VERSION: i64 = 7;
 
 impl World {
@@ -88,7 +88,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// A page takes a content's counters as the proof that it exists.
+    /// A page takes a content's counters as proof that it exists.
     async fn counters_go_with_their_content(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         for id in [5, 6] {
@@ -101,7 +101,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// As nodes of earlier versions left them: a removed content kept its counters.
+    /// Rows that nodes of earlier versions have left: a removed content kept its counters.
     async fn the_migration_makes_counters_the_proof_that_a_content_exists(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         for id in [5, 6, 7] {
@@ -186,7 +186,7 @@ on_each_backend! {
             world.publish(id, 1, NOW).await?;
         }
         for id in 1..=9 {
-            // Three of each moment.
+            // Three at each moment.
             store.react(user(id), content_id(5), Reaction::Like, VERSION, NOW + id / 3).await?;
             store.react(user(2), content_id(id), Reaction::Bookmark, VERSION, NOW + id / 3).await?;
             store.react(user(3), content_id(id), Reaction::Like, VERSION, NOW + id / 3).await?;

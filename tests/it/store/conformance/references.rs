@@ -1,4 +1,4 @@
-//! [`Contents`], replies and reposts: how they are counted, and who may make them.
+//! [`Contents`], replies and reposts: how they are counted, and who may create them.
 
 use anyhow::Result;
 use tidefeed::domain::{
@@ -26,7 +26,7 @@ impl World {
         Ok(())
     }
 
-    /// Comments and reposts.
+    /// The numbers of replies and reposts.
     async fn counted(&self, content: i64) -> Result<(i64, i64)> {
         let Counters { replies, reposts, .. } = self.store.counters(&[content_id(content)]).await?[0].1;
         Ok((replies, reposts))
@@ -38,7 +38,7 @@ impl World {
         Ok((contents, deliveries, self.number("SELECT CAST(SUM(contents) AS SIGNED) FROM user_counts").await?))
     }
 
-    /// Replies to a content as they are read: ids, and whether there are more on either side.
+    /// The replies to a content as a page shows them: ids, and whether there are more on either side.
     async fn replies_to(
         &self,
         viewer: Option<i64>,

@@ -1,4 +1,4 @@
-//! What the relations port promises: one record for each pair, which only a call with its version ends.
+//! Tests what the relations port promises: one record for each pair, which only a call with its version ends.
 
 use anyhow::{Context as _, Result};
 use tidefeed::store::{

@@ -7,7 +7,7 @@ use tidefeed::domain::{ContentId, ContentKind, EdgeMode, Entry, Floor, UserId, t
 use super::{World, content_id};
 
 impl World {
-    /// Writes past the store need not survive the machine.
+    /// Makes direct writes faster: they need not survive the machine.
     pub async fn hurry(&self) -> Result<()> {
         if self.rows.get_database_backend() == DbBackend::Sqlite {
             self.run("PRAGMA synchronous = OFF").await?;
@@ -15,7 +15,7 @@ impl World {
         Ok(())
     }
 
-    /// Makes the optimizer know its tables.
+    /// Updates the optimizer's statistics.
     pub async fn analyze(&self) -> Result<()> {
         if self.rows.get_database_backend() == DbBackend::Sqlite {
             return self.run("ANALYZE").await.map(|_| ());
@@ -161,7 +161,7 @@ impl World {
         Ok(code.map(|code| EdgeMode::from_code(i32::try_from(code).unwrap_or(-1))))
     }
 
-    /// How often something was claimed or given up.
+    /// The revision of the reader's state: how often it claimed or gave up something.
     pub async fn rev(&self, reader: UserId) -> Result<i64> {
         self.number(&format!("SELECT rev FROM inbox_states WHERE user_id = {reader}")).await
     }

@@ -17,13 +17,13 @@ use super::rows::entry;
 use super::{NOW, World, at_once, content, content_id, user, version};
 use crate::servers::on_each_backend;
 
-/// A content that says this, published `id` ms after [`NOW`].
+/// A content with this text, published `id` ms after [`NOW`].
 pub fn saying(id: i64, author: i64, text: &str) -> NewContent {
     let new = content(id, author, NOW + id);
     NewContent { draft: Draft { text: text.to_owned(), ..new.draft }, ..new }
 }
 
-/// What is looked for, by anybody, without an author and at any time.
+/// A search for this text, without an author and at any time.
 fn words(text: &str) -> Result<Search> {
     Ok(Search::try_new(Some(text), None, None, None)?)
 }
@@ -46,19 +46,19 @@ impl World {
         Ok(searcher.page(viewer.map(user), search, after, PageSize::try_new(size)?).await?)
     }
 
-    /// Ids of the newest hundred, all there are.
+    /// Ids of the newest hundred, which are all.
     async fn found(&self, viewer: Option<i64>, search: &Search) -> Result<Vec<i64>> {
         let page = self.page_of(viewer, search, None, 100).await?;
         ensure!(!page.has_older, "{page:?}");
         Ok(ids(&page.entries))
     }
 
-    /// Rows of the index that speak of a content.
+    /// The number of the index's rows for a content.
     async fn terms_kept(&self, content: i64) -> Result<i64> {
         self.number(&format!("SELECT COUNT(*) FROM search_terms WHERE content_id = {content}")).await
     }
 
-    /// Rows of the index, past the store.
+    /// Inserts rows of the index directly.
     async fn put_terms(&self, word: &str, entries: &[Entry]) -> Result<()> {
         self.put_rows(terms_of(word)[0], entries).await
     }
@@ -70,7 +70,7 @@ impl World {
         self.insert("search_terms", "term, publish_time, content_id", &rows).await
     }
 
-    /// Tables as they were before the index.
+    /// Tables from before the index.
     async fn at_the_fifth_migration(backend: crate::servers::Backend) -> Result<Self> {
         let world = Self::without_tables(backend.fresh_database().await?).await?;
         Migrator::up(&world.rows, Some(5)).await?;
@@ -290,7 +290,7 @@ on_each_backend! {
         assert_eq!((step.through, step.is_done), (half, false));
         assert_eq!(world.found(None, &words("潮汐")?).await?, [100], "what has been indexed is found, newer or older");
         world.say(saying(many + 1, 1, "new 潮汐")).await?;
-        // Nodes that index at once go on where the others, or the dead, have ended.
+        // Nodes that index at once continue where other nodes, even dead ones, stopped.
         let other = world.store.clone();
         loop {
             let steps = at_once([world.store.index_next(), other.index_next()]).await?;

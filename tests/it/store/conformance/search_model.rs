@@ -24,7 +24,7 @@ fn tokens(most: usize) -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(token(), 1..=most)
 }
 
-/// As somebody might write them: other case, other composition.
+/// The tokens as a person might type them: in other case, and composed differently.
 fn written(tokens: &[String]) -> String {
     tokens.join("。 ").to_uppercase().replace('É', "e\u{301}")
 }

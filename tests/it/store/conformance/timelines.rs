@@ -1,5 +1,5 @@
-//! What the timelines port promises: in every state that the protocol allows, a page is exactly what the definition
-//! gives.
+//! Tests what the timelines port promises: in every state that the protocol allows, a page is exactly what the
+//! definition gives.
 
 use anyhow::{Context as _, Result, ensure};
 use proptest::{
@@ -29,24 +29,24 @@ use crate::{
 
 const AUTHORS: i64 = 4;
 
-/// Everything that a page of one reader can depend on. The reader is user 1, authors are 11 and up.
+/// Everything that affects a page of one reader. The reader is user 1, authors are 11 and up.
 #[derive(Clone, Debug)]
 struct State {
-    /// Of each author; `None`: not followed.
+    /// The edge to each author; `None` if not followed.
     edges: Vec<Option<EdgeMode>>,
-    /// Of each author: for what causes they are kept out.
+    /// The exclusions of each author.
     excluded: Vec<Vec<ExclusionKind>>,
     /// `None`: no state row.
     floor: Option<Floor>,
     contents: Vec<Placed>,
 }
 
-/// A content and where it is besides `contents`.
+/// A content, and the tables besides `contents` in which it is.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     entry: Entry,
     kind: ContentKind,
-    /// Of a repost: whose content it shows again.
+    /// The original's author, for a repost.
     original_author: Option<UserId>,
     removed: bool,
     in_flight: bool,
@@ -73,7 +73,7 @@ impl State {
         self.floor.unwrap_or(Floor::Off)
     }
 
-    /// The invariant: what the reader trusts the inbox for is in it, or on its way.
+    /// Restores the invariant: every content for which the reader trusts the inbox is in it, or in flight.
     fn keep_the_invariant(mut self) -> Self {
         for place in 0..self.contents.len() {
             let it = self.contents[place];
@@ -86,7 +86,7 @@ impl State {
         self
     }
 
-    /// The definition, newest first.
+    /// The timeline by its definition, newest first.
     fn timeline(&self, kinds: Kinds) -> Vec<Entry> {
         let mut entries: Vec<Entry> = self
             .contents
@@ -121,7 +121,7 @@ impl State {
         (page, needed)
     }
 
-    /// What a cache would prove of the authors that the snapshot names.
+    /// The outboxes that a cache would prove of the authors in the snapshot.
     fn outboxes(&self, request: &PageRequest, authors: &[UncoveredAuthor]) -> Outboxes {
         let of_one = |author: UserId, direction: Direction, limit: usize, wanted: &dyn Fn(Position) -> bool| {
             let mut rows: Vec<Entry> = self
@@ -233,7 +233,7 @@ fn states() -> impl Strategy<Value = State> {
     })
 }
 
-/// What the reads of a state were served from: a suite that never saw the short way has shown nothing.
+/// How the reads of a state were served: a suite that never used the short way shows nothing.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
     inbox_served: usize,
@@ -244,7 +244,8 @@ struct Seen {
     stretch_refused: usize,
 }
 
-/// A followed author's posts, all in an inbox that is trusted as `floor` says. So it is known what serves its pages.
+/// The posts of one followed author, all in an inbox that is trusted as `floor` says. So it is known how its pages are
+/// served.
 fn of_one_author(floor: Floor) -> State {
     let placed = |id| Placed {
         entry: entry(id, user(11), id),
@@ -293,7 +294,7 @@ async fn check_page(world: &World, state: &State, request: &PageRequest, seen: &
     ensure!(snapshot.excludes == excludes, "{snapshot:?}");
     let outboxes = state.outboxes(request, &snapshot.uncovered);
     let next = decide(request, &snapshot, Some(&outboxes));
-    // No cached outbox knows whose contents its reposts show.
+    // Cached outboxes do not contain the original's author of a repost.
     let is_known = snapshot.uncovered.is_empty() || state.excluded.iter().all(Vec::is_empty);
     if let Next::Serve(served) = next
         && is_known
@@ -306,7 +307,7 @@ async fn check_page(world: &World, state: &State, request: &PageRequest, seen: &
     Ok(())
 }
 
-/// The page of a reader whose authors are remembered, with as few rows as possible and with many.
+/// Checks the page of a reader whose authors are remembered, with as few rows as possible and with many.
 async fn check_known(world: &World, page: &Page, request: &PageRequest, seen: &mut Seen) -> Result<()> {
     let reader = user(1);
     let ReaderSnapshot { authors, floor, .. } =
@@ -330,7 +331,7 @@ async fn check_known(world: &World, page: &Page, request: &PageRequest, seen: &m
     Ok(())
 }
 
-/// The page from a stretch that ends at some content, and from one that holds all.
+/// Checks the page from a stretch that ends at some content, and from one that holds everything.
 async fn check_stretches(
     world: &World,
     state: &State,

@@ -53,7 +53,7 @@ on_each_backend! {
         assert_eq!(world.store.visible_to(here.content, &[]).await?, []);
         let mut seeing = world.store.visible_to(repost.content, &asked).await?;
         seeing.sort_unstable();
-        assert_eq!(seeing, [user(1), user(3)], "whoever is kept out is not shown by others' reposts");
+        assert_eq!(seeing, [user(1), user(3)], "reposts by others do not show an excluded author");
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Statements of cards look each part up by a key.
+//! Checks that statements of cards look up each part by a key.
 
 use anyhow::{Result, ensure};
 use tidefeed::store::sql::HotStatement;
@@ -9,7 +9,7 @@ use crate::{
     store::conformance::{World, content_id, user},
 };
 
-/// A content, its counters, the version of its author's profile and the reader's reactions are each found by a key.
+/// A key finds each of these: a content, its counters, the version of its author's profile, the reader's reactions.
 async fn facts_are_probes(world: &World, backend: Backend, facts: HotStatement) -> Result<()> {
     let facts = plan(world, backend, facts).await?;
     nothing_sorted(&facts)?;
@@ -28,7 +28,7 @@ async fn facts_are_probes(world: &World, backend: Backend, facts: HotStatement) 
     Ok(())
 }
 
-/// Every part of a card is found by a key.
+/// A key finds each part of a card.
 pub(super) async fn cards_are_probes(world: &World, backend: Backend) -> Result<()> {
     let contents = HotStatement::ContentCards(user(1), [7, 8, 9, 10].map(content_id).to_vec());
     let facts = HotStatement::CardFacts(user(1), [7, 8, 9, 10].map(content_id).to_vec());

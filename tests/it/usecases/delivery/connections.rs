@@ -1,4 +1,4 @@
-//! Deliveries have their own connections, so readers never make them wait.
+//! Tests that deliveries have their own connections, so readers never make them wait.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
 const CONNECTIONS: i64 = 8;
 const FOLLOWERS: i64 = 20;
 
-/// Whether nobody gets a connection of the harness's store now.
+/// Whether all connections of the harness's store are in use.
 async fn is_exhausted(app: &TestApp) -> bool {
     timeout(Duration::from_millis(200), app.store.ping()).await.is_err()
 }
@@ -34,12 +34,12 @@ async fn delivering(app: &TestApp, settings: Settings) -> Result<UseCases> {
         acquire_timeout: patience,
         statement_timeout: patience,
     };
-    let ports = app.ports.clone().delivering_by(Arc::new(app.store.apart(&options).await?));
+    let ports = app.ports.clone().delivering_by(Arc::new(app.store.with_own_connections(&options).await?));
     let clock: SharedClock = app.clock.clone();
     Ok(UseCases::build(&ports, settings, &clock, &app.rng))
 }
 
-/// Everybody who holds a connection waits for the counts of the last follower. The delivery, cut or at once, does not.
+/// All holders of a connection wait for the last follower's counts. The delivery, cut or at once, does not wait.
 async fn ends(app: Arc<TestApp>, settings: Settings) -> Result<()> {
     followed_author(&app, FOLLOWERS).await?;
     let entry = publish(&app).await?;

@@ -1,4 +1,4 @@
-//! Counts the cost of writes: statements up to the acknowledgement, including the start and end of transactions, and
+//! Counts the cost of writes: statements up to the acknowledgement, including the begins and ends of transactions, and
 //! those of the work after it, until no worker has any left.
 
 use anyhow::{Result, ensure};
@@ -13,7 +13,7 @@ use crate::{
     servers::{Backend, on_each_backend},
 };
 
-/// Statements so far, each transaction's beginning and end among them.
+/// Statements so far, including the begin and the end of each transaction.
 fn statements(app: &TestApp) -> u64 {
     app.store.statements() + 2 * app.store.transactions()
 }
@@ -36,7 +36,7 @@ fn post() -> Result<Draft> {
     Ok(Draft::try_new("High water at six.", Vec::new(), None)?)
 }
 
-/// On SQLite a statement that writes alone is a transaction, too.
+/// The cost of a single statement that writes. On SQLite it is a transaction.
 const fn alone(backend: Backend) -> u64 {
     if matches!(backend, Backend::Sqlite) { 3 } else { 1 }
 }

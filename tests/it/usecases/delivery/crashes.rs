@@ -1,4 +1,4 @@
-//! Executors that die, and deliveries that keep failing.
+//! Tests executors that die, and deliveries that keep failing.
 
 use std::sync::Arc;
 
@@ -22,17 +22,17 @@ use crate::{
 
 const BATCH: u32 = 100;
 
-/// No delivery is small enough for one transaction.
+/// Settings with which no delivery is small enough for one transaction.
 fn cut() -> Settings {
     Settings { batch_size: 1, ..settings() }
 }
 
-/// Nobody is served before the others.
+/// Settings with which no follower is served before the others.
 fn in_order() -> Settings {
     Settings { first: FirstServed { most: 0, ..settings().first }, ..settings() }
 }
 
-/// An executor of its own over deliveries that break.
+/// An executor over faulty deliveries.
 fn executor(app: &TestApp, deliveries: Arc<dyn Deliveries>) -> SubtaskExecutor {
     let options = ExecutorOptions { batch_size: BATCH, lease_ms: settings().lease_ms, policy: settings().policy };
     let clock: SharedClock = app.clock.clone();
@@ -62,7 +62,7 @@ on_each_backend! {
         app.clock.advance(settings().lease_ms + 1);
         successor.run(entry.content, 0).await?;
         let began = heir.began.lock().unwrap().clone();
-        // The range is open-ended: a last batch finds nobody after the thousandth.
+        // The range is open-ended: a last batch finds no follower after the thousandth.
         ensure!(began == [300, 400, 500, 600, 700, 800, 900, 1000], "{began:?}");
         ensure_delivered(&app, entry.content, 999).await
     }

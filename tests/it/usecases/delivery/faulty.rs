@@ -1,4 +1,5 @@
-//! A deliveries port over a real store that fails, or hangs like an executor that will be killed, where a test says.
+//! A deliveries port over a real store that fails, or hangs like an executor that will be killed, where a test wants
+//! it.
 
 use std::sync::{
     Arc, Mutex,
@@ -22,7 +23,7 @@ use tokio::sync::Notify;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     None,
-    /// The batch after this many never comes back.
+    /// The batch after this many never returns.
     HangAfter(usize),
     /// Every batch fails.
     Fail,
@@ -32,9 +33,9 @@ pub struct FaultyDeliveries {
     inner: Arc<dyn Deliveries>,
     fault: Fault,
     batches: AtomicUsize,
-    /// Where each batch began.
+    /// The start of each batch.
     pub began: Mutex<Vec<i64>>,
-    /// Told when a batch hangs.
+    /// Notified when a batch hangs.
     pub hanging: Notify,
 }
 

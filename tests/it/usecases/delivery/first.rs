@@ -1,4 +1,4 @@
-//! The order in which a delivery serves its followers.
+//! Tests the order in which a delivery serves its followers.
 
 use anyhow::{Result, ensure};
 use tidefeed::{app::Settings, domain::UserId, publish::FirstServed};
@@ -11,7 +11,7 @@ use crate::{
 
 const MINUTE: i64 = 60 * 1_000;
 
-/// Ranges of six, transactions of three, and four who are served first.
+/// Ranges of six, transactions of three, and four followers who are served first.
 fn cut() -> Settings {
     let first = FirstServed { most: 4, within_ms: 20 * MINUTE };
     Settings { subtask_size: 6, batch_size: 3, first, ..settings() }
@@ -42,7 +42,7 @@ on_each_backend! {
         app.dispatcher.dispatch(entry.content).await?;
         ensure!(served(&app, entry.content).await? == [2, 9, 13, 18], "not those who are here, or others too");
         let open = app.ports.deliveries.open_subtasks(entry.content).await?;
-        ensure!(open.len() == 4, "21 targets are four ranges of six, whoever was served first: {open:?}");
+        ensure!(open.len() == 4, "21 targets are four ranges of six, including those served first: {open:?}");
         ensure!(!app.ports.deliveries.finish(entry.content).await?, "the others are not served yet");
 
         app.executor.run(entry.content, 0).await?;
@@ -51,7 +51,7 @@ on_each_backend! {
         ensure_delivered(&app, entry.content, 20).await
     }
 
-    /// At most the configured number, the last seen ones. Readers who pull, are off or were away longer are left out.
+    /// At most the configured number, those seen last. Readers who pull, are off or were away longer are left out.
     async fn the_most_recently_seen_readers_are_served_first(backend: Backend) -> Result<()> {
         let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
         followed_author(&app, 20).await?;
@@ -77,7 +77,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// Targets that one transaction serves have no order, and cost nothing more.
+    /// Targets that one transaction serves have no order, and cost nothing extra.
     async fn a_delivery_that_one_transaction_serves_has_nobody_first(backend: Backend) -> Result<()> {
         let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
         followed_author(&app, 20).await?;
@@ -94,7 +94,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// Inbox rows are the same whoever is served first; zero switches it off.
+    /// The same inbox rows exist in the end, whatever the order; zero switches it off.
     async fn nobody_is_first_if_the_configuration_says_so(backend: Backend) -> Result<()> {
         let first = FirstServed { most: 0, within_ms: 20 * MINUTE };
         let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { first, ..cut() }).await?;

@@ -1,4 +1,4 @@
-//! Messages that arrive twice, late or never.
+//! Tests messages that arrive twice, late or never.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
     servers::{Backend, on_each_backend},
 };
 
-/// A queue that is away.
+/// A queue that is unavailable.
 struct UnavailableQueue;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! The delivery pipeline: subtasks, crashes, lost and repeated messages, failures that stay visible.
+//! Tests the delivery pipeline: subtasks, crashes, lost and repeated messages, failures that stay visible.
 
 mod connections;
 mod costs;

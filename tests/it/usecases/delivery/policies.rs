@@ -18,7 +18,7 @@ const MINUTE: i64 = 60 * 1_000;
 const FOLLOWERS: i64 = 20;
 const RATES: EdgeRule = EdgeRule::Rates { push_cost: 1, pull_cost: 1 };
 
-/// An author who publishes at a steady pace, two followers who visit every so many publishes, and 18 who visit seldom.
+/// An author who publishes at a steady rate, two followers who visit every so many publishes, and 18 who rarely visit.
 struct Load {
     publishes: i64,
     publish_every: i64,
@@ -26,7 +26,7 @@ struct Load {
     others_every: i64,
 }
 
-/// Publishing far more often than most read.
+/// An author who publishes far more often than most followers read.
 const CHATTERBOX: Load = Load { publishes: 60, publish_every: 15 * MINUTE, eager_every: 1, others_every: 30 };
 /// A star, most of whose followers have been away for more than a week.
 const STAR: Load = Load { publishes: 24, publish_every: 12 * 60 * MINUTE, eager_every: 2, others_every: 1_000 };
@@ -43,7 +43,7 @@ impl Cost {
     }
 }
 
-/// The story under a rule. Every visit reads the newest page, which must be the oracle's.
+/// The cost of the story under a rule. Every visit reads the newest page, which must equal the oracle's.
 async fn cost(backend: Backend, rule: EdgeRule, load: &Load) -> Result<Cost> {
     let mut settings: Settings = settings();
     settings.policy.rule = rule;

@@ -1,4 +1,4 @@
-//! A delivery is cut into subtasks, and executors share them.
+//! Tests that a delivery is cut into subtasks, and that executors share them.
 
 use anyhow::{Result, ensure};
 use tidefeed::domain::delivery::{
@@ -76,7 +76,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// A2: as many followers as the threshold, whose author follows themselves, too: all are pushed to, seen or not.
+    /// A2: the author has as many followers as the threshold, and their own edge: all are pushed to, seen or not.
     async fn an_author_at_the_push_threshold_is_pushed_to_all_followers(
         backend: Backend,
     ) -> Result<()> {

@@ -24,7 +24,7 @@ pub fn user(id: i64) -> UserId {
     UserId::try_new(id).unwrap()
 }
 
-/// One author whom `followers` readers follow, all of whose inboxes deliveries include.
+/// One author with `followers` followers, whose inboxes deliveries include.
 pub async fn followed_author(app: &TestApp, followers: i64) -> Result<()> {
     let seeded = |id: i64| -> Result<SeedAuthor> {
         Ok(SeedAuthor {
@@ -57,14 +57,14 @@ pub async fn followed_author(app: &TestApp, followers: i64) -> Result<()> {
         .await
 }
 
-/// Publishes one content of the author; nothing has been delivered yet.
+/// Publishes one content of the author, which is not delivered yet.
 pub async fn publish(app: &TestApp) -> Result<Entry> {
     let outcome = app.publisher.publish(user(AUTHOR), Draft::try_new("words", Vec::new(), None)?).await?;
     let PublishOutcome::Published(content) = outcome else { anyhow::bail!("not published: {outcome:?}") };
     Ok(content.entry())
 }
 
-/// The readers in whose inboxes the content is, ascending.
+/// The readers whose inboxes have the content, ascending.
 pub async fn served(app: &TestApp, content: ContentId) -> Result<Vec<i64>> {
     let database = servers::connect_sql(app.database_url()).await?;
     let sql = format!("SELECT user_id FROM inboxes WHERE content_id = {content} ORDER BY user_id");
@@ -79,7 +79,7 @@ pub async fn run_open_subtasks(app: &Arc<TestApp>, content: ContentId) -> Result
     Ok(())
 }
 
-/// The delivery is finished and everybody, the author included, has the content once.
+/// Checks that the delivery is finished and that everyone, including the author, has the content once.
 pub async fn ensure_delivered(app: &TestApp, content: ContentId, followers: i64) -> Result<()> {
     ensure!(app.ports.deliveries.find(content).await?.is_none(), "the delivery is not finished");
     let everybody: Vec<i64> = (AUTHOR..=AUTHOR + followers).collect();

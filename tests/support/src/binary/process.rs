@@ -35,7 +35,7 @@ impl Node {
         Ok(Self { process, log, read_lines: 0 })
     }
 
-    /// Starts it and waits until it says `message` with its address.
+    /// Starts it and waits until it logs `message` with its address.
     pub async fn listening(it: &CommandLine, arguments: &[&str], message: &str) -> Result<(Self, Peer)> {
         let mut node = Self::start(it, arguments)?;
         let said = node.said(message).await?;
@@ -43,7 +43,7 @@ impl Node {
         Ok((node, peer))
     }
 
-    /// The next log line that says `message`.
+    /// The next log line with this message.
     pub async fn said(&mut self, message: &str) -> Result<Value> {
         let (mut found, mut next) = (None, self.read_lines);
         let seen = self.log.wait_for(|lines| {

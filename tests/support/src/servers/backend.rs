@@ -8,7 +8,7 @@ use super::sql::FreshDatabase;
 /// An engine that keeps Tidefeed's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// In process.
+    /// In a file.
     Sqlite,
     /// Debian's MariaDB.
     MariaDb,

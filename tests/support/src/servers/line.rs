@@ -21,7 +21,7 @@ use super::Server;
 pub enum Stop {
     /// The server does not get the command.
     Command,
-    /// The server has answered, and so many bytes of its answer have arrived.
+    /// The server has answered, and `bytes` bytes of its answer have arrived.
     Answer {
         /// Bytes of the answer that pass before the line stops.
         bytes: usize,
@@ -42,7 +42,7 @@ enum State {
     Cut,
 }
 
-/// Listens on a port of its own until it is dropped. Stops one connection at a time.
+/// A proxy on its own port, until it is dropped. Stops one connection at a time.
 pub struct Line {
     port: u16,
     state: Arc<watch::Sender<State>>,
@@ -114,8 +114,8 @@ async fn connect(client: TcpStream, server: u16, state: &watch::Sender<State>) -
     }
 }
 
-/// A packet is its length in three bytes, a number that is 0 for a command, and a text that begins with the command's
-/// code.
+/// A packet consists of its length in three bytes, a number that is 0 for a command, and a text that begins with the
+/// command's code.
 async fn carry_commands(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: &watch::Sender<State>) -> Result<()> {
     const QUERY: u8 = 3;
     const PREPARE: u8 = 22;

@@ -1,5 +1,5 @@
 //! Describes each kind of server: its program, the shell text that prepares and runs it, and the remedy if it is
-//! missing. The texts see `$folder`, `$port` and `$program`, and listen on 127.0.0.1 alone.
+//! missing. The texts use `$folder`, `$port` and `$program`, and listen on 127.0.0.1 only.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::repository;
 pub enum Kind {
     /// Debian's MariaDB.
     MariaDb,
-    /// MySQL 9 out of `scripts/fetch-mysql.sh`.
+    /// MySQL 9, installed by `scripts/fetch-mysql.sh`.
     Mysql,
-    /// A Redis on its own.
+    /// A single Redis.
     Redis,
-    /// A Redis that waits to be made part of a cluster. If its folder holds a file `announced-port`, clients are told
-    /// to reach it there.
+    /// A Redis that waits to join a cluster. If its folder has a file `announced-port`, clients are redirected to that
+    /// port.
     RedisNode,
 }
 

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::recipe::Kind;
 use super::server::Server;
 
-/// A key prefix on the shared Redis, for one test alone.
+/// A key prefix on the shared Redis, for one test only.
 pub struct FreshKeys {
     /// The URL, as `redis.url` takes it.
     pub url: String,

@@ -15,7 +15,7 @@ use super::{redis, sql};
 /// Attempts to start, each on another port: another process may take a port between our check and the server's start.
 const ATTEMPTS: usize = 3;
 
-/// A running server. It ends when this value is dropped or this process ends, however that happens.
+/// A running server. It ends when this value is dropped, or with this process in any way.
 pub struct Server {
     kind: Kind,
     port: u16,

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::server::Server;
 
-/// An empty database that nobody else uses. A SQLite one is removed with this value, the others with their server.
+/// An empty database for one user. A SQLite one is removed with this value, the others with their server.
 pub struct FreshDatabase {
     /// The URL, as `store.url` takes it.
     pub url: String,
@@ -18,7 +18,7 @@ pub struct FreshDatabase {
 }
 
 impl FreshDatabase {
-    /// A SQLite file in a folder of its own.
+    /// A SQLite file in its own folder.
     pub fn sqlite() -> Result<Self> {
         Self::sqlite_in(&std::env::temp_dir())
     }
@@ -41,7 +41,7 @@ impl FreshDatabase {
     }
 }
 
-/// One connection of the test's own, not pooled with anything.
+/// A single connection for the test.
 pub async fn connect(url: &str) -> Result<DatabaseConnection> {
     connect_within(url, Duration::from_mins(1)).await
 }

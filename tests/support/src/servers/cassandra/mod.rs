@@ -1,5 +1,5 @@
-//! Starts Cassandra nodes out of `scripts/fetch-cassandra.sh`, each on a loopback address of its own: a driver reaches
-//! all nodes of a cluster on one port. A node is ready when its own log says that it listens.
+//! Starts Cassandra nodes installed by `scripts/fetch-cassandra.sh`, each on its own loopback address, because a
+//! driver reaches all nodes of a cluster on one port. A node is ready when its log says that it listens.
 
 mod node;
 
@@ -14,13 +14,13 @@ use tokio::time::Instant;
 pub use self::node::CassandraNode;
 use self::node::{READY_WITHIN, Setup};
 
-/// Where nodes take clients. Below the ports of outgoing connections, as those of the other servers.
+/// The port for clients. It is below the ports of outgoing connections, as those of the other servers.
 const PORT: u16 = 9_342;
-/// Where nodes take each other.
+/// The port for other nodes.
 const STORAGE_PORT: u16 = 19_342;
 /// How long a node that is not the first waits for the others, on a busy machine.
 const RING_DELAY_MS: u32 = 12_000;
-/// The last byte of the first node's address, and of the first line's.
+/// The last byte of the first node's address, and of the first proxy's.
 const FIRST: (u8, u8) = (1, 11);
 
 /// Nodes that form one cluster. They end when this value is dropped or this process ends.
@@ -33,7 +33,7 @@ pub struct CassandraCluster {
     nodes: Vec<CassandraNode>,
 }
 
-/// Where a line before a node has to listen, and where it leads.
+/// Where a proxy before a node must listen, and where it leads.
 #[derive(Debug, Clone, Copy)]
 pub struct CassandraLine {
     /// The address that the node tells others.
@@ -43,7 +43,7 @@ pub struct CassandraLine {
 }
 
 impl CassandraCluster {
-    /// Starts so many nodes. `sync` is their `commitlog_sync`: "group" or "periodic".
+    /// Starts `nodes` nodes. `sync` is their `commitlog_sync`: "group" or "periodic".
     pub async fn start(nodes: u8, sync: &str) -> Result<Self> {
         let mut cluster = Self::on_free_network(sync, false)?;
         cluster.begin(nodes).await?;
@@ -70,7 +70,7 @@ impl CassandraCluster {
         Ok(Self { name, network, sync: sync.to_owned(), is_behind_lines, asks_for_names: false, nodes: Vec::new() })
     }
 
-    /// The lines that the node of this index needs: for clients, and for the other nodes.
+    /// The proxies that the node at this index needs: for clients, and for the other nodes.
     pub fn lines(&self, node: u8) -> Result<[CassandraLine; 2]> {
         let line = |port| {
             let at = |address: String| format!("{address}:{port}").parse();
@@ -79,7 +79,7 @@ impl CassandraCluster {
         Ok([line(PORT)?, line(STORAGE_PORT)?])
     }
 
-    /// Starts so many nodes.
+    /// Starts `nodes` nodes.
     pub async fn begin(&mut self, nodes: u8) -> Result<()> {
         for node in 0..nodes {
             let prepared = self.prepare(node, None).await?;
@@ -112,13 +112,13 @@ impl CassandraCluster {
         CassandraNode::prepare(&setup).await
     }
 
-    /// Kills a node and starts an empty one in its place, with the tokens of the former and what the others stream to
-    /// it.
+    /// Kills a node and starts an empty one in its place, with the former node's tokens and the data that the others
+    /// stream to it.
     pub async fn replace_by_empty(&mut self, node: usize) -> Result<()> {
         let former = self.nodes.get(node).context("no such node")?;
         former.kill().await?;
         let fresh = self.prepare(u8::try_from(node)?, Some(former.address())).await?;
-        // The others must have noticed that the former is gone.
+        // The others must have noticed that the former node is gone.
         let deadline = Instant::now() + READY_WITHIN;
         while let Err(error) = fresh.restart().await {
             ensure!(Instant::now() < deadline, "{error:#}");
@@ -133,7 +133,7 @@ impl CassandraCluster {
         &self.nodes
     }
 
-    /// For a keyspace of the test's own, with this many copies.
+    /// Options for a keyspace of the test's own, with this many copies.
     pub fn fresh_keyspace(&self, replication: u32) -> CassandraOptions {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         CassandraOptions {
@@ -153,7 +153,7 @@ impl CassandraCluster {
     }
 }
 
-/// The first three bytes of addresses that nobody listens on.
+/// The first three bytes of addresses on which nothing listens.
 fn free_network() -> Result<String> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id().wrapping_mul(8);
@@ -161,8 +161,8 @@ fn free_network() -> Result<String> {
         let number = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % (200 * 250);
         let network = format!("127.{}.{}", 20 + number / 250, 1 + number % 250);
         let last = [FIRST.0, FIRST.1].into_iter().flat_map(|first| first..first + 3);
-        let mut places = last.flat_map(|last| [(last, PORT), (last, STORAGE_PORT)]);
-        if places.all(|(last, port)| TcpListener::bind((format!("{network}.{last}"), port)).is_ok()) {
+        let mut addresses = last.flat_map(|last| [(last, PORT), (last, STORAGE_PORT)]);
+        if addresses.all(|(last, port)| TcpListener::bind((format!("{network}.{last}"), port)).is_ok()) {
             return Ok(network);
         }
     }

@@ -1,4 +1,4 @@
-//! One Cassandra node: its configuration, and its life as a process.
+//! One Cassandra node: its configuration and its process.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,23 +12,23 @@ use super::super::watchdog::{Watchdog, is_running};
 use super::{PORT, STORAGE_PORT};
 use crate::repository;
 
-/// Written by a node that takes connections.
+/// Logged by a node that takes connections.
 const READY: &str = "Starting listening for CQL clients";
 /// Time limit for a start, on a busy machine.
 pub(super) const READY_WITHIN: Duration = Duration::from_mins(4);
 
-/// Lines of a log that say why a node has ended.
+/// Lines of the log that explain why a node ended.
 const COMPLAINTS: usize = 8;
 
-/// How a node is set up.
+/// The configuration of a node.
 pub(super) struct Setup<'a> {
     /// The cluster's name.
     pub(super) cluster: &'a str,
     /// The address of the node that others ask for the cluster.
     pub(super) seed: &'a str,
-    /// Where it listens.
+    /// The address on which it listens.
     pub(super) own_address: &'a str,
-    /// Where others and clients reach it.
+    /// The address at which others and clients reach it.
     pub(super) address: &'a str,
     /// Its `commitlog_sync`.
     pub(super) sync: &'a str,
@@ -101,7 +101,7 @@ END
 }
 
 impl CassandraNode {
-    /// A node whose folder is empty.
+    /// A node with an empty folder.
     pub(super) async fn prepare(setup: &Setup<'_>) -> Result<Self> {
         let replaces = setup.replaces.map(|lost| format!(" -Dcassandra.replace_address_first_boot={lost}"));
         let options = format!(
@@ -130,7 +130,7 @@ impl CassandraNode {
         Ok(Self { address: setup.address.to_owned(), pid: AtomicU32::new(0), watchdog })
     }
 
-    /// Where others and clients reach it, on the loopback interface.
+    /// The address at which others and clients reach it, on the loopback interface.
     pub fn address(&self) -> &str {
         &self.address
     }
@@ -172,7 +172,7 @@ impl CassandraNode {
         self.signal("-STOP")
     }
 
-    /// Lets a frozen node go on.
+    /// Lets a frozen node continue.
     pub fn thaw(&self) -> Result<()> {
         self.signal("-CONT")
     }
@@ -188,7 +188,7 @@ fn says(log: &Path, from: u64, words: &str) -> bool {
     written(log, from).contains(words)
 }
 
-/// The first lines that name an error: the last ones are those of the shutdown.
+/// The first lines that name an error. The last ones are those of the shutdown.
 fn complaints(log: &Path, from: u64) -> String {
     let log = written(log, from);
     let lines = log.lines().filter(|line| line.starts_with("ERROR") || line.contains("Exception"));

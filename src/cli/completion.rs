@@ -2,11 +2,11 @@
 
 /// The outcome of a command that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Completion {
     /// Everything is in order.
     Done,
     /// The command ran, found problems and reported them.
-    Wanting,
+    ProblemsFound,
     /// A signal ended it; the data is consistent.
     Interrupted,
 }
