@@ -204,20 +204,20 @@ async fn spoil(fault: Fault, lines: &[Proxy], rng: &SharedRng) {
     match fault {
         Fault::SqlSlow | Fault::RedisSlow => {
             let delay = Duration::from_millis(5 + u64::from(rng.u32() % 60));
-            for line in lines.iter() {
+            for line in lines {
                 line.slow_down(delay);
             }
             sleep(2 * random_pause(rng)).await;
-            for line in lines.iter() {
+            for line in lines {
                 line.slow_down(Duration::ZERO);
             }
         }
         Fault::SqlHeld | Fault::RedisHeld => {
-            for line in lines.iter() {
+            for line in lines {
                 line.hold(true);
             }
             sleep(2 * random_pause(rng)).await;
-            for line in lines.iter() {
+            for line in lines {
                 line.hold(false);
             }
         }

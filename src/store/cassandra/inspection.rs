@@ -69,13 +69,15 @@ async fn copies(session: &Session, options: &CassandraOptions) -> Finding {
     }
 }
 
-/// Each datacenter by itself. Every pair of `replication` but the class is a place and its number of copies.
+/// Each datacenter by itself. Every pair of `replication` but the class is a datacenter and its number of copies.
 fn judged_copies(subject: &str, replication: &HashMap<String, String>) -> Finding {
-    let places = replication.iter().filter(|(place, _)| *place != "class");
-    let named = |place: &str| if place == "replication_factor" { "all".to_owned() } else { place.to_owned() };
-    let mut copies: Vec<(String, usize)> = places.map(|(place, count)| (named(place), whole_copies(count))).collect();
+    let datacenters = replication.iter().filter(|(datacenter, _)| *datacenter != "class");
+    let named =
+        |datacenter: &str| if datacenter == "replication_factor" { "all".to_owned() } else { datacenter.to_owned() };
+    let mut copies: Vec<(String, usize)> =
+        datacenters.map(|(datacenter, count)| (named(datacenter), whole_copies(count))).collect();
     copies.sort_unstable();
-    let seen: Vec<String> = copies.iter().map(|(place, count)| format!("{count} in {place}")).collect();
+    let seen: Vec<String> = copies.iter().map(|(datacenter, count)| format!("{count} in {datacenter}")).collect();
     let seen = format!("of each inbox {}", if seen.is_empty() { "none".to_owned() } else { seen.join(", ") });
     if !copies.is_empty() && copies.iter().all(|(_, count)| *count >= COPIES) {
         return Finding::fine(subject, seen);
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_datacenter_needs_three_whole_copies() {
-        for (places, seen, verdict) in [
+        for (datacenters, seen, verdict) in [
             (vec![("dc1", "3"), ("dc2", "3")], "3 in dc1, 3 in dc2", Verdict::Fine),
             (vec![("dc1", "3"), ("dc2", "1")], "3 in dc1, 1 in dc2", Verdict::Doubtful),
             (vec![("dc1", "4/1")], "3 in dc1", Verdict::Fine),
@@ -171,7 +173,7 @@ mod tests {
             (vec![], "none", Verdict::Doubtful),
         ] {
             let mut pairs: HashMap<String, String> =
-                places.into_iter().map(|(place, count)| (place.to_owned(), count.to_owned())).collect();
+                datacenters.into_iter().map(|(datacenter, count)| (datacenter.to_owned(), count.to_owned())).collect();
             pairs.insert("class".to_owned(), "NetworkTopologyStrategy".to_owned());
             let found = judged_copies("cassandra copies", &pairs);
             assert_eq!((found.verdict, found.seen), (verdict, format!("of each inbox {seen}")));

@@ -49,7 +49,7 @@ pub(super) async fn extend(
     Ok(end == END)
 }
 
-/// The targets of `range` at places `size` and `size + 1`, counted in ascending ids. Reads no edge that is pulled, and
+/// The targets of `range` at offset `size` and `size + 1`, counted in ascending ids. Reads no edge that is pulled, and
 /// sorts only while some are being filled.
 pub(super) async fn targets_at(
     tx: &Tx,
@@ -59,11 +59,11 @@ pub(super) async fn targets_at(
 ) -> Result<[Option<UserId>; 2], StoreError> {
     let filling = filling(tx.dialect(), author, range);
     let is_filling = tx.query_one(&filling.text, filling.values).await?.is_some();
-    let places = i64::from(size.max(1)) - 1;
+    let offset = i64::from(size.max(1)) - 1;
     let statement = if is_filling {
-        either(tx.dialect(), author, range, places)
+        either(tx.dialect(), author, range, offset)
     } else {
-        pushed(tx.dialect(), author, range, places)
+        pushed(tx.dialect(), author, range, offset)
     };
     let rows = tx.query(&statement.text, statement.values).await?;
     let at = |place: usize| rows.get(place).map(|row| row.user(0)).transpose();
@@ -75,22 +75,22 @@ pub(super) fn filling(dialect: Dialect, author: UserId, range: Range) -> Fragmen
     Fragment::new(format!("{} LIMIT 1", of_mode(dialect, EdgeMode::Fill)), in_range(author, range))
 }
 
-/// The two who are pushed to after so many `places` of a range.
-pub(super) fn pushed(dialect: Dialect, author: UserId, range: Range, places: i64) -> Fragment {
-    Fragment::new(of_mode(dialect, EdgeMode::Push), in_range(author, range)).add(" LIMIT 2 OFFSET ?", [places])
+/// The two who are pushed to after the first `offset` of a range.
+pub(super) fn pushed(dialect: Dialect, author: UserId, range: Range, offset: i64) -> Fragment {
+    Fragment::new(of_mode(dialect, EdgeMode::Push), in_range(author, range)).add(" LIMIT 2 OFFSET ?", [offset])
 }
 
 /// As [`pushed`], of those who are pushed to and those whose edge is being filled.
-fn either(dialect: Dialect, author: UserId, range: Range, places: i64) -> Fragment {
+fn either(dialect: Dialect, author: UserId, range: Range, offset: i64) -> Fragment {
     let first = |mode, name| {
         let ascending = Fragment::new(of_mode(dialect, mode), in_range(author, range));
-        ascending.add(" LIMIT ?", [places + 2]).into_table(name)
+        ascending.add(" LIMIT ?", [offset + 2]).into_table(name)
     };
     Fragment::new("SELECT follower_id FROM (SELECT * FROM ", [])
         .then(first(EdgeMode::Fill, "a"))
         .add(" UNION ALL SELECT * FROM ", [])
         .then(first(EdgeMode::Push, "b"))
-        .add(") t ORDER BY follower_id LIMIT 2 OFFSET ?", [places])
+        .add(") t ORDER BY follower_id LIMIT 2 OFFSET ?", [offset])
 }
 
 /// The followers of a range whose edge is in this mode, ascending; takes [`in_range`].
