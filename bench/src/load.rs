@@ -71,7 +71,8 @@ impl Burst {
     }
 }
 
-fn count(of: u64) -> f64 {
+/// A number as a figure, at most 2^32 - 1.
+pub fn count(of: u64) -> f64 {
     f64::from(u32::try_from(of).unwrap_or(u32::MAX))
 }
 

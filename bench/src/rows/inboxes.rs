@@ -10,7 +10,7 @@ use crate::{
     cassandra::Cassandra,
     client::Client,
     figure::{Figure, Target},
-    load::burst,
+    load::{self, burst},
     node::{Settings, set},
     people::{self, Person},
     rounds::Rounds,
@@ -81,14 +81,14 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
             figures.extend(compared("Cassandra", who, (&outside, &sql)));
             let (running, bytes) = running.bytes().await?;
             running.stop().await?;
-            let kib = count_of(bytes / 1024) / count_of(readers.len() as u64);
+            let kib = load::count(bytes / 1024) / load::count(readers.len() as u64);
             figures.push(Figure::alone("an inbox in Cassandra, one copy, on disk", kib, "KiB", Target::Free));
         }
         None => figures.push(Figure::reported("inboxes in Cassandra", "not measured: run scripts/fetch-cassandra.sh")),
     }
     let mut database = site.database().await?;
-    let kib = count_of(u64::try_from(database.number(BYTES_IN_SQL).await?)? / 1024)
-        / count_of(u64::try_from(database.number("SELECT COUNT(DISTINCT user_id) FROM inboxes").await?)?);
+    let kib = load::count(u64::try_from(database.number(BYTES_IN_SQL).await?)? / 1024)
+        / load::count(u64::try_from(database.number("SELECT COUNT(DISTINCT user_id) FROM inboxes").await?)?);
     figures.push(Figure::alone("an inbox in SQL, its table's pages", kib, "KiB", Target::Free));
     Ok(figures)
 }
@@ -116,7 +116,7 @@ impl Seen {
         self.cost.push(pages.cost_us());
         self.pages_a_second.push(pages.rate());
         let seconds = delivered(site, &mut site.database().await?, author).await?;
-        self.rows_a_second.push(count_of(readers.len() as u64) / seconds);
+        self.rows_a_second.push(load::count(readers.len() as u64) / seconds);
         Ok(())
     }
 }
@@ -131,10 +131,6 @@ async fn move_out(site: &mut Site, readers: &[Person], settings: &Settings) -> R
 async fn move_back(site: &mut Site) -> Result<()> {
     site.restart(&Vec::new()).await?;
     site.command(&["inbox", "move"])
-}
-
-fn count_of(number: u64) -> f64 {
-    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 /// Waits until all buckets are admitted: who comes before that is moved at a later visit.
