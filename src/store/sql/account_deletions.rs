@@ -7,8 +7,8 @@ use sea_orm::Value;
 use super::{
     SqlStore,
     authors_version::renew_authors,
+    open_transaction::Tx,
     rows::{Row, id_list},
-    transaction::Tx,
 };
 use crate::{
     domain::{ContentId, Entry, Reaction, SessionId, UserId, limits::MAX_WAIT_MS},

@@ -6,8 +6,8 @@ use sea_orm::Value;
 use super::{
     SqlStore,
     account_deletions::account_exists,
+    open_transaction::Tx,
     rows::{MAX_LIST, Row, id_list},
-    transaction::Tx,
     user_names,
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use sea_orm::Value;
 
-use super::{rows::id_list, transaction::Tx};
+use super::{open_transaction::Tx, rows::id_list};
 use crate::{domain::UserId, store::StoreError};
 
 /// Gives the authors of these readers' timelines a new version, in the transaction that changes whose contents they

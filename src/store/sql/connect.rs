@@ -1,7 +1,7 @@
 //! Opens the pools of connections and configures every session.
 //!
 //! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each
-//! other's transactions, and readers never wait for it (WAL). `sqlite_readers` opens the readers. With `synchronous =
+//! other's transactions, and readers never wait for it (WAL): `sqlite_writer`, `sqlite_readers`. With `synchronous =
 //! FULL`, a commit is on the disk before it is acknowledged, so that it survives a power loss as well as a crash.
 //! Transactions that wait for each other share a commit (`shared_commits`). **MySQL, MariaDB**: one pool, every
 //! session READ COMMITTED. A store made by `with_own_connections` has its own connections beside these.
@@ -14,20 +14,22 @@ use sea_orm::{
         self, ConnectOptions, Connection, Executor, Pool,
         mysql::{MySqlConnectOptions, MySqlPoolOptions},
         pool::PoolOptions,
-        sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+        sqlite::{SqliteConnectOptions, SqlitePoolOptions},
     },
 };
+use tokio::task::spawn_blocking;
 
 use super::{
     connection_permits::ConnectionPermits,
     dialect::Dialect,
-    error::connect_error,
+    error::{connect_error, sqlite_error},
     finish::Finisher,
     options::SqlOptions,
     remembered::RememberedSubjects,
     shared_commits::SharedCommits,
-    sql_store::{Readers, SqlStore, TimeLimits},
+    sql_store::{Readers, SqlStore, TimeLimits, Writer},
     sqlite_readers::SqliteReaders,
+    sqlite_writer::SqliteWriter,
     writability::Writability,
 };
 use crate::store::StoreError;
@@ -37,8 +39,6 @@ const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 /// A connection that is older is replaced before it is used again, because a proxy or a DNS name may point to another
 /// server by now.
 const LONGEST_LIFE: Duration = Duration::from_mins(30);
-/// The WAL is truncated to this size after a burst has made it longer.
-const WAL_BYTES: &str = "67108864";
 
 /// Why an address cannot be used.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
@@ -75,7 +75,7 @@ impl SqlStore {
             }
             Readers::Pool(_) => {
                 let (pool, permits) = mysql_connections(options, &self.finisher).await?;
-                Ok(Self { readers: Readers::Pool(pool.clone()), writer: pool, permits, ..self.clone() })
+                Ok(Self { readers: Readers::Pool(pool.clone()), writer: Writer::Pool(pool), permits, ..self.clone() })
             }
         }
     }
@@ -96,25 +96,17 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
         return Err(Unusable::Memory.into());
     }
     let file: SqliteConnectOptions = options.url.parse().map_err(connect_error)?;
-    let lock_wait = options.statement_timeout / 3;
-    let file = file.busy_timeout(lock_wait).disable_statement_logging();
-    make_folder(file.get_filename()).await?;
-    make_private(file.get_filename()).await;
-    let writing = file
-        .clone()
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .pragma("journal_size_limit", WAL_BYTES);
-    let writer = without_expiry(SqlitePoolOptions::new(), options).max_connections(1);
-    let writer = writer.before_acquire(|connection, _| Box::pin(async move { Ok(is_at_rest(connection).await) }));
-    let writer = writer.connect_with(writing).await.map_err(connect_error)?;
-    let readers = SqliteReaders::open(file.get_filename().to_owned(), options).await?;
+    let (file, lock_wait) = (file.get_filename().to_owned(), options.statement_timeout / 3);
+    make_folder(&file).await?;
+    make_private(&file).await;
+    let writing = file.clone();
+    let writer = spawn_blocking(move || SqliteWriter::open(writing, lock_wait)).await;
+    let writer = writer.map_err(|died| StoreError::Unavailable(Box::new(died)))?.map_err(sqlite_error)?;
+    let readers = SqliteReaders::open(file, options).await?;
     let permits = ConnectionPermits::new(1, options.acquire_timeout);
     Ok(SqlStore {
         readers: Readers::File(Arc::new(readers)),
-        writer: SqlxSqliteConnector::from_sqlx_sqlite_pool(writer),
-        shared_commits: Some(SharedCommits::new(permits.clone())),
+        writer: Writer::File(Arc::new(writer), SharedCommits::new(permits.clone())),
         permits,
         finisher: Finisher::new(limits.operation),
         dialect: Dialect::Sqlite,
@@ -130,17 +122,17 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
 
 /// Disables the pool's idle time-out and maximum lifetime. The task that enforces them can occupy a core for ever
 /// (sqlx 0.9.0, transact-rs/sqlx#3645; fixed by #4289, which is not released). MySQL connections are checked by
-/// `before_acquire` instead; SQLite's connections to a file do not expire.
+/// `before_acquire` instead.
 fn without_expiry<DB: sqlx::Database>(pool: PoolOptions<DB>, options: &SqlOptions) -> PoolOptions<DB> {
     pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
 }
 
-/// Whether no transaction is open, neither for sqlx nor in SQLite. If in doubt, it returns `false`: the pool then
-/// closes the connection, which rolls back what is open, and opens another. SQLite ends a transaction by itself when a
-/// statement or a commit finds the disk full or fails to write. sqlx's `ROLLBACK` then fails and its depth stays above
-/// 0, so the next transaction would be a savepoint in a transaction that nobody commits.
-async fn is_at_rest(connection: &mut SqliteConnection) -> bool {
-    !connection.is_in_transaction() && connection.execute("BEGIN; ROLLBACK").await.is_ok()
+/// A connection to the file for sea-orm, to be closed by its user. The store's own connections are not of sea-orm.
+pub(super) async fn file_for_migrations(file: &Path, lock_wait: Duration) -> Result<DatabaseConnection, StoreError> {
+    let options = SqliteConnectOptions::new().filename(file).busy_timeout(lock_wait).disable_statement_logging();
+    let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
+    let pool = pool.connect_with(options).await.map_err(connect_error)?;
+    Ok(SqlxSqliteConnector::from_sqlx_sqlite_pool(pool))
 }
 
 async fn make_folder(file: &Path) -> Result<(), StoreError> {
@@ -168,9 +160,8 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     let (pool, permits) = mysql_connections(options, &finisher).await?;
     Ok(SqlStore {
         readers: Readers::Pool(pool.clone()),
-        writer: pool,
+        writer: Writer::Pool(pool),
         permits,
-        shared_commits: None,
         finisher,
         dialect: Dialect::Mysql,
         limits,

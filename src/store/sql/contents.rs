@@ -9,9 +9,9 @@ use super::{
     content_rows::{COLUMNS, content, reference},
     contents_outbox::Listed,
     contents_references::{self as references, Referred},
+    open_transaction::Tx,
     rows::{MAX_LIST, id_list},
     search_terms,
-    transaction::Tx,
     visibility::not_blocked,
 };
 use crate::{
@@ -32,7 +32,7 @@ impl Contents for SqlStore {
         let media = serde_json::to_string(&new.draft.media).map_err(|error| StoreError::Refused(Box::new(error)))?;
         let terms = terms_of(&new.draft.text);
         let (new, media, terms) = (&new, media.as_str(), terms.as_slice());
-        self.transaction(move |tx| async move {
+        self.brief_transaction(move |tx| async move {
             let versions = renew_version(&tx, new.author, new.version, Some(new.publish_time)).await?;
             if !add_to_count(&tx, new.author, 1).await? {
                 return tx.roll_back(Published::UnknownAuthor).await;

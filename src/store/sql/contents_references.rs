@@ -9,8 +9,8 @@ use super::{
     SqlStore,
     content_rows::{COLUMNS, content},
     fragment::Fragment,
+    open_transaction::Tx,
     rows::{MAX_LIST, id_list},
-    transaction::Tx,
     visibility::not_blocked,
 };
 use crate::{

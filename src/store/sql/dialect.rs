@@ -131,39 +131,4 @@ impl Dialect {
             Self::Mysql => &[],
         }
     }
-
-    /// Takes the lock to migrate this database, within a minute, and returns 1 if it was taken. It belongs to the
-    /// session, because tables commit at once here. On SQLite the transaction is the lock. May take longer than other
-    /// statements may.
-    pub(super) const fn lock_migrations(self) -> Option<&'static str> {
-        match self {
-            Self::Sqlite => None,
-            Self::Mysql => {
-                Some("SELECT /*+ MAX_EXECUTION_TIME(70000) */ GET_LOCK(LEFT(CONCAT('tidefeed:', DATABASE()), 64), 60)")
-            }
-        }
-    }
-
-    /// Run before [`Self::lock_migrations`]: building an index may take long. MySQL limits reads only, MariaDB
-    /// (`/*M!`) everything.
-    pub(super) const fn before_migrations(self) -> &'static [&'static str] {
-        match self {
-            Self::Sqlite => &[],
-            Self::Mysql => &[
-                "SET @tidefeed_limit = 0 /*M! + @@SESSION.max_statement_time */",
-                "SET @tidefeed_migrates = 1 /*M! , SESSION max_statement_time = 0 */",
-            ],
-        }
-    }
-
-    /// Undoes both.
-    pub(super) const fn after_migrations(self) -> &'static [&'static str] {
-        match self {
-            Self::Sqlite => &[],
-            Self::Mysql => &[
-                "DO RELEASE_LOCK(LEFT(CONCAT('tidefeed:', DATABASE()), 64))",
-                "SET @tidefeed_migrates = 0 /*M! , SESSION max_statement_time = @tidefeed_limit */",
-            ],
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use sea_orm::{DbErr, RuntimeErr, SqlErr, sqlx};
 
+use super::sqlite_writer::WriterError;
 use crate::store::StoreError;
 
 /// MySQL and MariaDB: 1205 a lock wait that took too long, 1213 a deadlock.
@@ -24,6 +25,8 @@ const SQLITE_TAKES_NO_WRITES: [i32; 2] = [8, 13];
 /// I/O errors, extended codes: a write, the fsync of a file or a folder, a truncation, or making the shared memory has
 /// failed.
 const SQLITE_WRITE_FAILED: [i32; 6] = [778, 1034, 1290, 1546, 4618, 4874];
+/// Constraint violations, extended codes: a primary key, another unique index, a row id.
+const SQLITE_NOT_UNIQUE: [i32; 3] = [1555, 2067, 2579];
 
 /// The driver's error as the port's.
 pub(super) fn store_error(error: DbErr) -> StoreError {
@@ -73,6 +76,29 @@ pub(super) fn sqlite_error(error: rusqlite::Error) -> StoreError {
         Class::Unavailable | Class::TakesNoWrites => StoreError::Unavailable(Box::new(error)),
         Class::Refused => StoreError::Refused(Box::new(error)),
     }
+}
+
+/// As [`store_error`], for a statement of the writer of a SQLite file.
+pub(super) fn writer_error(error: WriterError) -> StoreError {
+    let WriterError::Sqlite(error) = error else { return StoreError::Contended(Box::new(error)) };
+    match error.sqlite_error().map_or(Class::Refused, |failure| sqlite_class(failure.extended_code)) {
+        Class::TakesNoWrites => StoreError::TakesNoWrites(Box::new(error)),
+        _ => sqlite_error(error),
+    }
+}
+
+/// As [`commit_error`], for the writer of a SQLite file.
+pub(super) fn writer_commit_error(error: WriterError) -> StoreError {
+    match writer_error(error) {
+        StoreError::Refused(cause) => StoreError::Unavailable(cause),
+        other => other,
+    }
+}
+
+/// As [`is_unique_violation`], for the writer of a SQLite file.
+pub(super) fn is_writers_unique_violation(error: &WriterError) -> bool {
+    let WriterError::Sqlite(error) = error else { return false };
+    error.sqlite_error().is_some_and(|failure| SQLITE_NOT_UNIQUE.contains(&failure.extended_code))
 }
 
 /// Whether a row was refused because its key, or another unique value of it, exists already.

@@ -10,8 +10,8 @@ use super::{
     authors_version::renew_authors,
     dialect::Dialect,
     fragment::Fragment,
+    open_transaction::Tx,
     rows::{MAX_LIST, Row, id_list},
-    transaction::Tx,
     visibility::is_blocked,
 };
 use crate::{
@@ -41,7 +41,7 @@ impl Follows for SqlStore {
             return Err(StoreError::Refused("a new edge covers nothing: follow with mode Fill or Pull".into()));
         }
         let pair = Pair { follower, author };
-        self.transaction(move |tx| async move {
+        self.brief_transaction(move |tx| async move {
             let counts = lock_counts(&tx, pair).await?;
             let (Some(following), true) = (counts.following(follower), counts.has(author)) else {
                 return tx.roll_back(Followed::UnknownAuthor).await;
@@ -64,7 +64,7 @@ impl Follows for SqlStore {
 
     async fn unfollow(&self, follower: UserId, author: UserId, version: i64, now_ms: i64) -> Result<bool, StoreError> {
         let pair = Pair { follower, author };
-        self.transaction(move |tx| async move {
+        self.brief_transaction(move |tx| async move {
             lock_counts(&tx, pair).await?;
             let ended = end_edge(&tx, pair, version, now_ms).await?;
             tx.commit(ended).await

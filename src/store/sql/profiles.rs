@@ -9,8 +9,8 @@ use super::{
     SqlStore,
     account_deletions::account_exists,
     accounts::read_handle,
+    open_transaction::Tx,
     rows::{MAX_LIST, id_list},
-    transaction::Tx,
     user_names,
 };
 use crate::{

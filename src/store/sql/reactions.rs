@@ -13,8 +13,8 @@ use super::{
     fragment::Fragment,
     keyset::Columns,
     listing::List,
+    open_transaction::Tx,
     rows::{MAX_LIST, Row, id_list},
-    transaction::Tx,
     visibility::not_blocked,
 };
 use crate::{
@@ -32,7 +32,7 @@ impl Reactions for SqlStore {
         version: i64,
         now_ms: i64,
     ) -> Result<Reacted, StoreError> {
-        self.transaction(move |tx| async move {
+        self.brief_transaction(move |tx| async move {
             if !renew(&tx, user, version).await? || !add_to_counter(&tx, content, reaction, 1).await? {
                 return tx.roll_back(Reacted::UnknownContent).await;
             }
@@ -53,7 +53,7 @@ impl Reactions for SqlStore {
         reaction: Reaction,
         version: i64,
     ) -> Result<Reacted, StoreError> {
-        self.transaction(move |tx| async move {
+        self.brief_transaction(move |tx| async move {
             if !renew(&tx, user, version).await? || !add_to_counter(&tx, content, reaction, -1).await? {
                 return tx.roll_back(Reacted::UnknownContent).await;
             }

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 
 use super::{
     SqlStore,
+    open_transaction::Tx,
     rows::{MAX_LIST, Row},
-    transaction::Tx,
 };
 use crate::{
     domain::limits::MAX_WAIT_MS,

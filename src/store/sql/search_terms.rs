@@ -5,8 +5,8 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    open_transaction::{Ended, Tx},
     rows::id_list,
-    transaction::{Ended, Tx},
 };
 use crate::{
     domain::{

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use super::{SqlStore, search_terms, transaction::Tx, user_names};
+use super::{SqlStore, open_transaction::Tx, search_terms, user_names};
 use crate::{
     domain::{ContentId, Counters, EdgeMode, UserId, search::terms::terms_of},
     store::{

@@ -5,8 +5,8 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    open_transaction::Tx,
     rows::{MAX_LIST, Row, id_list},
-    transaction::Tx,
 };
 use crate::{
     domain::{

@@ -17,13 +17,17 @@ use std::{
     time::Duration,
 };
 
-use sea_orm::{DatabaseTransaction, DbErr, TransactionTrait};
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
+    task::spawn_blocking,
     time::Instant,
 };
 
-use super::{connection_permits::ConnectionPermits, error::commit_error};
+use super::{
+    connection_permits::ConnectionPermits,
+    error::writer_commit_error,
+    sqlite_writer::{FileTransaction, WriterError},
+};
 use crate::store::StoreError;
 
 /// Transactions that end within this time after the first began may share its commit.
@@ -32,25 +36,29 @@ const LONGEST: Duration = Duration::from_millis(10);
 /// Transactions that have ended and wait for their commit.
 pub(super) struct Group {
     /// The first transaction; the others are its savepoints.
-    outer: DatabaseTransaction,
+    outer: FileTransaction,
     began: Instant,
     waiting: Vec<oneshot::Sender<Result<(), StoreError>>>,
 }
 
 impl Group {
     /// Begins a savepoint of the first transaction.
-    pub(super) async fn begin(&self) -> Result<DatabaseTransaction, DbErr> {
-        self.outer.begin().await
+    pub(super) fn savepoint(&self) -> Result<FileTransaction, WriterError> {
+        self.outer.savepoint()
     }
 
     /// A group with only the first transaction.
-    pub(super) fn of(outer: DatabaseTransaction, began: Instant) -> Self {
+    pub(super) fn of(outer: FileTransaction, began: Instant) -> Self {
         Self { outer, began, waiting: Vec::new() }
     }
 
-    /// Commits and answers all waiting callers.
+    /// Commits on a thread for blocking work, because a commit waits for the disk. Answers all waiting callers.
     async fn commit(self) {
-        let done = self.outer.commit().await.map_err(commit_error);
+        let outer = self.outer;
+        let done = match spawn_blocking(move || outer.commit()).await {
+            Ok(done) => done.map_err(writer_commit_error),
+            Err(died) => Err(StoreError::Unavailable(Box::new(died))),
+        };
         for waiting in self.waiting {
             // A caller that has given up gets no answer.
             let _ = waiting.send(done.as_ref().copied().map_err(for_another));
@@ -102,8 +110,10 @@ impl SharedCommits {
         let permit = tokio::select! {
             biased;
             ended = &mut ended => return outcome(ended),
-            permit = self.permits.take_again() => permit?,
+            permit = self.permits.take_again() => permit,
         };
+        // Whoever closes the store commits.
+        let Ok(permit) = permit else { return outcome(ended.await) };
         // Nobody else ends it from here on: it has ended, or is still there.
         match ended.try_recv() {
             Err(oneshot::error::TryRecvError::Empty) => {}
@@ -115,6 +125,13 @@ impl SharedCommits {
         }
         drop(permit);
         outcome(ended.await)
+    }
+
+    /// Commits what is still open. The permits are closed and returned.
+    pub(super) async fn finish(&self) {
+        if let Some(group) = self.take() {
+            self.commit_all(group).await;
+        }
     }
 
     async fn commit_all(&self, group: Group) {

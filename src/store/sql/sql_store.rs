@@ -9,6 +9,7 @@ use std::{
 };
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
+use tokio::task::spawn_blocking;
 
 use super::{
     connection_permits::ConnectionPermits,
@@ -19,6 +20,7 @@ use super::{
     rows::Row,
     shared_commits::SharedCommits,
     sqlite_readers::SqliteReaders,
+    sqlite_writer::SqliteWriter,
     writability::Writability,
 };
 use crate::store::StoreError;
@@ -28,12 +30,10 @@ use crate::store::StoreError;
 pub struct SqlStore {
     /// Single statements that read.
     pub(super) readers: Readers,
-    /// Transactions, and single statements that write. On MySQL the same pool as `readers`.
-    pub(super) writer: DatabaseConnection,
+    /// Transactions, and single statements that write.
+    pub(super) writer: Writer,
     /// Permits for the connections of `writer`.
     pub(super) permits: ConnectionPermits,
-    /// `Some` on SQLite only.
-    pub(super) shared_commits: Option<SharedCommits>,
     pub(super) finisher: Finisher,
     pub(super) dialect: Dialect,
     pub(super) limits: TimeLimits,
@@ -50,6 +50,15 @@ pub(super) enum Readers {
     Pool(DatabaseConnection),
     /// Connections to a file, each used by one thread at a time.
     File(Arc<SqliteReaders>),
+}
+
+/// Where transactions and single writing statements run.
+#[derive(Clone, Debug)]
+pub(super) enum Writer {
+    /// Connections to a server: the same pool as the readers'.
+    Pool(DatabaseConnection),
+    /// The connection that writes a file, and its commits.
+    File(Arc<SqliteWriter>, SharedCommits),
 }
 
 /// How long operations may take before they fail as unavailable or contended.
@@ -79,7 +88,7 @@ impl SqlStore {
     /// Commits on SQLite since the store was connected, by all clones together; transactions that end while others
     /// wait share one.
     pub fn commits(&self) -> u64 {
-        self.shared_commits.as_ref().map_or(0, SharedCommits::commits)
+        if let Writer::File(_, shared_commits) = &self.writer { shared_commits.commits() } else { 0 }
     }
 
     /// Whether the store answers.
@@ -93,7 +102,14 @@ impl SqlStore {
             Readers::Pool(pool) => pool.close_by_ref().await.map_err(store_error)?,
             Readers::File(readers) => readers.close().await,
         }
-        self.writer.close_by_ref().await.map_err(store_error)
+        if let Writer::File(writer, shared_commits) = &self.writer {
+            self.permits.close().await;
+            shared_commits.finish().await;
+            let writer = Arc::clone(writer);
+            let closed = spawn_blocking(move || writer.close()).await;
+            closed.map_err(|died| StoreError::Unavailable(Box::new(died)))?;
+        }
+        Ok(())
     }
 
     /// One statement that reads: one snapshot.

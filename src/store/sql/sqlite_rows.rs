@@ -1,11 +1,12 @@
-//! Runs a statement on a connection of `rusqlite`: values in, rows out.
+//! Runs a statement on a connection of `rusqlite`: values in, rows or their number out. The statement stays prepared on
+//! the connection.
 
 use rusqlite::{Connection, params_from_iter, types::Value as Cell};
 use sea_orm::Value;
 
 use super::rows::Row;
 
-/// The rows of `sql`, which stays prepared on the connection.
+/// The rows of `sql`.
 pub(super) fn rows(
     connection: &Connection,
     sql: &str,
@@ -20,6 +21,22 @@ pub(super) fn rows(
         rows.push(Row::Cells(cells?));
     }
     Ok(rows)
+}
+
+/// Runs `sql` and returns how many rows it has changed.
+pub(super) fn change(
+    connection: &Connection,
+    sql: &str,
+    values: impl IntoIterator<Item = Value>,
+) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let values = params_from_iter(values.into_iter().map(cell));
+    if statement.column_count() == 0 {
+        return statement.execute(values).map(|changed| changed as u64);
+    }
+    let mut cursor = statement.query(values)?;
+    while cursor.next()?.is_some() {}
+    Ok(connection.changes())
 }
 
 fn cell(value: Value) -> Cell {

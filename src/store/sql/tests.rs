@@ -1,6 +1,7 @@
 //! Tests what the adapter promises beyond the ports, on SQLite. tests/it runs the ports' suites on every engine.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+#![expect(clippy::panic, reason = "a store of another engine fails the test")]
 
 mod faults;
 mod shared_commits;
@@ -10,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use super::{fragment::Fragment, *};
+use super::{fragment::Fragment, open_transaction::Runs, sql_store::Writer, sqlite_writer::SqliteWriter, *};
 use crate::{
     domain::{
         ContentId,
@@ -31,6 +32,12 @@ fn options(folder: &tempfile::TempDir) -> SqlOptions {
 /// Runs `work` beside the test, on the test's runtime.
 fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> tokio::task::JoinHandle<T> {
     tokio::runtime::Handle::current().spawn(work)
+}
+
+/// The connection that writes the store's file.
+pub(super) fn writer(store: &SqlStore) -> &SqliteWriter {
+    let Writer::File(writer, _) = &store.writer else { panic!("the store is on a server") };
+    writer
 }
 
 /// SQLite's plan of a statement, a line for each step.
@@ -216,4 +223,30 @@ async fn an_original_is_looked_up_once() {
         assert_eq!(found, [(repost, original), (later, original)]);
     }
     assert_eq!(store.statements() - before, 1);
+}
+
+/// The test's runtime has one thread: a wait on it would stop the reads, too.
+#[tokio::test]
+async fn a_lock_of_another_process_is_waited_for_without_stopping_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = migrated(&folder).await;
+    let other = rusqlite::Connection::open(folder.path().join("deeper/tidefeed.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let writes = store.clone();
+    let write = spawn(async move {
+        let insert = "INSERT INTO outbox_heads (author_id, stamp) VALUES (1, 1)";
+        let written = writes.brief_transaction(|tx| async move {
+            tx.execute(insert, []).await?;
+            tx.commit(()).await
+        });
+        written.await
+    });
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+    assert!(store.read("SELECT author_id FROM outbox_heads", []).await.unwrap().is_empty());
+    assert!(!write.is_finished());
+    other.execute_batch("COMMIT").unwrap();
+    write.await.unwrap().unwrap();
+    assert_eq!(store.read("SELECT author_id FROM outbox_heads", []).await.unwrap().len(), 1);
 }

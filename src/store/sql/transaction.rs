@@ -3,30 +3,24 @@
 
 use std::{
     future::Future,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use sea_orm::{
-    ConnectionTrait, DatabaseTransaction, DbErr, SqliteTransactionMode, Statement, TransactionOptions,
-    TransactionTrait, Value,
-};
+use sea_orm::{ConnectionTrait, TransactionTrait, Value};
 use tokio::{
-    runtime::Handle,
     sync::OwnedSemaphorePermit,
+    task::spawn_blocking,
     time::{Instant, sleep, timeout, timeout_at},
 };
 
 use super::{
     SqlStore,
-    dialect::Dialect,
-    error::{commit_error, is_unique_violation, store_error},
-    finish::Finisher,
-    rows::Row,
-    shared_commits::{Group, SharedCommits},
+    error::{store_error, writer_error},
+    open_transaction::{Ended, InFile, Inner, Open, Parts, Runs, Tx},
+    shared_commits::SharedCommits,
+    sql_store::Writer,
+    sqlite_writer::{FileTransaction, SqliteWriter},
 };
 use crate::store::StoreError;
 
@@ -34,76 +28,6 @@ use crate::store::StoreError;
 const ATTEMPTS: u32 = 6;
 /// The pause after the first attempt; each later one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
-
-/// The result of a transaction that has ended. Only [`Tx::commit`] and [`Tx::roll_back`] make it, so none can be left
-/// open.
-#[derive(Debug)]
-pub(super) struct Ended<T>(T);
-
-/// An open transaction. Dropping it rolls it back, after a running statement has ended.
-pub(super) struct Tx {
-    dialect: Dialect,
-    inner: Arc<Open>,
-    sent: Arc<AtomicU64>,
-    finisher: Finisher,
-}
-
-/// The parts of an open transaction, until it is ended or dropped.
-struct Open(Option<Parts>);
-
-/// Dropped in order: a savepoint is rolled back before its group, and then the permit is returned.
-struct Parts {
-    inner: DatabaseTransaction,
-    /// On SQLite, if `inner` is a savepoint in it.
-    group: Option<Group>,
-    permit: OwnedSemaphorePermit,
-    shared_commits: Option<SharedCommits>,
-    began: Instant,
-}
-
-impl Parts {
-    async fn commit(self) -> Result<(), StoreError> {
-        let (Some(commits), group) = (self.shared_commits, self.group) else {
-            return self.inner.commit().await.map_err(commit_error);
-        };
-        let group = match group {
-            None => Group::of(self.inner, self.began),
-            Some(group) => {
-                self.inner.commit().await.map_err(commit_error)?;
-                group
-            }
-        };
-        commits.end(group, self.permit).await
-    }
-
-    /// A savepoint waits for its group, because it may have read what the others wrote.
-    async fn roll_back(self) -> Result<(), StoreError> {
-        self.inner.rollback().await.map_err(store_error)?;
-        match (self.shared_commits, self.group) {
-            (Some(commits), Some(group)) => commits.end(group, self.permit).await,
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Open {
-    fn inner(&self) -> Result<&DatabaseTransaction, DbErr> {
-        let parts = self.0.as_ref().ok_or_else(|| DbErr::Custom("the transaction has ended".to_owned()))?;
-        Ok(&parts.inner)
-    }
-}
-
-/// Rolls back an abandoned savepoint without the others of its group.
-impl Drop for Open {
-    fn drop(&mut self) {
-        let Some(parts) = self.0.take_if(|parts| parts.group.is_some()) else { return };
-        let Ok(runtime) = Handle::try_current() else { return };
-        runtime.spawn(async move {
-            // If that fails, the whole group is rolled back, and its callers get an error.
-            let _ = parts.roll_back().await;
-        });
-    }
-}
 
 impl SqlStore {
     /// Runs `work` in one transaction, which `work` ends. After contention (a deadlock or a lock time-out) it is
@@ -113,9 +37,24 @@ impl SqlStore {
     where
         F: Future<Output = Result<Ended<T>, StoreError>>,
     {
+        self.transaction_that(Runs::HandedOver, work).await
+    }
+
+    /// As [`Self::transaction`], for one whose statements each change or find a few rows by their keys.
+    pub(super) async fn brief_transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<Ended<T>, StoreError>>,
+    {
+        self.transaction_that(Runs::Here, work).await
+    }
+
+    async fn transaction_that<T, F>(&self, runs: Runs, work: impl Fn(Tx) -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<Ended<T>, StoreError>>,
+    {
         let work = &work;
-        let whole = move || async move { work(self.begin().await?).await };
-        let done = self.while_contended(whole).await.map(|Ended(value)| value);
+        let whole = move || async move { work(self.begin(runs).await?).await };
+        let done = self.while_contended(whole).await.map(Ended::into_inner);
         self.writability.note(&done);
         done
     }
@@ -123,17 +62,16 @@ impl SqlStore {
     /// One statement that writes, in a transaction of its own. Returns the rows affected: on MySQL an update counts
     /// those it found, changed or not.
     pub(super) async fn write(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
-        let statement = &self.dialect.statement(sql, values);
+        let values = &values.into_iter().collect::<Vec<_>>();
         let attempt = move || async move {
-            let statement = statement.clone();
-            if self.shared_commits.is_some() {
-                let tx = self.begin().await?;
-                let written = tx.run(statement).await.map_err(store_error)?;
-                return tx.commit(written).await.map(|Ended(written)| written);
-            }
+            let Writer::Pool(pool) = &self.writer else {
+                let tx = self.begin(Runs::HandedOver).await?;
+                let written = tx.execute(sql, values.iter().cloned()).await?;
+                return tx.commit(written).await.map(Ended::into_inner);
+            };
             self.sent.fetch_add(1, Ordering::Relaxed);
-            let writer = self.writer.clone();
-            let write = async move { writer.execute_raw(statement).await };
+            let (pool, statement) = (pool.clone(), self.dialect.statement(sql, values.iter().cloned()));
+            let write = async move { pool.execute_raw(statement).await };
             self.finished(write).await?.0.map(|done| done.rows_affected()).map_err(store_error)
         };
         let done = self.while_contended(attempt).await;
@@ -174,24 +112,21 @@ impl SqlStore {
         }
     }
 
-    /// On SQLite it takes the writer's lock at once. Otherwise a transaction that reads first would fail if another
-    /// process wrote in between.
-    pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
-        let immediate = Some(SqliteTransactionMode::Immediate);
-        let options = TransactionOptions { sqlite_transaction_mode: immediate, ..TransactionOptions::default() };
-        let (writer, shared_commits) = (self.writer.clone(), self.shared_commits.clone());
+    /// Begins a transaction, once a connection is free. If the caller is dropped meanwhile, it is rolled back.
+    pub(super) async fn begin(&self, runs: Runs) -> Result<Tx, StoreError> {
         let permit = self.permits.take().await?;
         self.begun.fetch_add(1, Ordering::Relaxed);
-        let work = async move {
-            let group = shared_commits.as_ref().and_then(SharedCommits::take);
-            let inner = match &group {
-                Some(group) => group.begin().await,
-                None => writer.begin_with_options(options).await,
-            };
-            inner.map(|inner| Open(Some(Parts { inner, group, permit, shared_commits, began: Instant::now() })))
+        let parts = match &self.writer {
+            Writer::Pool(pool) => {
+                let pool = pool.clone();
+                let begin =
+                    async move { pool.begin().await.map(|begun| Parts { inner: Inner::Server(begun), permit }) };
+                self.finisher.finish(begin).await.map_err(store_error)?
+            }
+            Writer::File(writer, shared_commits) => begin_in_file(writer, shared_commits, permit).await?,
         };
-        let (inner, finisher) = (self.finisher.finish(work).await.map_err(store_error)?, self.finisher.clone());
-        Ok(Tx { dialect: self.dialect, inner: Arc::new(inner), sent: Arc::clone(&self.sent), finisher })
+        let (open, sent, finisher) = (Arc::new(Open(Some(parts))), Arc::clone(&self.sent), self.finisher.clone());
+        Ok(Tx { dialect: self.dialect, open, runs, sent, finisher })
     }
 
     /// Runs `work` with a permit and returns both. If the caller is dropped, work that has a permit runs to its end,
@@ -205,86 +140,30 @@ impl SqlStore {
     }
 }
 
-impl Tx {
-    /// Whether it shares a commit with transactions that began before it.
-    #[cfg(test)]
-    pub(super) fn shares(&self) -> bool {
-        self.inner.0.as_ref().is_some_and(|parts| parts.group.is_some())
-    }
+/// Joins the group of transactions whose commit is due, if there is one.
+async fn begin_in_file(
+    writer: &Arc<SqliteWriter>,
+    shared_commits: &SharedCommits,
+    permit: OwnedSemaphorePermit,
+) -> Result<Parts, StoreError> {
+    let group = shared_commits.take();
+    let (transaction, permit) = match &group {
+        Some(group) => (group.savepoint().map_err(writer_error)?, permit),
+        None => begin_alone(writer, permit).await?,
+    };
+    let file = InFile { transaction, group, shared_commits: shared_commits.clone(), began: Instant::now() };
+    Ok(Parts { inner: Inner::File(file), permit })
+}
 
-    /// Runs a statement; returns the rows affected, as [`SqlStore::write`] does.
-    pub(super) async fn execute(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
-        self.run(self.dialect.statement(sql, values)).await.map_err(store_error)
+/// Waits for another process on a thread for blocking work, and keeps the permit there.
+async fn begin_alone(
+    writer: &Arc<SqliteWriter>,
+    permit: OwnedSemaphorePermit,
+) -> Result<(FileTransaction, OwnedSemaphorePermit), StoreError> {
+    if let Some(transaction) = writer.try_begin().map_err(writer_error)? {
+        return Ok((transaction, permit));
     }
-
-    /// Runs an insert; `false` if a unique value of the row is there already, in which case nothing was inserted and
-    /// the transaction goes on.
-    pub(super) async fn insert(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<bool, StoreError> {
-        match self.run(self.dialect.statement(sql, values)).await {
-            Ok(_) => Ok(true),
-            Err(error) if is_unique_violation(&error) => Ok(false),
-            Err(error) => Err(store_error(error)),
-        }
-    }
-
-    /// Rows of a statement.
-    pub(super) async fn query(
-        &self,
-        sql: &str,
-        values: impl IntoIterator<Item = Value>,
-    ) -> Result<Vec<Row>, StoreError> {
-        self.sent.fetch_add(1, Ordering::Relaxed);
-        let (inner, statement) = (Arc::clone(&self.inner), self.dialect.statement(sql, values));
-        let asked = self.finisher.finish(async move { inner.inner()?.query_all_raw(statement).await });
-        let rows = asked.await.map_err(store_error)?;
-        Ok(rows.into_iter().map(Row::Driver).collect())
-    }
-
-    /// The first row of a statement that gives one or none.
-    pub(super) async fn query_one(
-        &self,
-        sql: &str,
-        values: impl IntoIterator<Item = Value>,
-    ) -> Result<Option<Row>, StoreError> {
-        Ok(self.query(sql, values).await?.into_iter().next())
-    }
-
-    /// The engine's dialect.
-    pub(super) const fn dialect(&self) -> Dialect {
-        self.dialect
-    }
-
-    /// For migrations, which use sea-orm.
-    pub(super) fn inner(&self) -> Result<&DatabaseTransaction, StoreError> {
-        self.inner.inner().map_err(store_error)
-    }
-
-    /// Commits, then returns `value`. Without the engine's confirmation the outcome is unknown:
-    /// [`StoreError::Unavailable`].
-    pub(super) async fn commit<T>(self, value: T) -> Result<Ended<T>, StoreError> {
-        let (parts, finisher) = self.into_parts()?;
-        finisher.finish(parts.commit()).await?;
-        Ok(Ended(value))
-    }
-
-    /// Rolls back, then returns `value`.
-    pub(super) async fn roll_back<T>(self, value: T) -> Result<Ended<T>, StoreError> {
-        let (parts, finisher) = self.into_parts()?;
-        finisher.finish(parts.roll_back()).await?;
-        Ok(Ended(value))
-    }
-
-    async fn run(&self, statement: Statement) -> Result<u64, DbErr> {
-        self.sent.fetch_add(1, Ordering::Relaxed);
-        let inner = Arc::clone(&self.inner);
-        let sent = self.finisher.finish(async move { inner.inner()?.execute_raw(statement).await });
-        Ok(sent.await?.rows_affected())
-    }
-
-    /// Fails while an abandoned statement is running.
-    fn into_parts(self) -> Result<(Parts, Finisher), StoreError> {
-        let parts = Arc::into_inner(self.inner).and_then(|mut open| open.0.take());
-        let parts = parts.ok_or("a statement that was given up is under way");
-        Ok((parts.map_err(|reason| StoreError::Unavailable(reason.into()))?, self.finisher))
-    }
+    let writer = Arc::clone(writer);
+    let waited = spawn_blocking(move || writer.begin().map(|transaction| (transaction, permit))).await;
+    waited.map_err(|died| StoreError::Unavailable(Box::new(died)))?.map_err(writer_error)
 }

@@ -2,7 +2,7 @@
 //! docs/coverage.md says why this is the same as cutting, serving and finishing one after the other.
 
 use super::{
-    super::{rows::Row, transaction::Tx},
+    super::{open_transaction::Tx, rows::Row},
     batch, fences, records,
 };
 use crate::{

@@ -1,7 +1,7 @@
 //! One batch of a subtask: the rows by one `INSERT .. SELECT`, and the progress in the same transaction.
 
 use super::{
-    super::{dialect::Dialect, fragment::Fragment, transaction::Tx},
+    super::{dialect::Dialect, fragment::Fragment, open_transaction::Tx},
     chain::{SELECT_SUBTASK, subtask, targets_at},
     fences,
 };

@@ -1,7 +1,7 @@
 //! Extends a delivery's chain of subtasks, takes subtasks, and asks whether all are done. `domain::delivery::subtask`
 //! decides where a range ends; this module reads and writes the rows.
 
-use super::super::{dialect::Dialect, fragment::Fragment, rows::Row, transaction::Tx};
+use super::super::{dialect::Dialect, fragment::Fragment, open_transaction::Tx, rows::Row};
 use crate::{
     domain::{
         ContentId, EdgeMode, UserId,

@@ -2,7 +2,7 @@
 //! include everyone, so this decides when a row comes, and never whether it comes.
 
 use super::{
-    super::{dialect::Dialect, fragment::Fragment, transaction::Tx},
+    super::{dialect::Dialect, fragment::Fragment, open_transaction::Tx},
     at_once, chain, records,
 };
 use crate::{

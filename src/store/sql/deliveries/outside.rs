@@ -2,7 +2,7 @@
 //! attempt's number. Progress counts for the last attempt only.
 
 use super::{
-    super::{SqlStore, dialect::Dialect, fragment::Fragment, inboxes::state::OUTSIDE, rows::Row, transaction::Tx},
+    super::{SqlStore, dialect::Dialect, fragment::Fragment, inboxes::state::OUTSIDE, open_transaction::Tx, rows::Row},
     at_once, batch, fences, records,
 };
 use crate::{

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::super::{
     dialect::Dialect,
     fragment::Fragment,
+    open_transaction::Tx,
     rows::{Row, id_list},
-    transaction::Tx,
 };
 use crate::{
     domain::{ContentId, UserId, limits::MAX_WAIT_MS},

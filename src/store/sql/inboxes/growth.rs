@@ -4,7 +4,7 @@
 use sea_orm::Value;
 
 use super::{
-    super::{keyset::Columns, timelines, transaction::Tx},
+    super::{keyset::Columns, open_transaction::Tx, timelines},
     state,
 };
 use crate::{

@@ -6,8 +6,8 @@ use sea_orm::Value;
 
 use super::super::{
     account_deletions::account_exists,
+    open_transaction::Tx,
     rows::{Row, id_list},
-    transaction::Tx,
 };
 use crate::{
     domain::{

@@ -4,7 +4,7 @@
 use sea_orm::Value;
 
 use super::{
-    super::{keyset::Columns, rows::id_list, transaction::Tx},
+    super::{keyset::Columns, open_transaction::Tx, rows::id_list},
     state,
 };
 use crate::{

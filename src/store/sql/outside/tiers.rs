@@ -4,8 +4,8 @@ use super::super::{
     account_deletions::account_exists,
     deliveries::fences,
     inboxes::state::{self, OUTSIDE},
+    open_transaction::Tx,
     rows::Row,
-    transaction::Tx,
 };
 use crate::{
     domain::{

@@ -4,7 +4,6 @@
 #![expect(clippy::panic, reason = "a read that must not end fails the test, and one panics on purpose")]
 
 use rusqlite::StatementStatus;
-use sea_orm::{ConnectionTrait as _, DbBackend, Statement};
 use tokio::sync::oneshot;
 
 use super::{
@@ -13,7 +12,7 @@ use super::{
         dialect::Dialect,
         fragment::Fragment,
         hot::HotStatement,
-        tests::{migrated, plan},
+        tests::{migrated, plan, writer},
         timelines,
     },
     *,
@@ -145,10 +144,10 @@ async fn a_read_that_panics_costs_its_connection_alone() {
 }
 
 /// Frames of the WAL that a checkpoint could not write into the file, or `None` if it was blocked.
-async fn left_in_the_wal(store: &SqlStore) -> Option<i32> {
+fn left_in_the_wal(store: &SqlStore) -> Option<i32> {
     let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-    let row = store.writer.query_one_raw(Statement::from_string(DbBackend::Sqlite, sql)).await.unwrap().unwrap();
-    let [is_held_up, frames] = [0, 1].map(|column| row.try_get_by_index::<i32>(column).unwrap());
+    let checkpoint = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let (is_held_up, frames): (i32, i32) = writer(store).run(|it| it.query_row(sql, [], checkpoint)).unwrap();
     (is_held_up == 0).then_some(frames)
 }
 
@@ -165,12 +164,12 @@ async fn readers_at_rest_hold_no_checkpoint_up() {
             let rows = if reader == 0 { store.read(&sql, []).await } else { readers.read(sql, Vec::new()).await };
             assert_eq!(rows.unwrap().len(), id, "a write that was acknowledged is read");
         }
-        assert_eq!(left_in_the_wal(&store).await, Some(0));
+        assert_eq!(left_in_the_wal(&store), Some(0));
     }
     give_up_a_long_read(&readers).await;
     readers.read("SELECT 1".to_owned(), Vec::new()).await.unwrap();
     store.write(&insert(4), []).await.unwrap();
-    assert_eq!(left_in_the_wal(&store).await, Some(0), "nor does one that was given up");
+    assert_eq!(left_in_the_wal(&store), Some(0), "nor does one that was given up");
 }
 
 #[tokio::test]

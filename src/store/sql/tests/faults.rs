@@ -3,8 +3,6 @@
 
 #![expect(clippy::panic, reason = "a write that is not known, or never passes, fails the test")]
 
-use sea_orm::{ConnectionTrait, DatabaseConnection, Statement};
-
 use super::*;
 use crate::{
     domain::{
@@ -162,8 +160,9 @@ async fn committed(store: &SqlStore) -> Vec<String> {
     rows
 }
 
-async fn run(connection: &DatabaseConnection, sql: &str) {
-    connection.execute_unprepared(sql).await.unwrap();
+/// Runs statements on the connection that writes.
+fn run(store: &SqlStore, sql: &str) {
+    writer(store).run(|connection| connection.execute_batch(sql)).unwrap();
 }
 
 /// From now on the `nth` row written on this connection of the writer, or the commit of its transaction, fails.
@@ -187,17 +186,19 @@ async fn arm(store: &SqlStore, fault: Fault, nth: u32) {
             )
         }));
     }
-    run(&store.writer, &(sql + "PRAGMA temp.max_page_count = 200;")).await;
+    run(store, &(sql + "PRAGMA temp.max_page_count = 200;"));
 }
 
 /// Removes the fault if the connection still exists.
-async fn disarm(store: &SqlStore) {
-    let names = "SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'trigger')";
-    let statement = Statement::from_string(sea_orm::DbBackend::Sqlite, names.to_owned() + " ORDER BY type DESC");
-    for row in store.writer.query_all_raw(statement).await.unwrap() {
-        let name: String = row.try_get_by_index(0).unwrap();
+fn disarm(store: &SqlStore) {
+    let names = "SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'trigger') ORDER BY type DESC";
+    let names = writer(store).run(|connection| {
+        let mut statement = connection.prepare(names)?;
+        statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()
+    });
+    for name in names.unwrap() {
         let kind = if name.contains('_') { "TRIGGER" } else { "TABLE" };
-        run(&store.writer, &format!("DROP {kind} temp.{name}")).await;
+        run(store, &format!("DROP {kind} temp.{name}"));
     }
 }
 
@@ -208,7 +209,7 @@ async fn step_through(store: &SqlStore, what: &str, fault: Fault) -> u32 {
         arm(store, fault, nth).await;
         let done = write(store, what).await;
         let after = committed(store).await;
-        disarm(store).await;
+        disarm(store);
         assert_eq!(done.is_err(), before == after, "{what}, {fault:?} at row {nth}: {done:?}");
         if done.is_ok() {
             return nth - 1;
@@ -259,7 +260,7 @@ async fn fail_in_company(store: &SqlStore, what: &'static str, fault: Fault) -> 
     for nth in 2..8 {
         let (before, commits) = (committed(store).await, store.commits());
         arm(store, fault, nth).await;
-        let first = store.begin().await.unwrap();
+        let first = store.begin(Runs::HandedOver).await.unwrap();
         first.execute("INSERT INTO outbox_heads (author_id, stamp) VALUES (1000, 1)", []).await.unwrap();
         let other = spawn({
             let store = store.clone();
@@ -272,7 +273,7 @@ async fn fail_in_company(store: &SqlStore, what: &'static str, fault: Fault) -> 
         let kept = first.commit(()).await;
         let done = other.await.unwrap();
         let mut after = committed(store).await;
-        disarm(store).await;
+        disarm(store);
         let rows = after.len();
         after.retain(|row| row != MARKER);
         assert_eq!(kept.is_ok(), after.len() < rows, "{what}, {fault:?} at row {nth}: the first was told {kept:?}");
@@ -306,8 +307,8 @@ async fn a_failed_write_in_a_group_leaves_the_others_as_acknowledged() {
 }
 
 /// Limits the pages of the file from now on, on this connection of the writer.
-async fn limit_pages(store: &SqlStore, pages: i64) {
-    run(&store.writer, &format!("PRAGMA max_page_count = {pages}")).await;
+fn limit_pages(store: &SqlStore, pages: i64) {
+    run(store, &format!("PRAGMA max_page_count = {pages}"));
 }
 
 async fn pages(store: &SqlStore) -> i64 {
@@ -322,9 +323,9 @@ async fn a_file_at_its_size_limit_refuses_writes_whole() {
     for what in WRITES {
         let (before, used) = (committed(&store).await, pages(&store).await);
         for room in 0..100 {
-            limit_pages(&store, used + room).await;
+            limit_pages(&store, used + room);
             let done = write(&store, what).await;
-            limit_pages(&store, i64::from(i32::MAX)).await;
+            limit_pages(&store, i64::from(i32::MAX));
             let Err(error) = done else { break };
             assert!(matches!(error, StoreError::TakesNoWrites(_)), "{what}: {error:?}");
             assert_eq!(committed(&store).await, before, "{what} with room for {room} pages");
@@ -340,7 +341,7 @@ async fn a_store_that_takes_no_writes_says_so_until_a_probe_passes() {
     let folder = tempfile::tempdir().unwrap();
     let store = peopled(&folder).await;
     let known = || store.writes().borrow().clone();
-    run(&store.writer, "PRAGMA query_only = ON").await;
+    run(&store, "PRAGMA query_only = ON");
     assert_eq!(known(), Writes::Taken);
     for refused in [write(&store, "register").await, write(&store, "read").await, store.probe_writes().await] {
         assert!(matches!(refused, Err(StoreError::TakesNoWrites(_))), "{refused:?}");
@@ -349,7 +350,7 @@ async fn a_store_that_takes_no_writes_says_so_until_a_probe_passes() {
     assert_eq!(store.counts(&[user(1)]).await.unwrap().len(), 1, "reads go on");
     let found = store.inspect().await;
     assert!(found.iter().any(|it| it.subject == "writes" && it.verdict == Verdict::Broken), "{found:?}");
-    run(&store.writer, "PRAGMA query_only = OFF").await;
+    run(&store, "PRAGMA query_only = OFF");
     write(&store, "register").await.unwrap();
     assert!(matches!(known(), Writes::Refused(_)), "a small write may have found the last room");
     let before = committed(&store).await;

@@ -60,16 +60,16 @@ async fn a_rolled_back_transaction_does_not_affect_others_in_its_commit() {
     let store = migrated(&folder).await;
     for round in 0..ROUNDS {
         let (base, before) = (round * 10, store.commits());
-        let first = store.begin().await.unwrap();
+        let first = store.begin(Runs::HandedOver).await.unwrap();
         first.execute(INSERT, [(base + 1).into()]).await.unwrap();
         let (rolled, given_up, last) = (store.clone(), store.clone(), store.clone());
         let rolled = spawn(async move {
-            let tx = rolled.begin().await?;
+            let tx = rolled.begin(Runs::HandedOver).await?;
             tx.execute(INSERT, [(base + 2).into()]).await?;
             tx.roll_back(()).await.map(drop)
         });
         let given_up = spawn(async move {
-            let tx = given_up.begin().await?;
+            let tx = given_up.begin(Runs::HandedOver).await?;
             tx.execute(INSERT, [(base + 3).into()]).await?;
             drop(tx);
             Ok::<_, StoreError>(())
@@ -95,13 +95,13 @@ async fn no_write_is_acknowledged_or_visible_before_its_commit() {
     let store = migrated(&folder).await;
     for round in 0..ROUNDS {
         let base = round * 10;
-        let first = store.begin().await.unwrap();
+        let first = store.begin(Runs::HandedOver).await.unwrap();
         first.execute(INSERT, [(base + 1).into()]).await.unwrap();
         let other = store.clone();
         let (open, is_open) = tokio::sync::oneshot::channel();
         let (go_on, may_go_on) = tokio::sync::oneshot::channel::<()>();
         let other = spawn(async move {
-            let tx = other.begin().await?;
+            let tx = other.begin(Runs::HandedOver).await?;
             let shares = tx.shares();
             tx.execute(INSERT, [(base + 2).into()]).await?;
             open.send(shares).unwrap();
@@ -131,7 +131,7 @@ async fn no_write_is_acknowledged_or_visible_before_its_commit() {
 async fn a_dropped_commit_still_ends_its_transaction() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder).await;
-    let first = store.begin().await.unwrap();
+    let first = store.begin(Runs::HandedOver).await.unwrap();
     first.execute(INSERT, [1.into()]).await.unwrap();
     let second = store.clone();
     let second = spawn(async move { second.write(INSERT, [2.into()]).await });
