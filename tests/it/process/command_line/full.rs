@@ -98,7 +98,7 @@ async fn a_full_disk_refuses_changes_and_loses_none_that_were_acknowledged() -> 
     ensure!(people.refused.len() == 10, "{:?}", people.kept);
     node.said("The store does not accept writes.").await?;
     let (status, body) = peer.get("readyz").await?;
-    ensure!(status == 503 && body.contains(r#""store":"takes no writes""#) && body.contains("code: 778"), "{body}");
+    ensure!(status == 503 && body.contains(r#""store":"takes no writes""#) && body.contains("code 778"), "{body}");
     ensure!(peer.metric(TAKES_WRITES).await? == Some(0.0));
     people.read().await?;
 
