@@ -39,13 +39,13 @@ impl Accounts for SqlStore {
     async fn credential(&self, handle: &Handle) -> Result<Option<(UserId, PasswordHash)>, StoreError> {
         let sql =
             "SELECT c.user_id, c.password_hash FROM users u JOIN credentials c ON c.user_id = u.id WHERE u.handle = ?";
-        let rows = self.read(sql, [handle.as_str().into()]).await?;
+        let rows = self.read_few(sql, [handle.as_str().into()]).await?;
         rows.first().map(|row| Ok((row.user(0)?, PasswordHash(row.get(1)?)))).transpose()
     }
 
     async fn credential_of(&self, user: UserId) -> Result<Option<(Handle, PasswordHash)>, StoreError> {
         let sql = "SELECT u.handle, c.password_hash FROM users u JOIN credentials c ON c.user_id = u.id WHERE u.id = ?";
-        let rows = self.read(sql, [user.get().into()]).await?;
+        let rows = self.read_few(sql, [user.get().into()]).await?;
         rows.first().map(|row| Ok((read_handle(row, 0)?, PasswordHash(row.get(1)?)))).transpose()
     }
 
@@ -60,7 +60,7 @@ impl Accounts for SqlStore {
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
             let sql = format!("SELECT {COLUMNS} FROM users WHERE id IN {list}{}", account_exists("users.id"));
-            for row in self.read(&sql, values).await? {
+            for row in self.read_few(&sql, values).await? {
                 profiles.push(profile(&row)?);
             }
         }
@@ -69,7 +69,7 @@ impl Accounts for SqlStore {
 
     async fn by_handle(&self, handle: &Handle) -> Result<Option<Profile>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM users WHERE handle = ?{}", account_exists("users.id"));
-        let rows = self.read(&sql, [handle.as_str().into()]).await?;
+        let rows = self.read_few(&sql, [handle.as_str().into()]).await?;
         rows.first().map(profile).transpose()
     }
 
@@ -79,7 +79,7 @@ impl Accounts for SqlStore {
             let (list, values) = id_list(ids);
             let sql =
                 format!("SELECT user_id, followers, following, contents FROM user_counts WHERE user_id IN {list}");
-            for row in self.read(&sql, values).await? {
+            for row in self.read_few(&sql, values).await? {
                 let of_user = ProfileCounts { followers: row.get(1)?, following: row.get(2)?, contents: row.get(3)? };
                 counts.push((row.user(0)?, of_user));
             }

@@ -98,7 +98,7 @@ impl Contents for SqlStore {
             let unblocked = not_blocked(viewer, "contents.author_id");
             let sql =
                 format!("SELECT {COLUMNS} FROM contents WHERE id IN {list} AND removed_at IS NULL{}", unblocked.text);
-            for row in self.read(&sql, values.into_iter().chain(unblocked.values)).await? {
+            for row in self.read_few(&sql, values.into_iter().chain(unblocked.values)).await? {
                 contents.push(content(&row)?);
             }
         }
@@ -112,7 +112,7 @@ impl Contents for SqlStore {
             let sql = format!(
                 "SELECT content_id, replies, likes, reposts, bookmarks FROM counters WHERE content_id IN {list}"
             );
-            for row in self.read(&sql, values).await? {
+            for row in self.read_few(&sql, values).await? {
                 let [replies, likes, reposts, bookmarks] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
                 counters.push((row.content(0)?, Counters { replies, likes, reposts, bookmarks }));
             }

@@ -87,7 +87,7 @@ impl Exclusions for SqlStore {
             );
             let user = Value::from(user.get());
             let values = std::iter::once(user.clone()).chain(ids.clone()).chain([user]).chain(ids);
-            for row in self.read(&sql, values).await? {
+            for row in self.read_few(&sql, values).await? {
                 let exclusions = exclusion_states.entry(row.user(0)?).or_default();
                 match ExclusionKind::from_code(row.get(1)?) {
                     Some(ExclusionKind::Muted) => exclusions.has_muted = true,

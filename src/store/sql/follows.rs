@@ -78,7 +78,7 @@ impl Follows for SqlStore {
             let (list, values) = id_list(authors);
             let sql = format!("SELECT author_id FROM follows WHERE follower_id = ? AND author_id IN {list}");
             let values = std::iter::once(Value::from(follower.get())).chain(values);
-            for row in self.read(&sql, values).await? {
+            for row in self.read_few(&sql, values).await? {
                 among.push(row.user(0)?);
             }
         }
@@ -94,7 +94,7 @@ impl Follows for SqlStore {
 
     async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError> {
         let sql = format!("{FACTS} FROM user_counts c {HEAD} WHERE c.user_id = ?");
-        let rows = self.read(&sql, [author.get().into()]).await?;
+        let rows = self.read_few(&sql, [author.get().into()]).await?;
         rows.first().map_or(Ok(AuthorFacts { author, followers: 0, publish_every_ms: None }), facts)
     }
 

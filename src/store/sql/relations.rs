@@ -26,7 +26,7 @@ const MAX_PAIRS: usize = MAX_LIST / 4;
 impl Relations for SqlStore {
     async fn find(&self, pair: Pair) -> Result<Option<PendingRelation>, StoreError> {
         let sql = format!("{SELECT} WHERE follower_id = ? AND author_id = ?");
-        let rows = self.read(&sql, [pair.follower.get().into(), pair.author.get().into()]).await?;
+        let rows = self.read_few(&sql, [pair.follower.get().into(), pair.author.get().into()]).await?;
         rows.first().map(relation).transpose()
     }
 

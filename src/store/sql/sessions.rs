@@ -45,7 +45,7 @@ impl Sessions for SqlStore {
     }
 
     async fn find(&self, id: SessionId) -> Result<Option<Session>, StoreError> {
-        let rows = self.read(&format!("SELECT {COLUMNS} FROM sessions WHERE id = ?"), [id.get().into()]).await?;
+        let rows = self.read_few(&format!("SELECT {COLUMNS} FROM sessions WHERE id = ?"), [id.get().into()]).await?;
         rows.first().map(session).transpose()
     }
 
@@ -54,7 +54,7 @@ impl Sessions for SqlStore {
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
             let sql = format!("SELECT id FROM sessions WHERE good_until > ? AND id IN {list}");
-            for row in self.read(&sql, std::iter::once(now_ms.into()).chain(values)).await? {
+            for row in self.read_few(&sql, std::iter::once(now_ms.into()).chain(values)).await? {
                 living.push(id(&row)?);
             }
         }

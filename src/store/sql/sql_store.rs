@@ -25,6 +25,9 @@ use super::{
 };
 use crate::store::StoreError;
 
+/// Most values of a statement that may run on its caller's thread.
+const FEW: usize = 256;
+
 /// The adapter of all SQL engines. Cheap to clone: clones share the connections.
 #[derive(Clone, Debug)]
 pub struct SqlStore {
@@ -133,9 +136,18 @@ impl SqlStore {
         }
     }
 
-    /// As [`Self::read`], for a statement that finds some dozen rows by their keys.
-    pub(super) async fn read_few(&self, sql: &str, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+    /// As [`Self::read`], for a statement that finds some dozen rows by their keys. On SQLite it runs on the caller's
+    /// thread, unless it has many values.
+    pub(super) async fn read_few(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<Row>, StoreError> {
         let Readers::File(readers) = &self.readers else { return self.read(sql, values).await };
+        let values: Vec<Value> = values.into_iter().collect();
+        if values.len() > FEW {
+            return self.read(sql, values).await;
+        }
         match readers.read_here(sql, &values) {
             Some(rows) => {
                 self.sent.fetch_add(1, Ordering::Relaxed);

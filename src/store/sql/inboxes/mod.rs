@@ -23,7 +23,7 @@ const SEEN_AT_ONCE: usize = 256;
 impl Inboxes for SqlStore {
     async fn floor(&self, reader: UserId) -> Result<Floor, StoreError> {
         let sql = "SELECT floor_time, floor_content FROM inbox_states WHERE user_id = ?";
-        let rows = self.read(sql, [reader.get().into()]).await?;
+        let rows = self.read_few(sql, [reader.get().into()]).await?;
         rows.first().map_or(Ok(Floor::Off), |row| state::floor(row, 0))
     }
 
