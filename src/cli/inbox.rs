@@ -23,7 +23,7 @@ pub struct InboxArguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Tell how many readers have their inboxes outside SQL, and which servers are admitted.
+    /// Show how many readers have their inboxes outside SQL, and which servers are admitted.
     Status,
     /// Move all inboxes to SQL. Stop the nodes first that have inbox.store = "redis" or "cassandra".
     Move,

@@ -110,7 +110,7 @@ fn judged_sync(subject: &str, mode: Result<String, StoreError>) -> Finding {
     }
 }
 
-/// Whether two changes of one header may both be told that they were made.
+/// Whether Cassandra may report to two changes of one header that both were made.
 fn judged_paxos(subject: &str, variant: Result<String, StoreError>) -> Finding {
     let remedy = "light-weight transactions are exact while nodes join, leave or move, and take half as long, if `paxos_variant: v2` is set in each node's cassandra.yaml, and repairs run regularly";
     match variant {
