@@ -21,7 +21,8 @@ pub enum OutsideError {
     /// The store has removed the rows of this fence and accepts no more for it. The reader needs another generation.
     #[error("the rows of this fence were removed for good")]
     Spent,
-    /// It is unknown whether the operation was done. Repeating it is safe, and so is a late run: neither brings an old revision back.
+    /// It is unknown whether the operation was done. Repeating it is safe, and so is a late run: neither brings an old
+    /// revision back.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -56,7 +57,9 @@ pub struct Push {
 /// Rows of a fence may be written before there is an inbox and after it has gone: they prove nothing without a header.
 #[async_trait]
 pub trait InboxStore: Send + Sync {
-    /// Connects if there is no connection, which may take many seconds. Until it has succeeded, every other method fails immediately. One task of each process calls it periodically. A store that needs no connection does nothing.
+    /// Connects if there is no connection, which may take many seconds. Until it has succeeded, every other method
+    /// fails immediately. One task of each process calls it periodically. A store that needs no connection does
+    /// nothing.
     async fn connect(&self) -> Result<(), StoreError> {
         Ok(())
     }

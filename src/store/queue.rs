@@ -90,7 +90,8 @@ impl Message {
 pub struct Received {
     /// The id for [`Queue::acknowledge`].
     pub id: String,
-    /// The message; `None` if this version cannot read it. Acknowledge it: the sweepers send a message of their own version for the same work.
+    /// The message; `None` if this version cannot read it. Acknowledge it: the sweepers send a message of their own
+    /// version for the same work.
     pub message: Option<Message>,
 }
 

@@ -51,7 +51,8 @@ pub const OUTSIDE_BUILDS: &str = "tidefeed_outside_inbox_builds_total";
 pub const OUTSIDE_BUILDING: &str = "tidefeed_outside_inbox_builds_running";
 /// Readers whose inbox changed its tier, from and to: outside, sql or none.
 pub const TIER_CHANGES: &str = "tidefeed_inbox_tier_changes_total";
-/// Inbox buckets (groups of readers with inboxes outside SQL) that were admitted, given up, or changed by a node that sees another server.
+/// Inbox buckets (groups of readers with inboxes outside SQL) that were admitted, given up, or changed by a node that
+/// sees another server.
 pub const BUCKET_CHANGES: &str = "tidefeed_outside_inbox_buckets_total";
 /// Outboxes asked of the cache, by outcome: hit or miss.
 pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";

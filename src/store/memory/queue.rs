@@ -1,4 +1,5 @@
-//! The queue within one process. Messages that nobody acknowledges are delivered again after the redelivery time. It is measured by the runtime's clock, which tests can pause.
+//! The queue within one process. Messages that nobody acknowledges are delivered again after the redelivery time. It
+//! is measured by the runtime's clock, which tests can pause.
 
 use std::{
     collections::{BTreeMap, VecDeque},

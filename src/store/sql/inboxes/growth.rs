@@ -1,4 +1,5 @@
-//! Extends an inbox's coverage: to another author (cover) or further into the past (extend). By then deliveries write to the new area already. One transaction under the reader's lock inserts the missing rows and records the coverage.
+//! Extends an inbox's coverage: to another author (cover) or further into the past (extend). By then deliveries write
+//! to the new area already. One transaction under the reader's lock inserts the missing rows and records the coverage.
 
 use sea_orm::Value;
 
