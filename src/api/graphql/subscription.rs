@@ -46,8 +46,7 @@ impl SubscriptionRoot {
         &self,
         ctx: &Context<'_>,
         #[graphql(
-            desc = "Where to resume: a `resumeToken`, which stands for all that the client has received with it; or the \
-                    cursor of an entry, if the client holds nothing newer than that entry."
+            desc = "Where to resume: a `resumeToken`, or the cursor of an entry if the client holds nothing newer than it."
         )]
         after: Option<String>,
         #[graphql(
