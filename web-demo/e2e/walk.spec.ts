@@ -45,7 +45,7 @@ test("a walk: looking in, the timeline, a thread, somebody's pictures", async ({
 });
 
 test.describe("on a desk", () => {
-  test.use({ viewport: { width: 1280, height: 1130 }, deviceScaleFactor: 1 });
+  test.use({ viewport: { width: 1280, height: 1000 }, deviceScaleFactor: 1 });
 
   test("the timeline beside the navigation, as the README shows it", async ({ page }) => {
     await skipWithoutDemo();
