@@ -31,7 +31,7 @@ pub async fn run(config: &Config) -> anyhow::Result<Completion> {
     }
     let count = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
     let (broken, doubtful) = (count(Verdict::Broken), count(Verdict::Doubtful));
-    print::line(format!("{} checks: {doubtful} warnings, {broken} failures.", findings.len()))
+    print::line(format!("{} checks, {doubtful} with warnings, {broken} failed.", findings.len()))
         .context("standard output")?;
     Ok(if broken > 0 { Completion::ProblemsFound } else { Completion::Done })
 }

@@ -142,7 +142,7 @@ fn judged(subject: &str, finding: Result<Finding, StoreError>) -> Finding {
             verdict,
             ..Finding::doubtful(
                 subject,
-                format!("cannot be read: {error}{cause}"),
+                format!("cannot be checked: {error}{cause}"),
                 "run `tidefeed migrate`, and check the user's rights",
             )
         }
