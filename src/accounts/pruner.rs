@@ -11,7 +11,7 @@ use crate::{
     store::{Attempts, Sessions, StoreError},
 };
 
-/// Deletes what is over.
+/// Deletes expired sessions and failed sign-ins.
 pub struct Pruner {
     sessions: Arc<dyn Sessions>,
     attempts: Arc<dyn Attempts>,

@@ -136,13 +136,16 @@ pub fn router(
     Ok(router.merge(copies).merge(pages::router()).merge(pictures::router()))
 }
 
+const SCHEMA_IS_OFF: &str =
+    "The schema is not served here. Set graphql.introspection = true to serve it, or run `tidefeed schema`.\n";
+
 /// `/schema.graphql`: the schema for code generators, if introspection is allowed.
 fn schema_route(sdl: Option<String>) -> Router {
     let answer = move || async move {
         let text = [(header::CONTENT_TYPE, "text/plain; charset=utf-8"), (header::CACHE_CONTROL, "no-cache")];
         match sdl {
             Some(sdl) => (text, sdl).into_response(),
-            None => (StatusCode::NOT_FOUND, "graphql.introspection is false\n").into_response(),
+            None => (StatusCode::NOT_FOUND, SCHEMA_IS_OFF).into_response(),
         }
     };
     Router::new().route("/schema.graphql", get(answer))

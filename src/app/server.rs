@@ -6,7 +6,7 @@ use axum::{
     Json, Router,
     body::HttpBody,
     extract::{MatchedPath, Request, State},
-    http::{StatusCode, header},
+    http::{Method, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
@@ -31,6 +31,9 @@ use crate::{
 
 /// A store that takes longer to answer is not ready.
 const PROBE_LIMIT: Duration = Duration::from_secs(2);
+const NO_SUCH_PATH: &str =
+    "There is nothing at this path. Send queries to /graphql; its schema is at /schema.graphql.\n";
+const NO_SUCH_PATH_OF_A_WORKER: &str = "There is nothing at this path. A worker serves /healthz, /readyz and /metrics only; send queries to a serving node.\n";
 
 /// The state of the operators' endpoints.
 pub struct Operators {
@@ -46,13 +49,24 @@ pub struct Operators {
 pub fn all_routes(api: Router, operators: Operators, graphiql: bool) -> Routes {
     let api = if graphiql { api } else { api.layer(middleware::from_fn(without_graphiql)) };
     let operators = routes(operators);
-    Routes { full: finished(operators.clone().fallback(no_room)), all: finished(api.merge(operators)) }
+    let all = explained(api.merge(operators.clone()), NO_SUCH_PATH);
+    Routes { full: finished(operators.fallback(no_room)), all: finished(all) }
 }
 
 /// The routes of a worker node: `/healthz`, `/readyz` and `/metrics`.
 pub fn operators_only(operators: Operators) -> Routes {
-    let all = finished(routes(operators));
+    let all = finished(explained(routes(operators), NO_SUCH_PATH_OF_A_WORKER));
     Routes { full: all.clone(), all }
+}
+
+/// Answers other paths with 404 and `no_such_path`, and other methods with 405, `Allow` and a sentence.
+fn explained(router: Router, no_such_path: &'static str) -> Router {
+    router.method_not_allowed_fallback(wrong_method).fallback(async move || (StatusCode::NOT_FOUND, no_such_path))
+}
+
+async fn wrong_method(method: Method) -> (StatusCode, String) {
+    let text = format!("This path does not accept {method}. Use one of the methods in the header Allow.\n");
+    (StatusCode::METHOD_NOT_ALLOWED, text)
 }
 
 fn routes(operators: Operators) -> Router {
@@ -101,7 +115,7 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
 
 /// The answer to connections beyond the limit: operators' endpoints as usual, everything else 503.
 async fn no_room() -> Response {
-    let text = "No room for another connection: too many are open, of all clients or of this address.\n";
+    let text = "No room for another connection: too many are open, of all clients or of this address. Close one, or try again in 5 seconds.\n";
     (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")], text).into_response()
 }
 
@@ -137,13 +151,13 @@ async fn metrics_text(State(operators): State<Arc<Operators>>) -> Response {
             ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], measurements.render())
                 .into_response()
         }
-        None => (StatusCode::NOT_FOUND, "metrics.enabled is false\n").into_response(),
+        None => (StatusCode::NOT_FOUND, "Metrics are off. Set metrics.enabled = true to serve them.\n").into_response(),
     }
 }
 
 async fn without_graphiql(request: Request, next: Next) -> Response {
     if request.uri().path().starts_with("/graphiql") {
-        return (StatusCode::NOT_FOUND, "graphql.graphiql is false\n").into_response();
+        return (StatusCode::NOT_FOUND, "GraphiQL is off. Set graphql.graphiql = true to serve it.\n").into_response();
     }
     next.run(request).await
 }
@@ -188,6 +202,22 @@ mod tests {
         let response = router.oneshot(request.unwrap()).await.unwrap();
         let encoding = response.headers().get(header::CONTENT_ENCODING).map(|it| it.to_str().unwrap().to_owned());
         (encoding, body::to_bytes(response.into_body(), usize::MAX).await.unwrap().len())
+    }
+
+    #[tokio::test]
+    async fn refusals_of_paths_and_methods_say_what_to_do() {
+        let router = explained(Router::new().route("/schema.graphql", get(async || "type Query")), NO_SUCH_PATH);
+        for (method, path, status, allowed, text) in [
+            ("DELETE", "/schema.graphql", 405, Some("GET,HEAD"), "does not accept DELETE. Use one of"),
+            ("GET", "/schema", 404, None, "Send queries to /graphql"),
+        ] {
+            let request = http::Request::builder().method(method).uri(path).body(body::Body::empty()).unwrap();
+            let response = router.clone().oneshot(request).await.unwrap();
+            let allow = response.headers().get(header::ALLOW).map(|it| it.to_str().unwrap().to_owned());
+            assert_eq!((response.status().as_u16(), allow.as_deref()), (status, allowed), "{method} {path}");
+            let body = body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            assert!(String::from_utf8_lossy(&body).contains(text), "{body:?}");
+        }
     }
 
     #[tokio::test]

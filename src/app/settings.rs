@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use graphql_transport::{
     guard::GuardLimits,
     http::{
-        AdmissionLimit, AdmissionLimits, Bucket, ConnectionLimits, HttpSettings, Manifest, ManifestError, Origins,
-        PersistedSettings, RateLimits, RequestLimits, SocketLimits, StreamLimits,
+        AdmissionLimit, AdmissionLimits, ConnectionLimits, HttpSettings, Manifest, ManifestError, Origins,
+        PersistedSettings, RateLimits, RequestLimits, SocketLimits, StreamLimits, TokenBucket,
     },
     measurements::MetricNames,
     memory::LedgerLimits,
@@ -259,8 +259,8 @@ fn guard(config: &Config) -> GuardLimits {
 fn rate(config: &Config) -> Option<RateLimits> {
     let rate = &config.rate_limit;
     rate.enabled.then_some(RateLimits {
-        viewer: Bucket { points: rate.viewer_points, per_second: rate.viewer_points_per_s },
-        address: Bucket { points: rate.anonymous_points, per_second: rate.anonymous_points_per_s },
+        viewer: TokenBucket { points: rate.viewer_points, per_second: rate.viewer_points_per_s },
+        address: TokenBucket { points: rate.anonymous_points, per_second: rate.anonymous_points_per_s },
         known: rate.max_known,
     })
 }

@@ -27,7 +27,7 @@ pub struct AuditArguments {
     /// Stop after this many readers.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Most pages of each reader to compare, from the newest on.
+    /// How many pages of each reader to compare, from the newest on.
     #[arg(long, default_value_t = 20, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pages: u32,
     /// Entries of a page.
@@ -148,7 +148,7 @@ fn description(finding: &Finding) -> String {
         let (missing, surplus) = (difference.missing.len(), difference.surplus.len());
         format!("a page misses {missing} entries and has {surplus} too many{order}{end}")
     }));
-    let end = if finding.repaired { "-> mended" } else { "-> left as it is (--no-repair)" };
+    let end = if finding.repaired { "-> repaired" } else { "-> left as it is (--no-repair)" };
     lines.push(end.to_owned());
     lines.join("\n      ")
 }

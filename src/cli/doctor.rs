@@ -31,7 +31,7 @@ pub async fn run(config: &Config) -> anyhow::Result<Completion> {
     }
     let count = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
     let (broken, doubtful) = (count(Verdict::Broken), count(Verdict::Doubtful));
-    print::line(format!("{} checks: {doubtful} doubtful, {broken} broken.", findings.len()))
+    print::line(format!("{} checks, {doubtful} with warnings, {broken} failed.", findings.len()))
         .context("standard output")?;
     Ok(if broken > 0 { Completion::ProblemsFound } else { Completion::Done })
 }
@@ -52,12 +52,12 @@ fn secret(config: &Config) -> Finding {
         (false, _) => Finding::fine("secret", "auth.secret is set"),
         (true, Some(file)) => {
             let path = file.with_file_name("secret");
-            let state = if path.exists() { "kept in" } else { "will be made at the first start, in" };
+            let state = if path.exists() { "it is kept in" } else { "`tidefeed serve` will make it, in" };
             Finding::fine("secret", format!("{state} {}", path.display()))
         }
         (true, None) => Finding::doubtful(
             "secret",
-            "auth.secret is not set: every start draws a new one",
+            "auth.secret is not set: each start makes a new one",
             "set auth.secret; otherwise everybody has to sign in again after a restart",
         ),
     }
@@ -67,13 +67,15 @@ fn secret(config: &Config) -> Finding {
 fn shape(config: &Config) -> Finding {
     let redis = !config.redis.urls.is_empty();
     match (config.store.url.engine(), redis) {
-        (SqlEngine::Sqlite, false) => Finding::fine("shape", "one node, embedded"),
-        (SqlEngine::Sqlite, true) => Finding::fine("shape", "SQLite with Redis: several processes of one machine"),
-        (SqlEngine::MySql, true) => Finding::fine("shape", "any number of nodes"),
+        (SqlEngine::Sqlite, false) => {
+            Finding::fine("setup", "one node on SQLite; its process does what Redis would do")
+        }
+        (SqlEngine::Sqlite, true) => Finding::fine("setup", "SQLite with Redis: several processes on one machine"),
+        (SqlEngine::MySql, true) => Finding::fine("setup", "MySQL or MariaDB with Redis: any number of nodes"),
         (SqlEngine::MySql, false) => Finding::doubtful(
-            "shape",
-            "MySQL without Redis: live subscriptions miss what other nodes publish",
-            "with more than one node, set redis.urls; one node needs nothing",
+            "setup",
+            "MySQL or MariaDB without Redis: live subscriptions miss what other nodes publish",
+            "set redis.urls if you run more than one node",
         ),
     }
 }
@@ -106,7 +108,7 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
 fn own_connections(opened: Result<(), AppError>) -> Finding {
     let subject = "connections for deliveries";
     match opened {
-        Ok(()) => Finding::fine(subject, "open"),
+        Ok(()) => Finding::fine(subject, "they can be opened"),
         Err(error) => {
             let reason = format!("{:#}", anyhow::Error::from(error));
             Finding::broken(subject, reason, "let the server accept store.max_connections connections from each node")
@@ -117,7 +119,11 @@ fn own_connections(opened: Result<(), AppError>) -> Finding {
 async fn tables(schema: &dyn Schema) -> Finding {
     match schema.pending().await {
         Ok(pending) if pending.is_empty() => Finding::fine("tables", "up to date"),
-        Ok(pending) => Finding::broken("tables", format!("pending: {}", pending.join(", ")), "run `tidefeed migrate`"),
+        Ok(pending) => Finding::broken(
+            "tables",
+            format!("{} migrations have not run: {}", pending.len(), pending.join(", ")),
+            "run `tidefeed migrate`",
+        ),
         Err(error) => unanswered("tables", error),
     }
 }
@@ -129,7 +135,7 @@ async fn inboxes(states: &dyn OutsideStates, configured: InboxPlace) -> Finding 
         Err(error) => return unanswered("inboxes", error),
     };
     let seen = format!(
-        "{} readers have theirs outside SQL, in {} of {INBOX_BUCKETS} buckets",
+        "{} readers have their inbox outside SQL; {} of {INBOX_BUCKETS} inbox buckets are admitted there",
         occupancy.readers, occupancy.admitted
     );
     match configured {
@@ -138,7 +144,7 @@ async fn inboxes(states: &dyn OutsideStates, configured: InboxPlace) -> Finding 
             format!("{seen}, but inbox.store is \"sql\" here: this node delivers nothing"),
             "set inbox.store as on the other nodes; or stop them and run `tidefeed inbox move`; pages are right meanwhile",
         ),
-        InboxPlace::Sql => Finding::fine("inboxes", "in SQL"),
+        InboxPlace::Sql => Finding::fine("inboxes", "all are in SQL"),
         InboxPlace::Redis | InboxPlace::Cassandra => Finding::fine("inboxes", seen),
     }
 }
@@ -150,12 +156,8 @@ async fn deliveries(deliveries: &dyn Deliveries, failing_after: u32, now_ms: i64
         Err(error) => return vec![unanswered("deliveries", error)],
     };
     let waited_ms = backlog.oldest.map_or(0, |oldest| now_ms.saturating_sub(oldest));
-    let seen = format!(
-        "{} unfinished, {} failing, the oldest {} s old",
-        backlog.unfinished,
-        backlog.failing,
-        waited_ms / 1000
-    );
+    let oldest = backlog.oldest.map(|_| format!(", the oldest has waited for {} s", waited_ms / 1000));
+    let seen = format!("{} unfinished, {} failing{}", backlog.unfinished, backlog.failing, oldest.unwrap_or_default());
     let mut findings = Vec::new();
     findings.push(if waited_ms > LONG_WAIT_MS {
         Finding::doubtful("deliveries", seen, "check that workers run (`tidefeed serve` or `tidefeed work`); pages are right meanwhile, because they read \

@@ -23,9 +23,9 @@ pub struct InboxArguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Tell how many readers have their inboxes outside SQL, and which servers are admitted.
+    /// Show how many readers have their inboxes in Redis or Cassandra, and on which servers.
     Status,
-    /// Move all inboxes to SQL. Stop the nodes first that have inbox.store = "redis" or "cassandra".
+    /// Move all inboxes to SQL. First stop the nodes that have inbox.store = "redis" or "cassandra".
     Move,
     /// Rebuild each inbox outside SQL when its reader next comes. Run this after Redis was restored from a backup, or
     /// after Cassandra may have lost what it acknowledged.
@@ -42,11 +42,13 @@ pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<
         Action::Status => status(&store).await?,
         Action::Move => {
             let moved = move_all(&store, &store, config.inbox.extend_step).await.context("inboxes cannot be moved")?;
-            print::line(format!("Moved {moved} inboxes to SQL. No bucket is admitted."))?;
+            print::line(format!(
+                "Moved {moved} inboxes to SQL; none is left outside. Start the nodes with inbox.store = \"sql\"."
+            ))?;
         }
         Action::Renew => {
             let renewed = renew_tokens(&store, &SharedRng::from_system()).await.context("tokens cannot be renewed")?;
-            print::line(format!("Renewed {renewed} buckets. Inboxes are built as their readers come."))?;
+            print::line(format!("Renewed {renewed} inbox buckets. Each inbox is rebuilt when its reader next comes."))?;
         }
     }
     Ok(Completion::Done)
@@ -55,16 +57,19 @@ pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<
 async fn status(store: &dyn OutsideStates) -> anyhow::Result<()> {
     let occupancy = store.occupancy().await?;
     print::line(format!(
-        "Readers with an inbox outside SQL: {}, {} of them built. In SQL: {}. Without one: {}.",
+        "Inboxes outside SQL: {}, {} of them built. Inboxes in SQL: {}. Readers without an inbox, whose pages are pulled: {}.",
         occupancy.readers, occupancy.claimed, occupancy.in_sql, occupancy.without
     ))?;
-    print::line(format!("Buckets admitted: {} of {INBOX_BUCKETS}.", occupancy.admitted))?;
+    print::line(format!(
+        "Inbox buckets with a server outside SQL: {} of {INBOX_BUCKETS}. A bucket is a group of readers.",
+        occupancy.admitted
+    ))?;
     let mut nodes: BTreeMap<String, usize> = BTreeMap::new();
     for (_, token) in store.tokens().await? {
         *nodes.entry(token.node.to_string()).or_default() += 1;
     }
     for (node, buckets) in nodes {
-        print::line(format!("Inbox store {node}: {buckets} buckets."))?;
+        print::line(format!("Server {node}: {buckets} inbox buckets."))?;
     }
     Ok(())
 }

@@ -18,11 +18,15 @@ pub async fn run(arguments: &MigrateArguments, config: &Config) -> anyhow::Resul
     let schema: &dyn Schema = &store;
     let pending = schema.pending().await.context("the pending migrations cannot be listed")?;
     if pending.is_empty() {
-        print::line(format!("{}: up to date", config.store.url))?;
+        print::line(format!("{}: the tables are up to date.", config.store.url))?;
         return Ok(Completion::Done);
     }
     if arguments.check {
-        print::line(format!("{}: {} pending, apply with `tidefeed migrate`:", config.store.url, pending.len()))?;
+        print::line(format!(
+            "{}: {} migrations have not run. Run `tidefeed migrate` to apply:",
+            config.store.url,
+            pending.len()
+        ))?;
         print::line(format!("  {}", pending.join("\n  ")))?;
         return Ok(Completion::ProblemsFound);
     }

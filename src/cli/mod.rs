@@ -32,7 +32,7 @@ const USAGE: u8 = 2;
 /// Exit code after Ctrl-C, as shells use it.
 const INTERRUPTED: u8 = 130;
 
-/// A timeline feed service: GraphQL with live subscriptions over an exact push-pull engine.
+/// A timeline feed service: a GraphQL API with live updates and exact pages.
 #[derive(Debug, Parser)]
 #[command(name = "tidefeed", version, about)]
 struct Arguments {
@@ -49,17 +49,17 @@ enum Command {
     Serve(node::ServeArguments),
     /// Run the workers only: deliveries, follow changes, upkeep.
     Work,
-    /// Bring the tables up to date.
+    /// Create the tables, or bring them up to date.
     Migrate(migrate::MigrateArguments),
-    /// Fill an empty database with a believable world.
+    /// Fill an empty database with made-up people, posts and follows.
     Seed(seed::SeedArguments),
     /// Print the GraphQL schema.
     Schema,
     /// Print the configuration, and where each value comes from.
     Config(configuration::ConfigArguments),
-    /// Check every timeline against its definition, report differences and repair them.
+    /// Compare every timeline with what it should be, report differences and repair them.
     Audit(audit::AuditArguments),
-    /// Look after readers' inboxes outside SQL.
+    /// Show, move or renew the inboxes that lie in Redis or Cassandra.
     Inbox(inbox::InboxArguments),
     /// Try every server, look for work that is stuck, and say what to do.
     Doctor,

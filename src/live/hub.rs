@@ -70,7 +70,7 @@ pub struct Registration<S> {
 }
 
 impl<S: Default> Hub<S> {
-    /// `timelines` tells who sees a new content. At most `buffer` events wait for one subscriber.
+    /// `timelines` finds out who sees a new content. At most `buffer` events wait for one subscriber.
     pub fn new(timelines: Arc<dyn Timelines>, buffer: usize) -> Self {
         Self { timelines, buffer: buffer.max(1), state: Mutex::new(State::empty()), next: AtomicU64::new(0) }
     }

@@ -83,6 +83,6 @@ pub trait Announcements: Send + Sync {
     /// soon as it can be sent. Only the adapter announces gaps: passing one here does nothing.
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError>;
 
-    /// All announcements from now on. The channel is bounded and tells a slow receiver that it has lagged.
+    /// All announcements from now on. The channel is bounded; a slow receiver gets `Lagged`.
     fn listen(&self) -> broadcast::Receiver<Announcement>;
 }

@@ -70,7 +70,7 @@ pub enum Removed {
 pub struct OutboxPage {
     /// Entries beyond the bound, up to the page's need.
     pub ahead: Run,
-    /// At most one entry at or behind the bound; `None` without a bound.
+    /// At most one entry at the bound or beyond it; `None` without a bound.
     pub behind: Option<Run>,
 }
 

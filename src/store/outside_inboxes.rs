@@ -18,11 +18,11 @@ pub enum OutsideError {
     /// The answering node is not a master, or not the one in the token. The inbox is unchanged: read the token again.
     #[error("a different node of the inbox store answered")]
     OtherNode,
-    /// The store has removed the rows of this fence and takes none again. The reader needs another generation.
+    /// The store has removed the rows of this fence and accepts no more for it. The reader needs another generation.
     #[error("the rows of this fence were removed for good")]
     Spent,
-    /// Whether it was done is unknown. It may be repeated, and may still run late: neither brings an old revision
-    /// back.
+    /// It is unknown whether the operation was done. Repeating it is safe, and so is a late run: neither brings an old
+    /// revision back.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -57,8 +57,9 @@ pub struct Push {
 /// Rows of a fence may be written before there is an inbox and after it has gone: they prove nothing without a header.
 #[async_trait]
 pub trait InboxStore: Send + Sync {
-    /// Connects, unless there is a connection: it may take many seconds. All else fails at once until this has
-    /// succeeded. One task of a process calls it again and again. A store that is made connected does nothing.
+    /// Connects if there is no connection, which may take many seconds. Until it has succeeded, every other method
+    /// fails immediately. One task of each process calls it periodically. A store that needs no connection does
+    /// nothing.
     async fn connect(&self) -> Result<(), StoreError> {
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! The message queue: notifications between the steps of a delivery. A message says where to look, never what to do.
-//! The row in SQL is the promise, so losing or repeating messages only causes delay.
+//! The row in SQL guarantees the work, so a lost or repeated message only causes delay.
 
 use std::time::Duration;
 
@@ -90,7 +90,8 @@ impl Message {
 pub struct Received {
     /// The id for [`Queue::acknowledge`].
     pub id: String,
-    /// The message; `None` if this version cannot read it. Acknowledge it: sweepers repeat it in their own words.
+    /// The message; `None` if this version cannot read it. Acknowledge it: the sweepers send a message of their own
+    /// version for the same work.
     pub message: Option<Message>,
 }
 

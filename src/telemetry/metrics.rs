@@ -51,7 +51,8 @@ pub const OUTSIDE_BUILDS: &str = "tidefeed_outside_inbox_builds_total";
 pub const OUTSIDE_BUILDING: &str = "tidefeed_outside_inbox_builds_running";
 /// Readers whose inbox changed its tier, from and to: outside, sql or none.
 pub const TIER_CHANGES: &str = "tidefeed_inbox_tier_changes_total";
-/// Buckets of inboxes outside SQL that were admitted, given up, or changed by a node that sees another server.
+/// Inbox buckets (groups of readers with inboxes outside SQL) that were admitted, given up, or changed by a node that
+/// sees another server.
 pub const BUCKET_CHANGES: &str = "tidefeed_outside_inbox_buckets_total";
 /// Outboxes asked of the cache, by outcome: hit or miss.
 pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";
@@ -195,7 +196,7 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         BUCKET_CHANGES,
         Kind::Counter,
         Unit::Count,
-        "Buckets of inboxes outside SQL, by change: admitted, given_up, or contested by a node that sees another server",
+        "Inbox buckets (groups of readers with inboxes outside SQL), by change: admitted, given_up, or contested by a node that sees another server",
     ),
     (OUTBOX_CACHE, Kind::Counter, Unit::Count, "Outboxes asked of the cache, by outcome: hit or miss"),
     (
@@ -256,7 +257,7 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (AUDIT_DIFFERENCES, Kind::Counter, Unit::Count, "Wrong timelines, by cause; anything but 0 is a defect"),
 ];
 
-/// Bucket bounds in seconds: from a cached page to a delivery to millions.
+/// Bounds of the histogram in seconds: from a cached page to a delivery to millions.
 const SECONDS: &[f64] =
     &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0];
 

@@ -23,7 +23,7 @@ impl InboxTier {
     }
 }
 
-/// So many readers have come from one tier to another.
+/// Counts readers who have moved from one tier to another.
 pub fn note_tier_change(from: InboxTier, to: InboxTier, readers: u64) {
     metrics::counter!(TIER_CHANGES, "from" => from.name(), "to" => to.name()).increment(readers);
 }

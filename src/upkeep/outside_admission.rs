@@ -65,14 +65,14 @@ impl Admission {
                 *if next.is_some() { &mut changes.admitted } else { &mut changes.given_up } += 1;
             }
         }
-        changes.tell();
-        self.tell(failure.as_ref());
+        changes.report();
+        self.log_silence(failure.as_ref());
         Ok(changes)
     }
 
     /// Logs once that the store is silent, and once that it answers again for all buckets. `failure`: the first one of
     /// this round, if any.
-    fn tell(&self, failure: Option<&StoreError>) {
+    fn log_silence(&self, failure: Option<&StoreError>) {
         let Some(failure) = failure else {
             if self.is_logged.swap(false, Relaxed) {
                 tracing::info!("The store of inboxes outside SQL answers again.");
@@ -124,7 +124,8 @@ async fn asked(stores: &OutsideStores) -> Vec<(Bucket, Result<NodeId, StoreError
 }
 
 impl Changes {
-    fn tell(&self) {
+    /// Counts the changes and logs them.
+    fn report(&self) {
         let Self { admitted, given_up, contested } = *self;
         for (change, count) in [("admitted", admitted), ("given_up", given_up), ("contested", contested)] {
             metrics::counter!(BUCKET_CHANGES, "change" => change).increment(count as u64);

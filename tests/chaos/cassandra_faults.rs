@@ -27,7 +27,7 @@ pub enum CassandraFault {
     TwoCutOff,
     /// Readers' headers go while everything runs; then all inboxes are renewed.
     HeadersLost,
-    /// The tables are emptied while the service does not run, as operators are told to.
+    /// The tables are emptied while the service does not run, as docs/operations.md asks of operators.
     Emptied,
 }
 

@@ -27,9 +27,12 @@ async fn endure(primary_store: PrimaryStore, redis: RedisSetup) -> Result<()> {
         let left = operations - run.operations();
         ended = run.round(left.min(OF_A_ROUND)).await;
         let (done, wrong) = (run.operations(), run.found.mismatches.len());
-        tell(&format!("    {name}: {done} of {operations} calls, {wrong} mismatches, {} s", began.elapsed().as_secs()));
+        print(&format!(
+            "    {name}: {done} of {operations} calls, {wrong} mismatches, {} s",
+            began.elapsed().as_secs()
+        ));
     }
-    tell(&row(&run, &name, began.elapsed().as_secs(), seed)?);
+    print(&row(&run, &name, began.elapsed().as_secs(), seed)?);
     ended.with_context(|| format!("{name}, seed {seed}"))?;
     let outside = run.found.readers_outside;
     ensure!(redis.holds_inboxes() == (outside > 0), "{name}: {outside} readers had their inboxes outside SQL");
@@ -68,7 +71,7 @@ fn row(run: &Run, name: &str, seconds: u64, seed: u64) -> Result<String> {
     clippy::print_stdout,
     reason = "scripts/chaos.sh reads the table's lines from the output, a person how far it is"
 )]
-fn tell(line: &str) {
+fn print(line: &str) {
     println!("{line}");
 }
 

@@ -74,7 +74,7 @@ async fn an_acknowledged_write_that_was_lost_is_found() -> Result<()> {
         execute(database, &format!("DELETE FROM contents WHERE id = {content}")).await
     })
     .await?;
-    ensure!(!run.found.mismatches.iter().any(|it| it.contains("in no inbox")), "rows alone tell that it was lost");
+    ensure!(!run.found.mismatches.iter().any(|it| it.contains("in no inbox")), "rows alone show that it was lost");
     finds(&run, "is missing")
 }
 

@@ -163,7 +163,7 @@ impl Device {
     }
 
     fn found(&self, what: &str) {
-        self.held().wrong.push(format!("the device of {} is told: {what}", self.reader));
+        self.held().wrong.push(format!("the device of {} received: {what}", self.reader));
     }
 
     fn apply(&self, event: &Value) -> Result<()> {
@@ -184,7 +184,7 @@ impl Device {
         if event["timelineEdge"].is_object() {
             let (position, author) = entry(&event["timelineEdge"])?;
             let twice = held.entries.insert(position, author).is_some() && position > floor;
-            ensure!(!twice, "told of a content that it holds");
+            ensure!(!twice, "received a content that it holds");
         }
         Ok(())
     }

@@ -80,7 +80,7 @@ impl Relation {
     pub const ALL: [Self; 3] = [Self::Follow, Self::Mute, Self::Hide];
 }
 
-/// Whether something is so, as far as the acts tell.
+/// Whether something is so, as far as the acts show.
 #[derive(Debug, Clone, Default)]
 pub struct Switch {
     pub on: Vec<Act>,

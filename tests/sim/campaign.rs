@@ -27,7 +27,7 @@ pub struct Campaign {
     pub story: usize,
     /// Client operations of all worlds together, at least.
     pub operations: u64,
-    /// Whether progress is told.
+    /// Whether progress is printed.
     pub reports_progress: bool,
 }
 

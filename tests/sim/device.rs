@@ -101,7 +101,7 @@ impl Device {
             if injector.injects(hang_up) {
                 return injector.note(|| format!("{} does not hear of {update:?}", self.reader));
             }
-            injector.note(|| format!("{} is told {update:?}", self.reader));
+            injector.note(|| format!("{} receives {update:?}", self.reader));
             connection.update(update, subscription.point());
             if injector.injects(hang_up) || self.held().point.is_none() {
                 return;
@@ -144,11 +144,11 @@ impl Connection<'_> {
             Update::Change(Change::Added(entry)) if self.passes_over(&held, entry) => None,
             Update::Change(Change::Added(entry)) => {
                 let twice = held.entries.insert(entry.content, entry).is_some() && entry.position() > floor;
-                if twice { Some("a device is told of a content that it holds") } else { self.is_new(entry) }
+                if twice { Some("a device receives a content that it holds") } else { self.is_new(entry) }
             }
             Update::Change(Change::Removed(content)) => match held.entries.remove(&content) {
                 None if self.is_above(floor, content) => {
-                    Some("a device is told that something is gone which it does not hold")
+                    Some("a device receives a removal of something that it does not hold")
                 }
                 _ => self.is_gone(content),
             },
@@ -172,7 +172,7 @@ impl Connection<'_> {
     fn is_new(&self, entry: Entry) -> Option<&'static str> {
         let there = |version: &Version| version.iter().any(|it| it.entry == entry);
         let ever = self.client.shared.primary_store.base().checks.remembered(self.device.life).iter().any(there);
-        (!ever).then_some("a device is told of what is not in its timeline")
+        (!ever).then_some("a device receives what is not in its timeline")
     }
 
     /// As a device of that kind would.
@@ -185,7 +185,7 @@ impl Connection<'_> {
     fn is_gone(&self, content: ContentId) -> Option<&'static str> {
         let gone = |version: &Version| version.iter().all(|it| it.entry.content != content);
         let wrong = !self.since.ever(gone) && !self.was_folded_away(content);
-        wrong.then_some("a device is told that something is gone which is there")
+        wrong.then_some("a device receives a removal of something that is there")
     }
 
     fn was_folded_away(&self, content: ContentId) -> bool {
@@ -202,12 +202,12 @@ impl Connection<'_> {
         base.checks.oracle.contents().any(|(it, _)| it.content == content && it.position() > floor)
     }
 
-    /// A client that says what it holds is told to read again only if there is more than a catch-up brings.
+    /// A client that says what it holds is asked to read again only if there is more than a catch-up brings.
     fn must_read(&self, floor: Position, reason: Reason) -> Option<&'static str> {
         let most = usize::from(self.client.shared.plan.settings.live.catch_up);
         let many = |version: &Version| version.iter().filter(|it| it.entry.position() > floor).count() > most;
         let due = reason == Reason::GapTooLarge && self.since.ever(many);
-        (!due).then_some("a device is told to read again without need")
+        (!due).then_some("a device is asked to read again without need")
     }
 }
 

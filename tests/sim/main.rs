@@ -6,7 +6,7 @@
 #![recursion_limit = "256"] // futures within futures
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
 #![expect(clippy::match_bool, reason = "what breaks a rule stands beside what keeps it")]
-#![expect(clippy::print_stdout, reason = "a long run tells how far it is")]
+#![expect(clippy::print_stdout, reason = "a long run prints its progress")]
 #![expect(clippy::disallowed_methods, reason = "a long run takes its size from the environment")]
 
 mod audits;

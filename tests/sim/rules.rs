@@ -41,7 +41,7 @@ rules! {
     UnseenAreSkipped "D2" "deliveries pass over readers by the clock";
     ProgressIsTheLastRow "D2" "progress ends at the last follower served, not at the range's end";
     ProgressBeforeRows "D2" "progress is committed before the rows";
-    IncompleteChainIsFinished "D3" "a delivery ends although its chain is not complete, which dispatchers are told it is";
+    IncompleteChainIsFinished "D3" "a dispatcher learns that an incomplete chain is complete, so the delivery ends";
     LastSubtaskFinishes "D3" "the last subtask ends the delivery, whatever the others do";
     FirstServedAreAll "D3" "a delivery ends with those who are served first";
     SmallRecordGoesFirst "D3" "a small delivery's record goes in a transaction of its own, before the rows";
@@ -82,7 +82,7 @@ rules! {
     PulledInALaterSnapshot "Read Q" "pulled authors are read by name, without a look at the edges";
     ExcludedIsShown "Exclusions" "muted, hidden and blocked authors are shown";
     RepostsOfExcludedAreShown "Exclusions" "reposts of muted, hidden and blocked authors are shown";
-    ExclusionsAreNotTold "Exclusions" "cached outboxes serve readers who keep somebody out, too";
+    ExclusionsAreNotReported "Exclusions" "cached outboxes serve readers who keep somebody out, too";
     FollowLooksPastTheLock "Exclusions" "a follow looks for blocks before it locks the counts";
     AnyVersionIsBelieved "Cache" "a cached outbox is believed whatever its version";
     VersionDrawnAfterwards "Cache" "the version changes after the outbox";
@@ -107,10 +107,10 @@ rules! {
     NothingAtBoundIsNothingBehind "Stretch" "nothing lies behind a page if no entry stands at its bound";
     ConnectionIsTrusted "Commit" "a connection is used again although its transaction ended unasked, and a commit within the one that stays open counts";
     CommitIsAssumed "Commit" "a commit that failed or was not answered counts as done";
-    LossIsNotTold "Live" "announcements are lost, and listeners are not told of a gap";
-    RelationsAreNotTold "Live" "changes of who is in a timeline are not announced";
-    AnnouncedIsVisible "Live" "an announced content is told to all who watch its author, visible or not";
-    RepostsAreToldAsPosts "Live" "announcements do not tell what a repost shows";
+    LossIsNotAnnounced "Live" "announcements are lost, and listeners get no gap in their place";
+    RelationsAreNotAnnounced "Live" "changes of who is in a timeline are not announced";
+    AnnouncedIsVisible "Live" "an announced content is sent to all who watch its author, visible or not";
+    RepostsAreAnnouncedAsPosts "Live" "announcements do not name what a repost shows";
     FoldedCountsAsHeld "Live" "a token counts what was folded away as held";
     OnlyTheNewestIsTaken "Live" "a device takes only what is newer than all it holds, not what comes back";
 }

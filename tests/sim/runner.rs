@@ -119,7 +119,7 @@ pub fn run(seed: u64, operations: usize, way: Way) -> Outcome {
         Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime without sockets");
     let _within = time.enter();
     let mut world = World::found(seed, operations, way);
-    world.tell();
+    world.run_story();
     if !world.has_failed() {
         world.come_to_rest(&time);
     }

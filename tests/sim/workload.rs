@@ -83,8 +83,8 @@ async fn work(shared: Arc<Shared>, app: Arc<UseCases>, worker: Worker) {
 }
 
 impl World {
-    /// Tells the story to its last operation; whatever is under way then stays so.
-    pub fn tell(&mut self) {
+    /// Runs the story to its last operation; whatever is under way then stays so.
+    pub fn run_story(&mut self) {
         let shared = Arc::clone(&self.shared);
         let mut begun = 0;
         let mut patience = PATIENCE * shared.plan.operations;

@@ -60,7 +60,7 @@ pub struct Counts {
     pub steps: AtomicU64,
     /// Readers that were audited.
     pub audits: AtomicU64,
-    /// What devices that watch were told.
+    /// The events that watching devices have received.
     pub events: AtomicU64,
 }
 

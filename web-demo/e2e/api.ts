@@ -101,12 +101,14 @@ export async function repost(person: Person, contentId: string) {
   );
 }
 
-/** Publishes one after the other, each in a millisecond of its own: within one, the order would be by content id. */
-export async function publishMany(author: Person, texts: readonly string[]) {
+/** Publishes one after the other, each in a millisecond of its own: within one, the order would be by content id. The new ids. */
+export async function publishMany(author: Person, texts: readonly string[]): Promise<string[]> {
+  const ids: string[] = [];
   for (const text of texts) {
-    await publish(author, text);
+    ids.push(await publish(author, text));
     await setTimeout(2);
   }
+  return ids;
 }
 
 export async function deleteContent(author: Person, contentId: string) {

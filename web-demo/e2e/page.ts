@@ -51,6 +51,17 @@ export async function findAndFollow(page: Page, handle: string) {
   await expect(found.getByTestId("follow")).toContainText("Following");
 }
 
+/**
+ * Does `act`, and waits until the server has answered the mutation `field` that it sends. The page shows what the viewer does at once: a reload that comes
+ * before the answer ends the request, and another client may be ahead of it.
+ */
+export async function untilAnswered(page: Page, field: string, act: () => Promise<void>) {
+  const isOf = new RegExp(`\\b${field}\\(`);
+  const answer = page.waitForResponse((response) => isOf.test(response.request().postData() ?? ""));
+  await act();
+  await (await answer).finished();
+}
+
 export async function write(page: Page, text: string) {
   await page.getByTestId("compose-text").fill(text);
   await page.getByTestId("publish").click();

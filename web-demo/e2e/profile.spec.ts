@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { expect } from "@playwright/test";
 import { block, follow, like, numbered, type Person, publish, publishMany, register, registerThree, reply, repost } from "./api";
-import { namesOf, openAs, postWith, scrollTo, takePicture } from "./page";
+import { namesOf, openAs, postWith, scrollTo, takePicture, untilAnswered } from "./page";
 import { test } from "./test";
 
 let vera: Person;
@@ -157,7 +157,7 @@ test("what one likes is a list of one's own profile, and nobody else's", async (
   await scrollTo(page, page.getByTestId("feed-end"));
   await expect(page.getByTestId("post-text")).toHaveText(numbered("Shell", 22).toReversed());
   const heart = postWith(page, "Shell 1").getByRole("button", { name: "Like" });
-  await heart.click();
+  await untilAnswered(page, "unlikeContent", () => heart.click());
   await expect(heart).toHaveAttribute("aria-pressed", "false");
   await expect(postWith(page, "Shell 1")).toBeVisible();
   await page.reload();

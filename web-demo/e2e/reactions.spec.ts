@@ -1,7 +1,7 @@
 // Likes and bookmarks, and the line above what has been read.
 import { expect } from "@playwright/test";
 import { follow, publish, publishMany, register } from "./api";
-import { openAs, postWith, waitUntilLive } from "./page";
+import { openAs, postWith, untilAnswered, waitUntilLive } from "./page";
 import { test } from "./test";
 
 test("a like is counted for everybody and a bookmark for its author, both are one's own, kept over a reload, and taken back", async ({ page, browser, baseURL }) => {
@@ -15,8 +15,8 @@ test("a like is counted for everybody and a bookmark for its author, both are on
   const like = post.getByRole("button", { name: "Like" });
   const bookmark = post.getByRole("button", { name: "Bookmark" });
   await expect(like).toHaveAttribute("aria-pressed", "false");
-  await like.click();
-  await bookmark.click();
+  await untilAnswered(page, "likeContent", () => like.click());
+  await untilAnswered(page, "bookmarkContent", () => bookmark.click());
   await expect(like).toHaveAttribute("aria-pressed", "true");
   await expect(post.getByTestId("heart")).toHaveText("1");
   await expect(bookmark).toHaveAttribute("aria-pressed", "true");

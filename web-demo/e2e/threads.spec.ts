@@ -1,17 +1,16 @@
 // Reposts fold in the timeline; replies stand in a thread. Pictures in test-results/screens/.
 import { expect } from "@playwright/test";
-import { deleteContent, follow, publish, register } from "./api";
-import { openAs, postWith } from "./page";
+import { deleteContent, follow, publish, publishMany, register } from "./api";
+import { openAs, postWith, untilAnswered } from "./page";
 import { test } from "./test";
 
 test("a repost takes its original's place, and gives it back", async ({ page }) => {
   const vera = await register("vera", "Vera Shore");
   const finn = await register("finn", "Finn Harbour");
   await follow(vera, finn);
-  const original = await publish(finn, "The ferry is late again");
-  await publish(finn, "And the light is worth it");
+  const [original = ""] = await publishMany(finn, ["The ferry is late again", "And the light is worth it"]);
   await openAs(page, vera);
-  await postWith(page, "The ferry is late again").getByTestId("repost").click();
+  await untilAnswered(page, "repostContent", () => postWith(page, "The ferry is late again").getByTestId("repost").click());
   await expect(page.getByTestId("post-text")).toHaveText(["The ferry is late again", "And the light is worth it"]);
   await expect(page.getByTestId("repost-line")).toHaveText(/^You reposted/);
   await expect(page.getByTestId("post").first().getByTestId("repost")).toHaveText("1");
@@ -20,7 +19,7 @@ test("a repost takes its original's place, and gives it back", async ({ page }) 
   await page.getByTestId("repost").first().click();
   await expect(page.getByTestId("post-text")).toHaveText(["And the light is worth it", "The ferry is late again"]);
   await expect(page.getByTestId("repost-line")).toHaveCount(0);
-  await page.getByTestId("repost").last().click();
+  await untilAnswered(page, "repostContent", () => page.getByTestId("repost").last().click());
   await expect(page.getByTestId("repost-line")).toBeVisible();
   await deleteContent(finn, original);
   await page.reload();

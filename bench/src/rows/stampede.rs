@@ -141,7 +141,10 @@ impl Builds {
         client.ask(b"GET /metrics HTTP/1.1\r\nhost: bench\r\n\r\n").await?;
         let text = String::from_utf8_lossy(client.body()).into_owned();
         let number = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
-        Ok(Self { built: number(BUILT).context("the node tells no builds")?, at_once: number(BUILDING).unwrap_or(0.0) })
+        Ok(Self {
+            built: number(BUILT).context("the node reports no builds")?,
+            at_once: number(BUILDING).unwrap_or(0.0),
+        })
     }
 }
 

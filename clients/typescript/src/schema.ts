@@ -90,7 +90,7 @@ export interface Original {
   viewerHasLiked: boolean | null;
   /** Whether the viewer has bookmarked it. */
   viewerHasBookmarked: boolean | null;
-  /** Whether the viewer has reposted it; of a repost, whether its original. */
+  /** Whether the viewer has reposted it; for a repost, whether the viewer has reposted its original. */
   viewerHasReposted: boolean | null;
   /** Whether the viewer has published it, and so may delete it. */
   viewerIsAuthor: boolean;
@@ -125,7 +125,7 @@ export interface Content {
   viewerHasLiked: boolean | null;
   /** Whether the viewer has bookmarked it. */
   viewerHasBookmarked: boolean | null;
-  /** Whether the viewer has reposted it; of a repost, whether its original. */
+  /** Whether the viewer has reposted it; for a repost, whether the viewer has reposted its original. */
   viewerHasReposted: boolean | null;
   /** Whether the viewer has published it, and so may delete it. */
   viewerIsAuthor: boolean;
@@ -145,7 +145,7 @@ export interface Page {
   edges: Edge[];
   /** Whether and how to read on. */
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
-  /** `createdAt` of the oldest entry that the page is made of, shown or folded away. */
+  /** `createdAt` of the oldest entry on the page, folded entries included. */
   oldestCreatedAt: string | null;
   /** What a client holds after this page. */
   resumeToken: string | null;

@@ -43,7 +43,7 @@ pub use self::{
     manifest::{Manifest, ManifestError},
     middleware::surrounded,
     origin::Origins,
-    rate::{Bucket, RateLimits},
+    rate::{RateLimits, TokenBucket},
     request_id::RequestId,
     router::{Transport, router},
     viewer::{Attach, Authenticate, AuthenticateError, Client, Scope, Viewer},

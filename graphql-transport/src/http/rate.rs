@@ -19,16 +19,16 @@ use crate::payer::{Payer, SHARED};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimits {
     /// The bucket of each viewer.
-    pub viewer: Bucket,
+    pub viewer: TokenBucket,
     /// The bucket of each address, for anonymous clients.
-    pub address: Bucket,
+    pub address: TokenBucket,
     /// Buckets of a kind that are kept separately; further clients share [`SHARED`] buckets. 100,000.
     pub known: usize,
 }
 
 /// One bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bucket {
+pub struct TokenBucket {
     /// Capacity in points; it begins full.
     pub points: NonZeroU32,
     /// Points that come back each second.
@@ -85,14 +85,14 @@ impl Clock for TimerClock {
 }
 
 struct Buckets {
-    each: Bucket,
+    each: TokenBucket,
     known: usize,
     charges: AtomicUsize,
     levels: RateLimiter<Payer, DashMapStateStore<Payer>, TimerClock, StateInformationMiddleware>,
 }
 
 impl Buckets {
-    fn new(each: Bucket, known: usize) -> Self {
+    fn new(each: TokenBucket, known: usize) -> Self {
         let quota = Quota::per_second(each.per_second).allow_burst(each.points);
         let levels = RateLimiter::dashmap_with_clock(quota, TimerClock).with_middleware();
         Self { each, known, charges: AtomicUsize::new(0), levels }
@@ -117,7 +117,7 @@ impl Buckets {
             // `asked` is not above the capacity.
             Err(_) => (0, Some(Duration::from_secs(1))),
         };
-        let Bucket { points: limit, per_second } = self.each;
+        let TokenBucket { points: limit, per_second } = self.each;
         Charge { requested: points, limit: limit.get(), remaining, restore_rate: per_second.get(), retry_after }
     }
 
@@ -141,7 +141,7 @@ mod tests {
 
     fn budget(points: u32, per_second: u32, known: usize) -> Budget {
         let each =
-            Bucket { points: NonZeroU32::new(points).unwrap(), per_second: NonZeroU32::new(per_second).unwrap() };
+            TokenBucket { points: NonZeroU32::new(points).unwrap(), per_second: NonZeroU32::new(per_second).unwrap() };
         Budget::new(RateLimits { viewer: each, address: each, known })
     }
 

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_is_told_with_its_id() {
+    fn every_problem_is_reported_with_its_id() {
         for (json, message) in [
             ("", "expected {"),
             ("[]", "expected {"),

@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, sync::atomic::Ordering};
 use axum::http::StatusCode;
 use graphql_transport::{
     guard::GuardLimits,
-    http::{Bucket, HttpSettings, RateLimits, RequestLimits},
+    http::{HttpSettings, RateLimits, RequestLimits, TokenBucket},
 };
 use serde_json::json;
 
@@ -71,7 +71,7 @@ async fn an_operation_above_its_price_is_refused_before_a_resolver_runs() {
 #[tokio::test(start_paused = true)]
 async fn an_empty_bucket_is_refused_with_retry_after() {
     let points = NonZeroU32::new(142).unwrap();
-    let each = Bucket { points, per_second: NonZeroU32::MIN };
+    let each = TokenBucket { points, per_second: NonZeroU32::MIN };
     let rate = Some(RateLimits { viewer: each, address: each, known: 100 });
     let service = Service::with(HttpSettings { rate, ..HttpSettings::default() });
     let first = service.ask("{ book(number: 1) { next { number } } }").await;

@@ -17,7 +17,7 @@ const STALLED_AFTER: Duration = Duration::from_secs(30);
 /// How long a whole file may take, so that a slow client does not keep its slot for ever.
 const LONGEST: Duration = Duration::from_mins(30);
 
-/// The file breaks off.
+/// The error that ends a partial file.
 #[derive(Debug, thiserror::Error)]
 #[error("the export failed")]
 struct BrokenOff;

@@ -23,7 +23,9 @@ pub fn refusal(error: &ExportError) -> Response {
             StatusCode::UNAUTHORIZED,
             "The session that asked for this link has ended. Sign in and ask for a new link.\n",
         ),
-        ExportError::NoAccount => (StatusCode::GONE, "The account of this link has been deleted.\n"),
+        ExportError::NoAccount => {
+            (StatusCode::GONE, "The account of this link has been deleted. There is nothing left to download.\n")
+        }
         ExportError::ViewerBusy => (
             StatusCode::TOO_MANY_REQUESTS,
             "Your data is being sent to you already. Wait until that has ended, then open the link again.\n",

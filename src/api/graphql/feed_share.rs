@@ -57,7 +57,7 @@ impl Hash for Shape {
     }
 }
 
-/// What was loaded of an entry apart from its content, for one viewer's hydration.
+/// The loaded values of an entry besides its content, for one viewer's hydration.
 pub struct SharedEntry {
     /// Its counters.
     pub counters: SharedValue<Counters>,

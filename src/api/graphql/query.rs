@@ -44,11 +44,11 @@ impl Query {
     /// Leaves out contents of users whom the viewer mutes or blocks, and of users who hide from the viewer or block
     /// them; also reposts of such contents by others, and kinds that `filter` does not name.
     ///
-    /// Reposts are folded within a page. The subject of a repost is its original; any other content is its own subject.
-    /// A page covers the shortest stretch of the timeline, from its cursor on, with as many different subjects as
-    /// entries are asked for. It shows the newest entry of each subject and leaves out the older ones of the stretch.
-    /// The next page begins where the stretch ends, so it may show an older entry of the same subject. A page has fewer
-    /// entries only if the timeline ends, or if 400 entries have fewer subjects; `pageInfo` tells which.
+    /// Reposts are folded within a page. The subject of a repost is its original; any other content is its own
+    /// subject. A page reads on from its cursor until it has as many different subjects as the entries requested. It
+    /// shows the newest entry of each subject and leaves out the older ones that it has read. The next page begins
+    /// where the reading ended, so it may show an older entry of the same subject. A page has fewer entries only if
+    /// the timeline ends, or if 400 entries have fewer subjects; `pageInfo` says whether it ends.
     async fn timeline(
         &self,
         ctx: &Context<'_>,
@@ -96,16 +96,16 @@ impl Query {
         .await
     }
 
-    /// Searches contents by text, author and time, newest first. All given conditions apply; give `text`, `author` or
-    /// both.
+    /// Searches contents by text, author and time, newest first. Contents match all given conditions. Give `text`,
+    /// `author` or both.
     ///
     /// A content matches if it contains every word of `text` as a whole word (letters, digits or a pictograph; case,
     /// width and skin tones do not matter), and every run of Chinese, Japanese, Korean or Thai characters literally.
     /// The beginning of a word does not match. The search covers the whole text of every content; reposts have no text
     /// and never match. With an author and no text, it finds all contents of the author except reposts.
     ///
-    /// A content is found from the moment it is published until it is deleted. Contents hidden by a block are left out.
-    /// Without `author`, so are contents of users whom the viewer mutes or who hide from the viewer.
+    /// A content is found from the moment it is published until it is deleted. Contents hidden by a block are left
+    /// out. Without `author`, so are contents of users whom the viewer mutes or who hide from the viewer.
     ///
     /// Each page does a bounded amount of work, so it may have fewer entries than asked for, even none, although more
     /// follow. Read on with `endCursor` while `hasNextPage` is true.
@@ -135,8 +135,9 @@ impl Query {
     }
 
     /// Finds users whose handle begins with `text`, or whose name has `text` at the beginning of one of its first
-    /// eight words: `lo` and `ada lo` find Ada Lovelace. In Chinese, Japanese, Korean and Thai, `text` may begin at any
-    /// of the first eight characters. With a leading @, only handles count. Case and width do not matter, accents do.
+    /// eight words: `lo` and `ada lo` find Ada Lovelace. In Chinese, Japanese, Korean and Thai, `text` may begin at
+    /// any of the first eight characters. With a leading @, only handles count. Case and width do not matter, accents
+    /// do.
     ///
     /// Each user comes once, in alphabetical order of the matching handle or part of the name, then in order of ids. A
     /// new name or handle is found at once. Users hidden by a block are left out.
@@ -155,9 +156,9 @@ impl Query {
         .await
     }
 
-    /// Suggests users to follow: first users followed by many of those whom the viewer followed most recently, then the
-    /// most followed. Anonymous viewers get the most followed. At most 50, without paging: ask again after the viewer
-    /// has followed some.
+    /// Suggests users to follow: first users followed by many of those whom the viewer followed most recently, then
+    /// the most followed. Anonymous viewers get the most followed. At most 50, without paging: ask again after the
+    /// viewer has followed some.
     ///
     /// Leaves out users whom the viewer follows, mutes, blocks or hides from, and users who hide from the viewer or
     /// block them.

@@ -37,16 +37,16 @@ impl SubscriptionRoot {
     /// removed entries, then new ones, oldest first, then older entries that a new one replaces. Live changes follow,
     /// and no change is sent twice. If too much has changed, it sends `RefetchNeeded` instead.
     ///
-    /// Entries are folded, within what `after` covers: a newer entry of a subject removes the older one. When the newer
-    /// one is removed, the older one is added again. Without `after`, the stream starts with the subscription and folds
-    /// nothing.
+    /// Entries are folded, within what `after` covers: a newer entry of a subject removes the older one. When the
+    /// newer one is removed, the older one is added again. Without `after`, the stream starts with the subscription
+    /// and folds nothing.
     ///
     /// The stream ends when the token expires: with an UNAUTHENTICATED error, or by closing the WebSocket with 4403.
     async fn new_feed(
         &self,
         ctx: &Context<'_>,
         #[graphql(
-            desc = "A `resumeToken`: the client holds what it received with it. Or an entry's cursor: it holds nothing newer."
+            desc = "Where to resume: a `resumeToken`, or the cursor of an entry if the client holds nothing newer than it."
         )]
         after: Option<String>,
         #[graphql(

@@ -63,7 +63,10 @@ fn named(file: &str) -> Option<&str> {
 }
 
 fn answer(svg: Option<String>, asked: &HeaderMap) -> Response {
-    let Some(svg) = svg else { return (StatusCode::NOT_FOUND, "There is no such picture.\n").into_response() };
+    let Some(svg) = svg else {
+        return (StatusCode::NOT_FOUND, "There is no such picture. Use an address that the API returns.\n")
+            .into_response();
+    };
     // Weak: the server may compress it.
     let tag = format!("W/\"{:016x}\"", xxh3_64(svg.as_bytes()));
     let known = asked.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();

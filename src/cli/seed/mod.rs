@@ -53,18 +53,17 @@ pub struct SeedArguments {
     /// Seed of the random generator. The same seed makes the same world.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// URL of the pictures; an `n` in braces stands for a number. By default the server draws them itself at
-    /// `server.listen`, so that a page contacts no third party. Empty: no pictures.
+    /// URL of the pictures, with {n} for a number. By default `tidefeed serve` draws them, so that a page contacts no
+    /// third party. Empty: no pictures.
     #[arg(long, value_name = "URL")]
     pictures: Option<String>,
-    /// URL of the avatars; an `n` in braces stands for a user's id. By default the server draws them itself. Empty: no
-    /// avatars.
+    /// URL of the avatars, with {n} for a user's id. By default `tidefeed serve` draws them. Empty: no avatars.
     #[arg(long, value_name = "URL")]
     avatars: Option<String>,
     /// Do nothing if the database has users already.
     #[arg(long, conflicts_with = "add")]
     if_empty: bool,
-    /// Add the world to the existing users.
+    /// Add these people to a database that has users.
     #[arg(long)]
     add: bool,
 }
@@ -105,11 +104,11 @@ pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Co
     ensure!(pending.is_empty(), "the tables are not up to date: run `tidefeed migrate` first");
     let there = store.count().await.context("the users cannot be counted")?;
     if there > 0 && arguments.if_empty {
-        print::line(format!("{there} users are there already; nothing to do"))?;
+        print::line(format!("The database has {there} users already. Nothing to do."))?;
         return Ok(Completion::Done);
     }
     if there > 0 && !arguments.add {
-        bail!("the store already has {there} users: `--add` adds a world to them, `--if-empty` leaves them alone");
+        bail!("the database has {there} users already: `--add` adds people to them, `--if-empty` leaves it as it is");
     }
     let lifecycle = Lifecycle::new();
     lifecycle.watch_signals(std::time::Duration::ZERO).context("signals cannot be watched")?;
@@ -141,10 +140,10 @@ fn print_written(written: &Written, seconds: f64) -> anyhow::Result<()> {
     let Written { users, contents, reactions, follows, interrupted } = written;
     let how = if *interrupted { "Interrupted after" } else { "Seeded in" };
     print::line(format!(
-        "{how} {seconds:.1} s ({rate:.0} rows/s): {users} users, {contents} contents, {reactions} reactions, {follows} follows"
+        "{how} {seconds:.1} s ({rate:.0} rows/s): {users} users, {contents} contents, {reactions} reactions, {follows} follows."
     ))?;
     print::line(format!(
-        "Next: `tidefeed serve`, and sign in as `{HANDLE}` with `{PASSWORD}` (every seeded account has that password)"
+        "Next: run `tidefeed serve`, and sign in as `{HANDLE}` with the password `{PASSWORD}`. Every seeded account has it."
     ))?;
     Ok(())
 }

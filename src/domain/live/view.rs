@@ -148,7 +148,7 @@ impl View {
         self.waiting.push_back(Change::AuthorRemoved(author));
     }
 
-    /// Tells the client to read again. From then on it is unknown what it holds.
+    /// Asks the client to read again. From then on it is unknown what it holds.
     pub fn refetch(&mut self, reason: Reason) {
         *self = Self::default();
         self.waiting.push_back(Change::Refetch(reason));

@@ -1,4 +1,4 @@
-//! Cuts a text into the terms by which it is found. Terms are stored, so another way to cut needs another [`FORM`].
+//! Cuts a text into search terms. The index stores terms, so a change of the cutting needs another [`FORM`].
 //!
 //! A text is normalised (NFKC, case folding, meaningless joiners dropped) and cut into words by UAX #29; a pictograph
 //! is a word. Scripts without spaces between words (Chinese, Japanese, Korean, Thai and their neighbours) form *runs*.
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(Phrase::of(&han).unwrap().terms().len(), MAX_QUERY_TERMS);
     }
 
-    /// Words, runs and separators, of which it is known what they are.
+    /// Random words, runs and separators, each with the terms that it must have.
     fn token() -> impl Strategy<Value = String> {
         prop_oneof!["[ab]{1,3}", "[潮汐天]{1,4}", "[あい]{1,2}", Just("🎉".to_owned()), Just("É".to_owned())]
     }

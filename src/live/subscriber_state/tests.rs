@@ -246,7 +246,7 @@ impl World {
         match update {
             Update::Change(Change::Added(entry)) => {
                 let twice = self.client.holds.insert(entry.content, entry).is_some();
-                assert!(!(twice && is_above(entry.position())), "{entry:?} was told twice");
+                assert!(!(twice && is_above(entry.position())), "{entry:?} was sent twice");
             }
             Update::Change(Change::Removed(content)) => {
                 let held = self.client.holds.remove(&content).is_some();

@@ -1,4 +1,5 @@
-//! Connects when it is told to, so that a node starts while Cassandra is away, and no page waits for a connection.
+//! Connects when a worker asks for it, so that a node starts while Cassandra is away, and no page waits for a
+//! connection.
 
 use std::{sync::Arc, time::Duration};
 

@@ -50,7 +50,9 @@ pub async fn inspect(options: &CassandraOptions) -> Vec<Finding> {
 async fn tables(session: &Session, options: &CassandraOptions) -> Finding {
     let subject = "cassandra tables";
     match schema::missing(session, &options.keyspace).await {
-        Ok(missing) if missing.is_empty() => Finding::fine(subject, format!("all in keyspace {}", options.keyspace)),
+        Ok(missing) if missing.is_empty() => {
+            Finding::fine(subject, format!("all are in keyspace {}", options.keyspace))
+        }
         Ok(missing) => Finding::doubtful(
             subject,
             format!("missing in keyspace {}: {}", options.keyspace, missing.join(", ")),
@@ -63,7 +65,10 @@ async fn tables(session: &Session, options: &CassandraOptions) -> Finding {
 async fn copies(session: &Session, options: &CassandraOptions) -> Finding {
     let subject = "cassandra copies";
     match schema::replication(session, &options.keyspace).await {
-        Ok(None) => Finding::fine(subject, format!("cassandra.replication is {}", options.replication)),
+        Ok(None) => Finding::fine(
+            subject,
+            format!("the keyspace will be created with cassandra.replication = {}", options.replication),
+        ),
         Ok(Some(replication)) => judged_copies(subject, &replication),
         Err(error) => Finding::broken(subject, error.with_causes(), "check the cluster, and the user's rights"),
     }
@@ -72,17 +77,23 @@ async fn copies(session: &Session, options: &CassandraOptions) -> Finding {
 /// Each datacenter by itself. Every pair of `replication` but the class is a datacenter and its number of copies.
 fn judged_copies(subject: &str, replication: &HashMap<String, String>) -> Finding {
     let datacenters = replication.iter().filter(|(datacenter, _)| *datacenter != "class");
-    let named =
-        |datacenter: &str| if datacenter == "replication_factor" { "all".to_owned() } else { datacenter.to_owned() };
+    let named = |datacenter: &str| {
+        if datacenter == "replication_factor" { "all nodes together".to_owned() } else { datacenter.to_owned() }
+    };
     let mut copies: Vec<(String, usize)> =
         datacenters.map(|(datacenter, count)| (named(datacenter), whole_copies(count))).collect();
     copies.sort_unstable();
-    let seen: Vec<String> = copies.iter().map(|(datacenter, count)| format!("{count} in {datacenter}")).collect();
-    let seen = format!("of each inbox {}", if seen.is_empty() { "none".to_owned() } else { seen.join(", ") });
+    let each = |(datacenter, count): &(String, usize)| {
+        format!("{count} {} in {datacenter}", if *count == 1 { "copy" } else { "copies" })
+    };
+    let seen: Vec<String> = copies.iter().map(each).collect();
+    let seen = if seen.is_empty() { "no copy".to_owned() } else { seen.join(" and ") };
+    let seen = format!("each inbox has {seen}");
     if !copies.is_empty() && copies.iter().all(|(_, count)| *count >= COPIES) {
         return Finding::fine(subject, seen);
     }
-    let remedy = "with three in each datacenter, one node may be lost: ALTER KEYSPACE, then run `nodetool repair`";
+    let remedy =
+        "keep three in each datacenter, so that one node may be lost: run ALTER KEYSPACE, then `nodetool repair`";
     Finding::doubtful(subject, seen, remedy)
 }
 
@@ -110,7 +121,7 @@ fn judged_sync(subject: &str, mode: Result<String, StoreError>) -> Finding {
     }
 }
 
-/// Whether two changes of one header may both be told that they were made.
+/// Whether Cassandra may report to two changes of one header that both were made.
 fn judged_paxos(subject: &str, variant: Result<String, StoreError>) -> Finding {
     let remedy = "light-weight transactions are exact while nodes join, leave or move, and take half as long, if `paxos_variant: v2` is set in each node's cassandra.yaml, and repairs run regularly";
     match variant {
@@ -165,18 +176,18 @@ mod tests {
     #[test]
     fn every_datacenter_needs_three_whole_copies() {
         for (datacenters, seen, verdict) in [
-            (vec![("dc1", "3"), ("dc2", "3")], "3 in dc1, 3 in dc2", Verdict::Fine),
-            (vec![("dc1", "3"), ("dc2", "1")], "3 in dc1, 1 in dc2", Verdict::Doubtful),
-            (vec![("dc1", "4/1")], "3 in dc1", Verdict::Fine),
-            (vec![("dc1", "3/1")], "2 in dc1", Verdict::Doubtful),
-            (vec![("replication_factor", "3")], "3 in all", Verdict::Fine),
-            (vec![], "none", Verdict::Doubtful),
+            (vec![("dc1", "3"), ("dc2", "3")], "3 copies in dc1 and 3 copies in dc2", Verdict::Fine),
+            (vec![("dc1", "3"), ("dc2", "1")], "3 copies in dc1 and 1 copy in dc2", Verdict::Doubtful),
+            (vec![("dc1", "4/1")], "3 copies in dc1", Verdict::Fine),
+            (vec![("dc1", "3/1")], "2 copies in dc1", Verdict::Doubtful),
+            (vec![("replication_factor", "3")], "3 copies in all nodes together", Verdict::Fine),
+            (vec![], "no copy", Verdict::Doubtful),
         ] {
             let mut pairs: HashMap<String, String> =
                 datacenters.into_iter().map(|(datacenter, count)| (datacenter.to_owned(), count.to_owned())).collect();
             pairs.insert("class".to_owned(), "NetworkTopologyStrategy".to_owned());
             let found = judged_copies("cassandra copies", &pairs);
-            assert_eq!((found.verdict, found.seen), (verdict, format!("of each inbox {seen}")));
+            assert_eq!((found.verdict, found.seen), (verdict, format!("each inbox has {seen}")));
         }
     }
 }

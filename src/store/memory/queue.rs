@@ -1,5 +1,5 @@
-//! The queue within one process. Messages that nobody acknowledges come again after the redelivery time, by the
-//! runtime's clock, so that a paused one works.
+//! The queue within one process. Messages that nobody acknowledges are delivered again after the redelivery time. It
+//! is measured by the runtime's clock, which tests can pause.
 
 use std::{
     collections::{BTreeMap, VecDeque},

@@ -29,7 +29,7 @@ const PROBE_LIFE_MS: u64 = 10_000;
 /// How soon a lost connection is tried again within a command's time.
 const RECONNECT_AFTER: Duration = Duration::from_millis(50);
 
-/// Why Redis cannot be used. Sources tell the rest.
+/// Why Redis cannot be used. Its sources have the details.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The options contradict themselves.

@@ -21,7 +21,7 @@ struct TimedOut(u128);
 #[error("the node that answered is no master")]
 struct NoMaster;
 
-/// A time that no score of a sorted set tells from its neighbours.
+/// A time too large for a score of a sorted set to differ from its neighbours.
 #[derive(Debug, thiserror::Error)]
 #[error("the publish time {0} has no exact score")]
 struct NoScore(i64);

@@ -74,7 +74,7 @@ fn writes(name: &str, probe: RedisResult<()>) -> Finding {
             "raise maxmemory or set an eviction policy; if a dump has failed, make room on its disk; pages are right \
              meanwhile, live updates and deliveries are late",
         ),
-        _ => Finding::fine(name, "takes writes"),
+        _ => Finding::fine(name, "accepts writes"),
     }
 }
 

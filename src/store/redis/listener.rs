@@ -21,7 +21,7 @@ use crate::{
     store::{StoreError, announcements::Announcement},
 };
 
-/// Keeps a subscription to some channels and tells what comes to local listeners.
+/// Keeps a subscription to some channels and forwards each announcement to local listeners.
 pub struct Listener {
     redis: Redis,
     channels: Vec<String>,
@@ -112,8 +112,8 @@ impl Listener {
     }
 }
 
-/// Called by the connection itself, so it must not wait. What cannot be read is of a later version, which tells it in
-/// its own way: passed over.
+/// Called by the connection itself, so it must not wait. It skips what it cannot read:
+/// a later version announces that in its own way, too.
 fn hear(listeners: &broadcast::Sender<Announcement>, broken: &Notify, push: PushInfo) {
     match push.kind {
         // A node unsubscribes its clients when it gives a channel's slot away. This process never unsubscribes.

@@ -1,4 +1,4 @@
-//! Cached outboxes as sorted sets `{prefix}outbox2:{author}`; [`super::outbox_member`] tells how one lies there.
+//! Cached outboxes as sorted sets `{prefix}outbox2:{author}`; [`super::outbox_member`] encodes their members.
 //! Changes are scripts on one key, hence atomic; an outbox is read by one command.
 
 use async_trait::async_trait;

@@ -22,13 +22,13 @@ impl Fragment {
         Self { text, values }
     }
 
-    /// This, then more text with its values.
+    /// Appends text with its values.
     #[must_use]
     pub(super) fn add<const N: usize>(self, text: &str, values: [i64; N]) -> Self {
         self.then(Self::new(text, values))
     }
 
-    /// This, then another piece.
+    /// Appends another fragment.
     #[must_use]
     pub(super) fn then(mut self, other: Self) -> Self {
         self.text.push_str(&other.text);

@@ -38,7 +38,7 @@ impl Inspect for SqlStore {
             }
         }
         findings.push(judged("writes", self.takes_writes().await));
-        findings.push(judged("relations", self.relations_backlog().await));
+        findings.push(judged("follow changes", self.relations_backlog().await));
         findings
     }
 }
@@ -74,8 +74,8 @@ impl SqlStore {
         let remedy = "set binlog_format = ROW on the server: READ COMMITTED cannot be written with a log of statements";
         Ok(match state.as_str() {
             "1 STATEMENT" => Finding::broken("binary log", "binlog_format is STATEMENT", remedy),
-            "0 STATEMENT" | "0 MIXED" | "0 ROW" => Finding::fine("binary log", "off"),
-            _ => Finding::fine("binary log", "logs rows"),
+            "0 STATEMENT" | "0 MIXED" | "0 ROW" => Finding::fine("binary log", "it is off"),
+            _ => Finding::fine("binary log", "it logs rows"),
         })
     }
 
@@ -105,7 +105,7 @@ impl SqlStore {
     async fn takes_writes(&self) -> Result<Finding, StoreError> {
         let remedy = "make room on the disk of the store, or end what makes it read-only; reads continue, and nodes resume writing by themselves";
         match self.probe_writes().await {
-            Ok(()) => Ok(Finding::fine("writes", "taken")),
+            Ok(()) => Ok(Finding::fine("writes", "the store accepts them")),
             Err(error @ StoreError::TakesNoWrites(_)) => Ok(Finding::broken("writes", error.with_causes(), remedy)),
             Err(error) => Err(error),
         }
@@ -116,10 +116,14 @@ impl SqlStore {
         let rows = self.read(sql, []).await?;
         let row = rows.first().ok_or_else(|| StoreError::Unreadable("no row of counts".to_owned()))?;
         let (waiting, failed) = (row.count(0)?, row.count(1)?);
-        let seen = format!("{waiting} follow changes waiting to reach inboxes, {failed} of them after failures");
+        let seen = format!("{waiting} wait to reach inboxes, {failed} of them have failed before");
         let remedy =
             "find the failures in the log of the workers; pages are right meanwhile, because they pull these authors";
-        Ok(if failed > 0 { Finding::doubtful("relations", seen, remedy) } else { Finding::fine("relations", seen) })
+        Ok(if failed > 0 {
+            Finding::doubtful("follow changes", seen, remedy)
+        } else {
+            Finding::fine("follow changes", seen)
+        })
     }
 
     /// The text in the only row's first column.
@@ -138,7 +142,7 @@ fn judged(subject: &str, finding: Result<Finding, StoreError>) -> Finding {
             verdict,
             ..Finding::doubtful(
                 subject,
-                format!("cannot be read: {error}{cause}"),
+                format!("cannot be checked: {error}{cause}"),
                 "run `tidefeed migrate`, and check the user's rights",
             )
         }

@@ -74,7 +74,7 @@ fn edge(follower: UserId, author: UserId, incarnation: i64, followed_at: i64) ->
     [follower.get().into(), author.get().into(), mode.into(), incarnation.into(), followed_at.into()]
 }
 
-/// Inserts the users and their initial rows, but no credential. A floor without values is off.
+/// Inserts the users and their initial rows, without credentials. Their inboxes have no floor, so they are off.
 async fn insert_users(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError> {
     let users = authors.iter().map(|author| {
         let profile = &author.registration;

@@ -67,7 +67,7 @@ fn cassandra_at(address: String) -> Inboxes {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_silent_store_is_told_once_and_so_is_its_return() -> Result<()> {
+async fn a_silent_store_is_logged_once_and_so_is_its_return() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;
     let inboxes = Inboxes::Redis(RedisOptions { urls: vec![server.url()], ..RedisOptions::default() });
     let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
@@ -87,7 +87,7 @@ async fn a_silent_store_is_told_once_and_so_is_its_return() -> Result<()> {
         "{logged:?}"
     );
     server.restart().await?;
-    until("its return is told", async || {
+    until("its return is logged", async || {
         keeper.run_once().await?;
         Ok(!log.lines(BACK).is_empty())
     })
@@ -98,7 +98,7 @@ async fn a_silent_store_is_told_once_and_so_is_its_return() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_address_of_cassandra_is_told_once_with_its_causes() -> Result<()> {
+async fn a_wrong_address_of_cassandra_is_logged_once_with_its_causes() -> Result<()> {
     let (log, _logging) = Log::begin();
     let inboxes = cassandra_at("127.0.0.1:9".to_owned());
     let app = TestApp::start_unadmitted(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;

@@ -1,4 +1,4 @@
-//! A Cassandra that asks who its clients are: what Tidefeed's user needs, and what a wrong password is told like.
+//! A Cassandra that asks who its clients are: what Tidefeed's user needs, and how a wrong password is reported.
 
 use anyhow::{Result, ensure};
 use scylla::client::{session::Session, session_builder::SessionBuilder};

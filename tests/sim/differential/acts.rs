@@ -174,7 +174,7 @@ impl Drawer<'_> {
         pairs.get(nth).copied()
     }
 
-    /// A time from now on; now and then one that no clock would tell.
+    /// A time from now on; now and then one that no clock shows.
     pub fn later(&mut self) -> i64 {
         let far = self.rng.chance(30_000);
         self.now + self.rng.within(0, 30_000) + if far { 1_000_000_000 } else { 0 }

@@ -1,4 +1,4 @@
-//! Models announcements: every listening node gets each one, or is told that some were lost.
+//! Models announcements: every listening node gets each one, or a gap in place of those that were lost.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -30,13 +30,13 @@ impl SimAnnouncements {
     pub fn come(&self) {
         let come = self.late.lock().unwrap_or_else(PoisonError::into_inner).come(self.injector.now());
         for announcement in come {
-            self.tell(announcement);
+            self.send(announcement);
         }
     }
 
-    fn tell(&self, mut announcement: Announcement) {
+    fn send(&self, mut announcement: Announcement) {
         if let Announcement::Published { original, .. } = &mut announcement
-            && self.broken == Some(Rule::RepostsAreToldAsPosts)
+            && self.broken == Some(Rule::RepostsAreAnnouncedAsPosts)
         {
             *original = None;
         }
@@ -49,15 +49,16 @@ impl SimAnnouncements {
 impl Announcements for SimAnnouncements {
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError> {
         self.injector.switch().await;
-        if self.broken == Some(Rule::RelationsAreNotTold) && matches!(announcement, Announcement::FollowsChanged { .. })
+        if self.broken == Some(Rule::RelationsAreNotAnnounced)
+            && matches!(announcement, Announcement::FollowsChanged { .. })
         {
             return Ok(());
         }
         match Way::of(&self.injector, self.injector.rates().announcement) {
-            Way::Lost if self.broken == Some(Rule::LossIsNotTold) => {}
-            Way::Lost => self.tell(Announcement::Gap),
-            Way::Once => self.tell(announcement.clone()),
-            Way::Twice => (0..2).for_each(|_| self.tell(announcement.clone())),
+            Way::Lost if self.broken == Some(Rule::LossIsNotAnnounced) => {}
+            Way::Lost => self.send(Announcement::Gap),
+            Way::Once => self.send(announcement.clone()),
+            Way::Twice => (0..2).for_each(|_| self.send(announcement.clone())),
             Way::Late(at) => self.late.lock().unwrap_or_else(PoisonError::into_inner).add(at, announcement.clone()),
         }
         Ok(())

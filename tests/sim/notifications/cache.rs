@@ -105,7 +105,7 @@ impl SimCache {
         }
     }
 
-    /// What is told of a cached outbox; more than is true, if a rule is broken.
+    /// What the cache reports of an outbox; more than is true, if a rule is broken.
     fn reported(&self, author: UserId, outbox: CachedOutbox) -> CachedOutbox {
         let base = self.primary_store.base();
         let current = base.tables.version(author);

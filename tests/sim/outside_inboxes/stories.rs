@@ -160,5 +160,5 @@ fn one_walk_of_outside_inboxes() {
     let rule = Rule::ALL.iter().copied().find(|rule| format!("{rule:?}") == only);
     let in_cassandra = std::env::var_os("CASSANDRA").is_some();
     let store = if in_cassandra { Store::Cassandra } else { rule.map_or(Store::Redis, Rule::store) };
-    super::walk::tell(from_environment("SEED").unwrap_or(1), rule, store);
+    super::walk::print_steps(from_environment("SEED").unwrap_or(1), rule, store);
 }

@@ -112,8 +112,8 @@ pub fn walk(seed: u64, broken: Option<Rule>, store: Store) -> (Tally, Option<Str
     run(world(seed, broken, store), |_, _| {})
 }
 
-/// The same, and each step told.
-pub fn tell(seed: u64, broken: Option<Rule>, store: Store) {
+/// Runs the walk and prints the state after each step.
+pub fn print_steps(seed: u64, broken: Option<Rule>, store: Store) {
     let (_, wrong) = run(world(seed, broken, store), |happening, world| {
         println!("{happening}\n  {:?}\n  {:?}\n  {:?}", world.primary, world.nodes.each, world.processes);
         println!("  {:?}", world.cassandra);

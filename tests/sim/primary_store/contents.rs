@@ -179,7 +179,7 @@ async fn renew_version(
     Ok(VersionChange { before: before.version, after })
 }
 
-/// The versions as they are told if the outbox keeps the one that it has.
+/// The change of versions that is reported if the outbox keeps the one that it has.
 fn unchanged(tx: &mut Tx, author: UserId) -> VersionChange {
     let version = tx.look(|tables| tables.version(author));
     VersionChange { before: version, after: version }

@@ -18,7 +18,7 @@ use crate::rules::Rule;
 
 /// Contents in flight that are looked through; few, so that more of them are common.
 const FEW: usize = 3;
-/// What is told of every version if a rule is broken.
+/// The version that every outbox reports if a rule is broken.
 const ANY: i64 = -1;
 
 /// The version of everybody's reactions: there are none.

@@ -217,7 +217,7 @@ impl View<'_> {
 
     /// Whether the reader keeps anybody out.
     pub fn excludes(&self, tables: &Tables) -> bool {
-        !self.primary_store.breaks(Rule::ExclusionsAreNotTold) && tables.excludes(self.reader)
+        !self.primary_store.breaks(Rule::ExclusionsAreNotReported) && tables.excludes(self.reader)
     }
 
     fn runs(&self, tables: &Tables, side: Side, depth: Depth, (edges, floor): Claims<'_>) -> Vec<Run> {

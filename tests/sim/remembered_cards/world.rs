@@ -36,7 +36,7 @@ const ANY_VERSION: i64 = 1;
 /// A profile as committed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Named {
-    /// Tells names apart.
+    /// Differs for each name.
     pub name: u64,
     /// Of the profile.
     pub version: i64,

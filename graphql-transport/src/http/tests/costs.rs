@@ -9,7 +9,7 @@ use super::{client::Server, *};
 /// A bucket of `points` for each client, which regains one point a second.
 fn poor(points: u32) -> HttpSettings {
     let points = NonZeroU32::new(points).unwrap();
-    let each = Bucket { points, per_second: NonZeroU32::MIN };
+    let each = TokenBucket { points, per_second: NonZeroU32::MIN };
     let rate = Some(RateLimits { viewer: each, address: each, known: 100 });
     HttpSettings { rate, ..HttpSettings::default() }
 }

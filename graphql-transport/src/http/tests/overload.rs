@@ -120,7 +120,7 @@ async fn queries_do_not_hold_up_mutations() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_operation_costs_no_points() {
     let points = std::num::NonZeroU32::new(104).unwrap();
-    let each = Bucket { points, per_second: std::num::NonZeroU32::MIN };
+    let each = TokenBucket { points, per_second: std::num::NonZeroU32::MIN };
     let rate = Some(RateLimits { viewer: each, address: each, known: 100 });
     let barrier = Barrier::default();
     let router = router(gated(HttpSettings { rate, ..narrow(0) }, &barrier)).unwrap();

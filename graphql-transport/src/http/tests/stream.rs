@@ -207,7 +207,7 @@ async fn reserved_and_open_streams_are_bounded_per_client() {
 #[tokio::test(start_paused = true)]
 async fn a_reservation_costs_a_point() {
     let one = std::num::NonZeroU32::MIN;
-    let bucket = Bucket { points: one.saturating_add(2), per_second: one };
+    let bucket = TokenBucket { points: one.saturating_add(2), per_second: one };
     let rate = Some(RateLimits { viewer: bucket, address: bucket, known: 100 });
     let router = router(transport(HttpSettings { rate, ..HttpSettings::default() })).unwrap();
     let mut statuses = Vec::new();

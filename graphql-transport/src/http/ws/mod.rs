@@ -40,6 +40,8 @@ use crate::{execution::PreparedExecutor, payer::Payer};
 /// Bytes read from a socket at once, and kept by an idle one.
 const READ_BUFFER_BYTES: usize = 4096;
 
+const NO_UPGRADE: &str = "This path speaks WebSocket only. Use a WebSocket client, or send the request to /graphql.\n";
+
 /// Opens a WebSocket if the origin is allowed, the client offers the subprotocol, and there is room.
 pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     State(core): State<Arc<Core<E, V>>>,
@@ -49,19 +51,23 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
 ) -> Response<Body> {
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade.protocols([SUBPROTOCOL]),
-        Err(rejection) => return rejection.into_response(),
+        Err(rejection) => return (rejection.status(), NO_UPGRADE).into_response(),
     };
     if let Some(refusal) = refusal(&headers, &upgrade, &core.settings.allowed_origins) {
         return refusal.into_response();
     }
     let Ok(room) = Arc::clone(&core.free_sockets).try_acquire_owned() else {
         tracing::warn!("A WebSocket was refused: there are too many.");
-        return (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "5")], "No room for another WebSocket.")
+        return (
+            StatusCode::SERVICE_UNAVAILABLE,
+            [(RETRY_AFTER, "5")],
+            "No room for another WebSocket. Try again in 5 seconds.",
+        )
             .into_response();
     };
     let client = Client::of(&headers, &extensions, &core.settings.trusted_proxies);
     let Some(slot) = core.socket_slots.take(Payer::of_address(client.address)) else {
-        let message = "Too many WebSockets of this address have no viewer.";
+        let message = "Too many WebSockets of this address have no viewer. Close one, or authenticate it.";
         return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "5")], message).into_response();
     };
     let gauged = Gauged::new(core.settings.metrics.sockets);

@@ -37,7 +37,8 @@ struct RegisterUserInput {
 struct RegisterUserPayload {
     #[graphql(flatten)]
     tokens: Tokens,
-    /// Why the mutation was refused: one for each field at fault, or that the handle is taken. Empty if it was not.
+    /// Why the mutation was refused: one error for each faulty field, or one that says that the handle is taken. Empty
+    /// if it was not refused.
     user_errors: Vec<UserError>,
     /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,

@@ -14,7 +14,7 @@ use crate::{
 /// Where the links lead.
 pub const EXPORT_PATH: &str = "/export";
 
-/// Has no options.
+/// Takes no options besides `clientMutationId`.
 #[derive(InputObject, Default)]
 struct ExportViewerInput {
     /// Returned unchanged in the payload.
@@ -41,8 +41,8 @@ pub struct ExportMutation;
 
 #[Object]
 impl ExportMutation {
-    /// Creates a link to a copy of the viewer's account: profile, sessions, contents, bookmarks, likes, followed users,
-    /// followers, and muted, blocked and hidden users. The link is good for ten minutes.
+    /// Creates a link to a copy of the viewer's account: profile, sessions, contents, bookmarks, likes, followed
+    /// users, followers, and muted, blocked and hidden users. The link is good for ten minutes.
     async fn export_viewer(
         &self,
         ctx: &Context<'_>,

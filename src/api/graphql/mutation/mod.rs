@@ -27,7 +27,8 @@ pub const WITHOUT_TOKEN: [&str; 3] = ["registerUser", "signIn", "refreshToken"];
 /// Mutations that end sessions. They are cheap, and run however busy the server is.
 pub const ALWAYS_ADMITTED: [&str; 3] = ["signOut", "signOutEverywhere", "endSession"];
 
-/// Mutations. Several in one request run one after the other, in their order.
+/// All changes that a client can make. Several in one request run one after the other, in the order in which they are
+/// written.
 #[derive(MergedObject, Default)]
 pub struct Mutation(
     account::AccountMutation,

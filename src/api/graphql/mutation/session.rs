@@ -34,14 +34,14 @@ struct RefreshTokenPayload {
     client_mutation_id: Option<String>,
 }
 
-/// Has no options.
+/// Takes no options besides `clientMutationId`.
 #[derive(InputObject, Default)]
 struct SignOutInput {
     /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// Has no options.
+/// Takes no options besides `clientMutationId`.
 #[derive(InputObject, Default)]
 struct SignOutEverywhereInput {
     /// Returned unchanged in the payload.

@@ -26,8 +26,8 @@ use crate::{
 #[derive(SimpleObject)]
 #[graphql(crate = "graphql_transport::objects")]
 pub(super) struct PageInfo {
-    /// Whether older entries follow; in lists of users and in threads, whether more follow. Exact, except after a short
-    /// page of a search: there it says that more may follow.
+    /// Whether older entries follow; in lists of users and in threads, whether more follow. Exact, except after a
+    /// short page of a search: there it says that more may follow.
     pub has_next_page: Metered<bool>,
     /// Whether newer entries precede the page; in threads, whether earlier replies do. Exact. Always false in searches
     /// and in lists of muted, blocked or hidden users, which are read forward only.
@@ -50,12 +50,12 @@ pub struct TimelineConnection {
     nodes: Vec<Remembered<Option<Content>>>,
     /// Whether and how to read on.
     page_info: PageInfo,
-    /// `createdAt` of the oldest entry that the page is made of, shown or folded away. Of the entries of `newFeed`,
-    /// show only those that are not older: older ones come with the next page. Null on an empty page.
+    /// `createdAt` of the oldest entry on the page, folded entries included. Ignore entries of `newFeed` that are
+    /// older: the next page brings them. Null on an empty page.
     oldest_created_at: Metered<Option<Timestamp>>,
-    /// What a client holds after this page. Pass it as `after` to `newFeed`, which continues from here and adds a
-    /// folded entry when the newer one of its subject goes. Covers the newest 64 entries, folded ones included. Null
-    /// for a filtered page, because the stream has no filter.
+    /// What a client holds after this page. Pass it as `after` to `newFeed`, which continues from here. When an entry
+    /// is removed that had folded an older one of its subject, `newFeed` adds that older one. Covers the newest 64
+    /// entries, folded ones included. Null for a filtered page, because the stream has no filter.
     resume_token: Metered<Option<String>>,
 }
 

@@ -74,8 +74,8 @@ impl Content {
         Self { value: content, card: None, is_reposted: None, hydration }
     }
 
-    /// As [`Self::new`], with everything that `card` has, and whether the viewer has reposted it if that is known. Both
-    /// are of the same viewer.
+    /// As [`Self::new`], with everything that `card` has, and whether the viewer has reposted it if that is known.
+    /// Both are of the same viewer.
     pub fn of_card(card: Arc<ContentCard>, is_reposted: Option<bool>, hydration: Arc<Hydration>) -> Self {
         Self { value: Arc::clone(&card.content), card: Some(card), is_reposted, hydration }
     }
@@ -259,7 +259,8 @@ impl Content {
         Metered(ids::of_content(self.value.subject()))
     }
 
-    /// Whether the viewer has reposted it; of a repost, whether its original. Null for anonymous viewers.
+    /// Whether the viewer has reposted it; for a repost, whether the viewer has reposted its original. Null for
+    /// anonymous viewers.
     async fn viewer_has_reposted(&self, ctx: &Context<'_>) -> Answer<bool> {
         answer(ctx, async {
             match self.is_reposted {

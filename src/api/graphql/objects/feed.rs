@@ -50,11 +50,11 @@ impl From<Reason> for RefetchReason {
 #[derive(SimpleObject)]
 #[graphql(crate = "graphql_transport::objects")]
 pub struct EntryAdded {
-    /// The entry. Insert it before the first entry whose `createdAt` is not later. That is nearly always the front, but
-    /// it may be below entries that the client shows already.
+    /// The entry. Insert it before the first entry whose `createdAt` is not later. That is nearly always the front,
+    /// but it may be below entries that the client shows already.
     pub timeline_edge: FeedEdge,
-    /// What the client holds after this event. Pass the last token as `after` to resume from here, on any node. Null if
-    /// the subscription began without `after`.
+    /// What the client holds after this event. Pass the last token as `after` to resume from here, on any node. Null
+    /// if the subscription began without `after`.
     pub resume_token: ResumeToken,
 }
 
@@ -76,8 +76,9 @@ pub struct AuthorRemoved {
     pub resume_token: ResumeToken,
 }
 
-/// The viewer has followed or unfollowed an author, on this device or another. The author's contents follow as
-/// `EntryAdded`, as far as the client's entries reach, or go with `AuthorRemoved`.
+/// The viewer has followed or unfollowed an author, on this device or another. After a follow, the author's contents
+/// arrive as `EntryAdded`, down to the oldest entry that the client holds. After an unfollow, `AuthorRemoved` removes
+/// them.
 #[derive(SimpleObject)]
 pub struct RelationChanged {
     /// The other user. Null if they cannot be read now.
@@ -98,7 +99,7 @@ pub struct ReadMarkerMoved {
 }
 
 /// Some entries that the client shows may have changed without an event of their own. These are the entries below the
-/// newest 64, which a `resumeToken` covers, and, in a list of some kinds, those that a newer entry of another kind
+/// newest 64 (a `resumeToken` covers only 64) and, in a list of some kinds, those that a newer entry of another kind
 /// replaces. Read them again. Sent only with `compares`: after the replay, and whenever such a change is possible.
 #[derive(SimpleObject)]
 pub struct TimelineMayDiffer {

@@ -247,7 +247,7 @@ impl User {
     }
 
     /// Their contents, newest first, paged as `Query.timeline`. Empty if one of the two blocks the other. Mutes and
-    /// hides do not matter here: they concern timelines.
+    /// hides do not matter here, because they change timelines only.
     async fn contents(
         &self,
         ctx: &Context<'_>,

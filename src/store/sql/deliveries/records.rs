@@ -19,8 +19,8 @@ pub(super) const SELECT: &str = "SELECT d.publish_time, d.content_id, d.author_i
      c.id IS NULL OR c.removed_at IS NOT NULL, d.attempts, d.last_error \
      FROM deliveries d LEFT JOIN contents c ON c.id = d.content_id";
 
-/// Added to the next wait, in units of the first wait, by number of looks, so that a slow delivery is announced ever
-/// less often.
+/// What is added to the next wait for each number of looks, in units of the first wait. So a slow delivery is
+/// announced less and less often.
 const OFTEN: &str = "CASE looks WHEN 0 THEN 0 WHEN 1 THEN 1 ELSE 3 END";
 
 /// A row of [`SELECT`].
@@ -51,8 +51,8 @@ pub(super) async fn delete_with_subtasks(tx: &Tx, content: ContentId) -> Result<
     delete(tx, content).await
 }
 
-/// At most `limit` records whose time is `now_ms` or earlier, or impossibly late, oldest first. The next look of each
-/// is set to `next_look_ms` or later. Skips those that another sweeper holds.
+/// At most `limit` records that are due at `now_ms`, or whose time is too far in the future to be right; oldest first.
+/// The next look of each is set to `next_look_ms` or later. Skips those that another sweeper holds.
 pub(super) async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<Delivery>, StoreError> {
     let statement = due_statement(tx.dialect(), now_ms, limit);
     let rows = tx.query(&statement.text, statement.values).await?;

@@ -1,5 +1,5 @@
-//! Grows what an inbox claims: covers an edge, extends below the floor. Deliveries include the new area already. Here
-//! it is read, and one transaction inserts the rows and makes the claim, under the reader's lock.
+//! Extends an inbox's coverage: to another author (cover) or further into the past (extend). By then deliveries write
+//! to the new area already. One transaction under the reader's lock inserts the missing rows and records the coverage.
 
 use sea_orm::Value;
 

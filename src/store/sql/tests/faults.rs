@@ -276,8 +276,8 @@ async fn fail_in_company(store: &SqlStore, what: &'static str, fault: Fault) -> 
         disarm(store);
         let rows = after.len();
         after.retain(|row| row != MARKER);
-        assert_eq!(kept.is_ok(), after.len() < rows, "{what}, {fault:?} at row {nth}: the first was told {kept:?}");
-        assert_eq!(done.is_err(), before == after, "{what}, {fault:?} at row {nth}: it was told {done:?}");
+        assert_eq!(kept.is_ok(), after.len() < rows, "{what}, {fault:?} at row {nth}: the first got {kept:?}");
+        assert_eq!(done.is_err(), before == after, "{what}, {fault:?} at row {nth}: it got {done:?}");
         store.write("DELETE FROM outbox_heads WHERE author_id = 1000", []).await.unwrap();
         if done.is_ok() {
             shared += u32::from(kept.is_ok() && store.commits() == commits + 2);

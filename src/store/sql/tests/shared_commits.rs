@@ -113,7 +113,7 @@ async fn no_write_is_acknowledged_or_visible_before_its_commit() {
         let shares = is_open.await.unwrap();
         if shares {
             queue_up().await;
-            assert!(!first.is_finished(), "told before the commit");
+            assert!(!first.is_finished(), "answered before the commit");
             assert!(!authors(&store).await.contains(&(base + 1)), "seen before the commit");
         }
         go_on.send(()).unwrap();

@@ -204,7 +204,7 @@ fn content_ids(slice: &Slice) -> Vec<ContentId> {
     slice.rows.iter().filter_map(|row| ContentId::try_new(row.content_number()).ok()).collect()
 }
 
-/// The branch of a page that says which of these contents are shown.
+/// The branch of a page's statement that selects which of these contents the page shows.
 pub(in super::super) fn shown_of(dialect: Dialect, reader: UserId, request: &PageRequest, slice: &Slice) -> Fragment {
     let timeline = Timeline { dialect, reader };
     timeline.shown_of(Side::ahead(request).shown_to(timeline), slice).unwrap_or_default()

@@ -80,7 +80,7 @@ async fn a_comparing_client_learns_when_its_copy_may_differ() {
     let removed = |id: &str| json!({"__typename": "ContentRemoved", "contentId": id});
     let may_differ = json!({"__typename": "TimelineMayDiffer"});
     assert_eq!(next_event().await, added(&missed));
-    assert_eq!(next_event().await, may_differ, "what was missed has been told");
+    assert_eq!(next_event().await, may_differ, "what was missed has been sent");
     let act = async |by: &Person, verb: &str, input: Value| {
         let (first, others) = verb.split_at(1);
         let kind = format!("{}{others}Input", first.to_uppercase());
@@ -98,7 +98,7 @@ async fn a_comparing_client_learns_when_its_copy_may_differ() {
     assert_eq!(next_event().await, may_differ);
     act(&ann, "unmuteUser", json!({ "userId": cid.id })).await;
     assert_eq!(next_event().await, added(&repost));
-    assert_eq!(next_event().await, may_differ, "what has come back further down is told by nobody");
+    assert_eq!(next_event().await, may_differ, "no event reports what has come back further down");
 }
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn a_feed_omits_excluded_authors_and_each_change_needs_a_refetch() {
     }
     let block = "mutation($id: ID!) { blockUser(input: {userId: $id}) { userErrors { code } } }";
     api.data(Some(&bob), block, json!({"id": ann.id})).await;
-    assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch, "the blocked reader is told to read again");
+    assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch, "the blocked reader is asked to read again");
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ const BY_VARIABLE: &str = "subscription($short: Boolean!) { newFeed { ... on Ent
 const VIEWER_DEPENDENT: &str = "subscription { newFeed { __typename ... on EntryAdded { timelineEdge { node {
     text viewerIsAuthor author { viewerIsFollowing } } } } } }";
 
-async fn each_is_told_their_own(server: &ApiServer) -> Result<()> {
+async fn each_receives_their_own(server: &ApiServer) -> Result<()> {
     let people = People::meet(server).await?;
     let (reader, author) = (&people.reader, &people.author);
     let short = |short: bool| json!({ "short": short });
@@ -85,7 +85,7 @@ async fn devices_follow_together(server: &ApiServer) -> Result<()> {
 on_each_backend! {
     async fn subscribers_with_different_queries_or_views_get_their_own_events(backend: Backend) -> Result<()> {
         let server = ApiServer::start(TestApp::start(backend, CacheBackend::Memory).await?).await?;
-        each_is_told_their_own(&server).await
+        each_receives_their_own(&server).await
     }
 
     async fn a_follow_and_its_entries_reach_all_devices_of_the_reader(backend: Backend) -> Result<()> {

@@ -28,7 +28,7 @@ on_each_backend! {
         ensure!(ill.code == Some(1) && ill.out.contains(&format!("WRONG reader {reader}: hole")), "{ill:?}");
         ensure!(ill.out.contains("-> left as it is") && ill.out.contains(": 1 timelines wrong"), "{ill:?}");
         let mended = it.run(&["audit"]).await?;
-        ensure!(mended.code == Some(1) && mended.out.contains("-> mended"), "{mended:?}");
+        ensure!(mended.code == Some(1) && mended.out.contains("-> repaired"), "{mended:?}");
         ensure!(it.done(&["audit", "--pages", "3", "--size", "10"]).await?.contains(": 0 timelines wrong"));
         ensure!(it.done(&["audit", "--limit", "1"]).await?.contains("Audited 1 readers"));
         Ok(())

@@ -13,8 +13,8 @@ on_each_backend! {
         ensure!(it.run(&["inbox", "status"]).await?.err.contains("run `tidefeed migrate`"));
         it.done(&["migrate"]).await?;
         it.done(&["seed", "--users", "20", "--contents-per-user", "6"]).await?;
-        ensure!(it.done(&["inbox", "status"]).await?.contains("inbox outside SQL: 0, 0 of them built"));
-        ensure!(it.done(&["doctor"]).await?.contains("ok   inboxes: in SQL"));
+        ensure!(it.done(&["inbox", "status"]).await?.contains("Inboxes outside SQL: 0, 0 of them built"));
+        ensure!(it.done(&["doctor"]).await?.contains("ok   inboxes: all are in SQL"));
         let past = connect_sql(&database.url).await?;
         let node = "ab".repeat(20);
         for statement in [
@@ -24,13 +24,13 @@ on_each_backend! {
             execute(&past, &statement).await?;
         }
         let status = it.done(&["inbox", "status"]).await?;
-        ensure!(status.contains("inbox outside SQL: 21, 21 of them built") && status.contains(&format!("Inbox store {node}: 2 buckets")), "{status}");
+        ensure!(status.contains("Inboxes outside SQL: 21, 21 of them built") && status.contains(&format!("Server {node}: 2 inbox buckets")), "{status}");
         ensure!(it.run(&["doctor"]).await?.out.contains("FAIL inboxes"), "this node is not configured for them");
-        ensure!(it.done(&["inbox", "renew"]).await?.contains("Renewed 2 buckets"));
+        ensure!(it.done(&["inbox", "renew"]).await?.contains("Renewed 2 inbox buckets"));
         ensure!(numbers(&past, "SELECT COUNT(*) FROM inbox_buckets WHERE epoch = 7").await? == [0]);
         ensure!(it.done(&["inbox", "move"]).await?.contains("Moved 21 inboxes"));
         ensure!(numbers(&past, "SELECT COUNT(*) FROM inbox_states WHERE tier = 1 OR floor_time IS NULL").await? == [0]);
-        ensure!(it.done(&["inbox", "status"]).await?.contains("Buckets admitted: 0 of 128"));
+        ensure!(it.done(&["inbox", "status"]).await?.contains("with a server outside SQL: 0 of 128"));
         past.close().await?;
         ensure!(it.done(&["audit"]).await?.contains(": 0 timelines wrong"));
         Ok(())

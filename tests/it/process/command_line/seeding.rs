@@ -83,7 +83,7 @@ on_each_backend! {
         let (app, it, _) = seeded(backend).await?;
         let refused = it.run(&["seed"]).await?;
         ensure!(refused.code == Some(1) && refused.err.contains("`--add`"), "{refused:?}");
-        ensure!(it.done(&["seed", "--if-empty"]).await?.contains("nothing to do"));
+        ensure!(it.done(&["seed", "--if-empty"]).await?.contains("Nothing to do."));
         ensure!(app.ports.accounts.count().await? == 61);
         it.done(&["seed", "--add", "--users", "30"]).await?;
         ensure!(app.ports.accounts.count().await? == 91);

@@ -70,7 +70,7 @@ pub async fn served(world: &World) -> Result<Vec<i64>> {
 }
 
 on_each_backend! {
-    async fn a_record_tells_its_content_and_whether_it_was_removed(backend: Backend) -> Result<()> {
+    async fn a_record_names_its_content_and_whether_it_was_removed(backend: Backend) -> Result<()> {
         let (world, content) = world(backend, 1).await?;
         let delivery = world.store.find(content.content).await?.context("a record")?;
         assert_eq!((delivery.entry, delivery.removed, delivery.attempts), (content, false, 0));

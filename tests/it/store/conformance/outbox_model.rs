@@ -31,7 +31,7 @@ enum Step {
     /// A content is removed.
     Remove { index: usize, notified: bool },
     /// The cache is notified of some change, new or old.
-    Tell { index: usize },
+    Apply { index: usize },
     /// The cache is filled with the present state.
     Fill { limit: usize },
     /// The cache is filled from some earlier snapshot.
@@ -52,7 +52,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => publish.prop_map(|(time, id, notified)| Step::Publish { time, id, notified }),
         4 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(index, notified)| Step::Remove { index, notified }),
-        2 => any::<usize>().prop_map(|index| Step::Tell { index }),
+        2 => any::<usize>().prop_map(|index| Step::Apply { index }),
         4 => (0..7_usize).prop_map(|limit| Step::Fill { limit }),
         1 => (any::<usize>(), 0..7_usize).prop_map(|(index, limit)| Step::FillLate { index, limit }),
         1 => (1..4_usize).prop_map(|lost| Step::FailOver { lost }),
@@ -147,15 +147,15 @@ impl World {
         match *step {
             Step::Publish { time, id, notified } => {
                 if self.model.publish(time, id)? && notified {
-                    self.tell(self.model.changes.len() - 1).await?;
+                    self.apply_change(self.model.changes.len() - 1).await?;
                 }
             }
             Step::Remove { index, notified } => {
                 if self.model.remove(index)? && notified {
-                    self.tell(self.model.changes.len() - 1).await?;
+                    self.apply_change(self.model.changes.len() - 1).await?;
                 }
             }
-            Step::Tell { index } => self.tell(index % self.model.changes.len().max(1)).await?,
+            Step::Apply { index } => self.apply_change(index % self.model.changes.len().max(1)).await?,
             Step::Fill { limit } => self.cache.fill(&[self.model.head(self.model.latest(), limit)]).await?,
             Step::FillLate { index, limit } => {
                 let version = self.model.versions[index % self.model.versions.len()];
@@ -169,7 +169,7 @@ impl World {
         self.check().await
     }
 
-    async fn tell(&self, index: usize) -> Result<()> {
+    async fn apply_change(&self, index: usize) -> Result<()> {
         let Some((versions, change)) = self.model.changes.get(index) else { return Ok(()) };
         Ok(self.cache.apply(self.model.author, *versions, *change).await?)
     }

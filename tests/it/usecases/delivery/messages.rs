@@ -70,7 +70,7 @@ async fn never_comes(backend: Backend, cache_backend: CacheBackend) -> Result<()
     let entry = publish(&app).await?;
     app.lose_messages().await?;
     app.settle().await?;
-    ensure!(served(&app, entry.content).await?.is_empty(), "somebody delivered without being told");
+    ensure!(served(&app, entry.content).await?.is_empty(), "somebody delivered without a message");
     app.sweep().await?;
     ensure_delivered(&app, entry.content, 50).await
 }
