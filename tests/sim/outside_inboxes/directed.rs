@@ -158,7 +158,7 @@ fn a_covering_whose_reading_sql_has_lost_trusts_no_edge() {
 /// Whoever makes a pulled edge trusted covers it first, so that a build could pass over it. Its rows matter only where
 /// another rule is broken as well.
 #[test]
-fn a_build_reads_pulled_authors_because_a_lost_covering_may_pass_over_them() {
+fn a_build_reads_pulled_authors_in_case_a_lost_covering_counts() {
     let wrong = |rules| wrong(|world| cover_while_given_up(world, 2), EdgeMode::Pull, rules);
     assert_eq!(wrong([Some(Rule::CoverKeepsIncarnation), None]), 0, "the build has read both contents");
     assert_eq!(wrong([Some(Rule::BuildWithoutPulled), None]), 0, "the covering is done again");
