@@ -104,15 +104,14 @@ fn wrong(sequence: impl Fn(&mut World), mode: EdgeMode, broken: [Option<Rule>; 2
 fn follow_again_while_cleaning(world: &mut World) {
     build(world);
     publish(world, 1);
-    let followed = world.primary.edges.remove(&PAIR);
+    world.primary.edges.remove(&PAIR);
     world.renew_authors(PAIR.0);
     let found = loop {
         if let Some(clean) = Clean::begin(world) {
             break clean.step(world);
         }
     };
-    let followed_again = Edge { mode: EdgeMode::Fill, incarnation: 2, ..followed.unwrap() };
-    world.primary.edges.insert(PAIR, followed_again);
+    world.primary.edges.insert(PAIR, Edge { mode: EdgeMode::Fill, incarnation: 2 });
     world.renew_authors(PAIR.0);
     cover(world);
     let removed = found.and_then(|clean| clean.step(world));

@@ -19,7 +19,7 @@ pub struct Read {
     reader: usize,
     window: Window,
     before: Option<Slice>,
-    snapshot: Option<Snapshot>,
+    snapshot: Option<Box<Snapshot>>,
     looking: Option<Header>,
     authors: TimelineAuthors,
 }
@@ -45,7 +45,7 @@ impl Read {
             return Some(self);
         };
         match self.snapshot.take() {
-            None => self.snapshot = Some(world.primary.page(self.reader, &self.window, &before.rows)),
+            None => self.snapshot = Some(Box::new(world.primary.page(self.reader, &self.window, &before.rows))),
             Some(snapshot) => match world.look(&mut self.looking, self.reader, &self.window) {
                 Poll::Ready(after) => {
                     self.judge(world, &snapshot, &before, after);
