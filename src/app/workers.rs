@@ -94,26 +94,14 @@ pub fn spawn(use_cases: &UseCases, config: &Config, lifecycle: &Lifecycle, rng: 
 
 /// Compares the tokens of outside inboxes with the nodes that answer.
 fn keep_outside(lifecycle: &Lifecycle, keeper: Arc<OutsideKeeper>) {
-    let draining = lifecycle.draining();
-    let mut health = Health::new("keeper of inboxes outside SQL", draining.clone());
-    lifecycle.spawn("outside keeper", async move {
-        while !draining.is_cancelled() {
-            health.of(keeper.run_once().await).await;
-            pause(&draining, KEEP_EVERY).await;
-        }
-    });
+    let health = Health::new("keeper of inboxes outside SQL", lifecycle.draining());
+    lifecycle.spawn("outside keeper", repeat(health, KEEP_EVERY, async move || keeper.run_once().await));
 }
 
 /// Keeps a process connected to the store of inboxes outside SQL in which no keeper does it.
 pub fn connect_outside(lifecycle: &Lifecycle, inboxes: Arc<dyn InboxStore>) {
-    let draining = lifecycle.draining();
-    let mut health = Health::new("connection to inboxes outside SQL", draining.clone());
-    lifecycle.spawn("outside connection", async move {
-        while !draining.is_cancelled() {
-            health.of(inboxes.connect().await).await;
-            pause(&draining, KEEP_EVERY).await;
-        }
-    });
+    let health = Health::new("connection to inboxes outside SQL", lifecycle.draining());
+    lifecycle.spawn("outside connection", repeat(health, KEEP_EVERY, async move || inboxes.connect().await));
 }
 
 fn consume(lifecycle: &Lifecycle, name: &'static str, worker: Arc<dyn Consumer>, me: String) {
@@ -170,14 +158,17 @@ pub fn audit(lifecycle: &Lifecycle, auditor: Auditor, every: Millis, rng: Shared
 
 /// Updates the store's table statistics at the start and periodically.
 pub fn refresh_statistics(lifecycle: &Lifecycle, schema: Arc<dyn Schema>) {
-    let draining = lifecycle.draining();
-    let mut health = Health::new("statistics", draining.clone());
-    lifecycle.spawn("statistics", async move {
-        while !draining.is_cancelled() {
-            health.of(schema.refresh_statistics().await).await;
-            pause(&draining, STATISTICS_EVERY).await;
-        }
-    });
+    let health = Health::new("statistics", lifecycle.draining());
+    lifecycle.spawn("statistics", repeat(health, STATISTICS_EVERY, async move || schema.refresh_statistics().await));
+}
+
+/// One step, a pause, and so on.
+async fn repeat<T>(mut health: Health, every: Duration, step: impl AsyncFn() -> Result<T, StoreError>) {
+    let draining = health.draining.clone();
+    while !draining.is_cancelled() {
+        health.of(step().await).await;
+        pause(&draining, every).await;
+    }
 }
 
 fn prune(lifecycle: &Lifecycle, pruner: Arc<Pruner>) {

@@ -34,6 +34,12 @@ fn the_defaults_are_a_valid_configuration() {
 }
 
 #[test]
+fn inboxes_and_cached_outboxes_keep_300_entries_by_default() {
+    let config = Config::defaults().unwrap();
+    assert_eq!((config.inbox.keep, config.outbox_cache.capacity), (300, 300));
+}
+
+#[test]
 fn every_default_has_a_meaning_and_is_documented() {
     let entries = reference::entries();
     assert!(entries.len() > 50);

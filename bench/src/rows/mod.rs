@@ -11,6 +11,7 @@ mod peer;
 mod small;
 mod stampede;
 mod start;
+mod trim;
 mod writes;
 
 use std::path::{Path, PathBuf};
@@ -47,10 +48,11 @@ enum Kind {
     Overload,
     Inboxes,
     Stampede,
+    Trim,
 }
 
 /// Name, what it measures, where. Rows on one engine are consecutive and share a node, so later rows see what earlier
-/// ones changed in the world: `followees` leaves a reader of 5,000 authors.
+/// ones changed in the world: `followees` leaves a reader of 5,000 authors, and `trim`, the last one, short inboxes.
 const ROWS: &[(&str, Kind, Engine)] = &[
     ("start-sqlite", Kind::Start, Sqlite),
     ("small-sqlite", Kind::Small, Sqlite),
@@ -70,6 +72,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("mix-sqlite", Kind::Mix, Sqlite),
     ("peer-sqlite", Kind::Peer, Sqlite),
     ("overload-sqlite", Kind::Overload, Sqlite),
+    ("trim-sqlite", Kind::Trim, Sqlite),
     ("page-mariadb", Kind::Page, MariaDb),
     ("deep-mariadb", Kind::Deep, MariaDb),
     ("past-kept-mariadb", Kind::PastKept, MariaDb),
@@ -86,6 +89,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("overload-mariadb", Kind::Overload, MariaDb),
     ("inboxes-mariadb", Kind::Inboxes, MariaDb),
     ("stampede-mariadb", Kind::Stampede, MariaDb),
+    ("trim-mariadb", Kind::Trim, MariaDb),
 ];
 
 /// Measures and prints the rows that were asked for.
@@ -200,5 +204,6 @@ async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
         Kind::Peer => peer::measure(site).await,
         Kind::Inboxes => inboxes::measure(site).await,
         Kind::Stampede => stampede::measure(site).await,
+        Kind::Trim => trim::measure(site).await,
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use crate::{
     client::{Client, request},
     figure::{Figure, Target},
-    load::{Asking, burst, quantile},
+    load::{self, Asking, burst, quantile},
     node::set,
     people::{self, PAGE, Person},
     rounds::Rounds,
@@ -20,8 +20,9 @@ use crate::{
     site::Site,
 };
 
-/// Readers who ask at the same time.
-const CLIENTS: (usize, usize) = (32, 4);
+/// Readers who ask at the same time: far more than a node runs at once. Whom it refuses comes again after a second, as
+/// told, before and after as well.
+const CLIENTS: (usize, usize) = (512, 16);
 /// Longer than all inboxes take to be built again.
 const PATIENCE: Duration = Duration::from_mins(30);
 /// Time between two looks at how many inboxes are being built.
@@ -38,7 +39,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let readers = everybody(site).await?;
     settle(site, &readers, OUTSIDE).await?;
     let mut asking = each_in_turn(site, &readers).await?;
-    burst(&mut asking, &[], site.options.length() / 4, false).await?;
+    burst(&mut asking, &[], site.options.length() / 4, true).await?;
     let before = bursts(site, &mut asking, None).await?;
     let built = Builds::of(site).await?.built + f64::from(u32::try_from(readers.len())?);
     site.store.empty_redis().await?;
@@ -53,6 +54,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
 
 fn figures(readers: usize, (before, during, after): (&Seen, &Seen, &Seen), seconds: f64) -> Vec<Figure> {
     let ratio = |during: &Seen, share: f64| Rounds { ours: vec![during.at(share)], theirs: vec![before.at(share)] };
+    let [b, d, a] = [before, during, after].map(Seen::refused_percent);
     let units = ("ms", "ms");
     let what =
         |share: &str, when: &str| format!("{share} of a page {when} {readers} inboxes are built again, against before");
@@ -63,6 +65,7 @@ fn figures(readers: usize, (before, during, after): (&Seen, &Seen, &Seen), secon
         Figure::multiple(what("p99", "after"), &ratio(after, 0.99), units, Target::Free),
         Figure::alone("inboxes that were built at once, the most of all looks", during.most_at_once, "", Target::Free),
         Figure::alone("until all were built", seconds, "s", Target::Free),
+        Figure::reported("pages refused before, while and after that", format!("{b:.1} %, {d:.1} %, {a:.1} %")),
     ]
 }
 
@@ -92,14 +95,21 @@ async fn each_in_turn(site: &Site, readers: &[Person]) -> Result<Vec<Asking>> {
     Ok(all)
 }
 
-/// Times of pages, sorted, in microseconds, and the most inboxes that were being built at a look.
+/// Sorted times of pages in microseconds, pages refused, and the most inboxes being built at a look.
 #[derive(Default)]
 struct Seen {
     times: Vec<f64>,
+    refused: u64,
     most_at_once: f64,
 }
 
 impl Seen {
+    /// Of all requests.
+    fn refused_percent(&self) -> f64 {
+        let refused = load::count(self.refused);
+        100.0 * refused / (refused + load::count(self.times.len() as u64))
+    }
+
     /// In ms.
     fn at(&self, share: f64) -> f64 {
         quantile(&self.times, share) / 1e3
@@ -112,13 +122,14 @@ async fn bursts(site: &Site, asking: &mut [Asking], until_built: Option<f64>) ->
     loop {
         let (length, stop) = (site.options.length(), Cell::new(false));
         let pages = async {
-            let pages = burst(asking, &[], length, false).await;
+            let pages = burst(asking, &[], length, true).await;
             stop.set(true);
             pages
         };
         let (pages, builds) = tokio::join!(pages, look(site, &stop));
         let (mut pages, builds) = (pages?, builds?);
         seen.times.append(&mut pages.times.remove("page").unwrap_or_default());
+        seen.refused += pages.refused;
         seen.most_at_once = seen.most_at_once.max(builds.at_once);
         if until_built.is_none_or(|all| builds.built >= all) {
             seen.times.sort_unstable_by(f64::total_cmp);

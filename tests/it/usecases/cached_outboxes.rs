@@ -1,7 +1,10 @@
 //! Counts the cost of a pulling reader's page, with the outbox cache and beyond it.
 
-use anyhow::{Result, ensure};
-use tidefeed::domain::{ContentKind, Kinds, PageRequest, PageSize};
+use anyhow::{Result, bail, ensure};
+use tidefeed::{
+    domain::{ContentKind, Kinds, PageRequest, PageSize},
+    follow::ExclusionOutcome,
+};
 
 use crate::{
     harness::{CacheBackend, TestApp},
@@ -29,28 +32,32 @@ async fn costs(app: &TestApp, reader: i64, request: &PageRequest) -> Result<Vec<
     Ok(all)
 }
 
+/// An author of thirty contents, pulled by these readers.
+async fn pulled_by(app: &TestApp, readers: &[i64]) -> Result<()> {
+    followed_author(app, 4).await?;
+    for _ in 0..30 {
+        app.clock.advance(1);
+        publish(app).await?;
+    }
+    app.settle().await?;
+    for reader in readers {
+        app.demote(user(*reader), user(1)).await?;
+        app.reactivator.visit(user(*reader), None).await?;
+        app.demote(user(*reader), user(1)).await?;
+    }
+    Ok(())
+}
+
 on_each_backend! {
     async fn readers_with_exclusions_pull_in_one_statement(backend: Backend) -> Result<()> {
         let app = TestApp::start(backend, CacheBackend::Memory).await?;
-        followed_author(&app, 4).await?;
-        for _ in 0..30 {
-            app.clock.advance(1);
-            publish(&app).await?;
-        }
-        app.settle().await?;
-        for reader in [2, 3] {
-            app.demote(user(reader), user(1)).await?;
-            app.reactivator.visit(user(reader), None).await?;
-            app.demote(user(reader), user(1)).await?;
-        }
+        pulled_by(&app, &[2, 3]).await?;
         let newest = PageRequest::newest(PageSize::default());
         let posts = newest.of(Kinds::try_new([ContentKind::Post])?);
         costs(&app, 2, &newest).await?;
         ensure!(costs(&app, 2, &newest).await? == [1; 20], "from the cache");
 
-        let tidefeed::follow::ExclusionOutcome::Done = app.excluding.mute(user(3), user(4)).await? else {
-            anyhow::bail!("not muted")
-        };
+        let ExclusionOutcome::Done = app.excluding.mute(user(3), user(4)).await? else { bail!("not muted") };
         for request in [newest, posts] {
             let costs = costs(&app, 3, &request).await?;
             let misses = costs.iter().filter(|cost| **cost == 2).count();
@@ -58,9 +65,27 @@ on_each_backend! {
             ensure!(costs[2..16].iter().all(|cost| *cost == 1), "past it, time after time: {costs:?}");
         }
         let lifted = app.excluding.unmute(user(3), user(4)).await?;
-        ensure!(lifted == tidefeed::follow::ExclusionOutcome::Done);
+        ensure!(lifted == ExclusionOutcome::Done);
         costs(&app, 3, &newest).await?;
         ensure!(costs(&app, 3, &newest).await?.iter().all(|cost| *cost == 1), "from the cache again");
+        Ok(())
+    }
+
+    /// A10: what a mute costs a reader who pulls, with the cache and without.
+    async fn a_mute_costs_a_pulling_reader_one_statement_in_twenty_pages(backend: Backend) -> Result<()> {
+        let mut seen = Vec::new();
+        for cache in [CacheBackend::Memory, CacheBackend::NoCache] {
+            let app = TestApp::start(backend, cache).await?;
+            pulled_by(&app, &[2, 3]).await?;
+            let ExclusionOutcome::Done = app.excluding.mute(user(3), user(4)).await? else { bail!("not muted") };
+            let newest = PageRequest::newest(PageSize::default());
+            for reader in [2, 3] {
+                costs(&app, reader, &newest).await?;
+                seen.push(costs(&app, reader, &newest).await?.iter().sum::<u64>());
+            }
+        }
+        let [without_mute, with_mute, without_cache, with_neither] = seen[..] else { bail!("{seen:?}") };
+        ensure!((without_mute, with_mute, without_cache, with_neither) == (20, 21, 21, 21), "{seen:?}");
         Ok(())
     }
 }

@@ -1,9 +1,14 @@
 //! Tests upkeep over a real store: the work that makes pages cheap again.
 
-use anyhow::{Result, ensure};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
-    domain::{Floor, PageRequest, PageSize, Position, content::Draft, timeline::tier::InboxTiers},
-    store::timelines::Depth,
+    app::App,
+    config::{Config, Environment, Sources},
+    domain::{ContentId, Entry, Floor, PageRequest, PageSize, Position, content::Draft, timeline::tier::InboxTiers},
+    lifecycle::Lifecycle,
+    store::{OutboxCache, contents::OutboxHead, timelines::Depth},
 };
 
 use crate::{
@@ -32,7 +37,53 @@ async fn fill_inboxes(app: &TestApp) -> Result<()> {
     Ok(())
 }
 
+/// A node configured with nothing but its database, and with a Redis if one is named.
+async fn unconfigured(app: &TestApp, redis: Option<&str>) -> Result<App> {
+    let secret = "a secret of more than thirty-two bytes";
+    let variables = [("STORE__URL", Some(app.database_url())), ("AUTH__SECRET", Some(secret)), ("REDIS__URLS", redis)];
+    let named =
+        variables.into_iter().filter_map(|(name, value)| Some((format!("TIDEFEED__{name}"), value?.to_owned())));
+    let config = Config::load(&Sources::new(None, Environment::of(named)))?;
+    Ok(App::open(&config, app.clock.clone(), app.rng.clone(), &Lifecycle::new()).await?)
+}
+
+/// B4: the newest 300 of 301 entries are in an outbox cache, which says so.
+async fn newest_300_are_cached(cache: Option<&Arc<dyn OutboxCache>>) -> Result<()> {
+    let cache = cache.context("no outbox cache")?;
+    let entry = |time| anyhow::Ok(Entry { publish_time: time, content: ContentId::try_new(time)?, author: user(1) });
+    let entries: Vec<Entry> = (1..=301).rev().map(entry).collect::<Result<_>>()?;
+    cache.fill(&[OutboxHead { author: user(1), version: 1, entries: entries.clone(), whole: true }]).await?;
+    let cached = cache.fetch(&[user(1)]).await?.remove(0).context("not cached")?;
+    ensure!(cached.entries == entries[..300], "{} entries", cached.entries.len());
+    ensure!(cached.complete_from == Position::bound(2, 2), "{:?}", cached.complete_from);
+    Ok(())
+}
+
 on_each_backend! {
+    /// B4: what is kept without any configuration. An inbox with a tenth more is left alone.
+    async fn a_node_keeps_300_of_an_inbox_and_an_outbox_by_default(backend: Backend) -> Result<()> {
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
+        let keys = servers::fresh_keys().await?;
+        let (alone, with_redis) = (unconfigured(&app, None).await?, unconfigured(&app, Some(&keys.url)).await?);
+        for node in [&alone, &with_redis] {
+            newest_300_are_cached(node.adapters.ports.outbox_cache.as_ref()).await?;
+        }
+        let database = servers::connect_sql(app.database_url()).await?;
+        for (inbox, rows) in [(1, 330), (2, 331)] {
+            let state = format!("INSERT INTO inbox_states (user_id, floor_time, floor_content, last_seen) VALUES ({inbox}, 0, 0, 5)");
+            servers::execute(&database, &state).await?;
+            let all: Vec<String> = (1..=rows).map(|row| format!("({inbox}, {row}, {row}, 9)")).collect();
+            let columns = "inboxes (user_id, publish_time, content_id, author_id)";
+            servers::execute(&database, &format!("INSERT INTO {columns} VALUES {}", all.join(", "))).await?;
+        }
+        alone.use_cases.trimmer.run_once().await?;
+        let left = "SELECT COUNT(*) FROM inboxes GROUP BY user_id ORDER BY user_id";
+        ensure!(servers::numbers(&database, left).await? == [330, 300]);
+        let oldest = "SELECT MIN(publish_time) FROM inboxes WHERE user_id = 2";
+        ensure!(servers::numbers(&database, oldest).await? == [32], "the newest are kept");
+        Ok(())
+    }
+
     /// B4: a walk over a thousand inboxes is six statements. Each overfull inbox takes one transaction of four more,
     /// which deletes a tenth of what is kept, and one row more, in one statement. So transactions are rare in
     /// comparison with the rows that deliveries insert, and the cost of a walk does not depend on how many rows there

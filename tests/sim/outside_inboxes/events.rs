@@ -44,6 +44,10 @@ impl World {
         let pair = (self.rng.index(self.readers), self.rng.index(self.authors));
         let incarnation = self.draw();
         let (leaves, pulls) = (self.rng.below(2) == 0, self.rng.below(4) == 0);
+        let promotes = self.primary.edges.get(&pair).is_some_and(|edge| edge.mode == EdgeMode::Pull && !pulls);
+        if !promotes {
+            self.renew_authors(pair.0);
+        }
         match self.primary.edges.get_mut(&pair) {
             None => {
                 let mode = if pulls { EdgeMode::Pull } else { EdgeMode::Fill };
@@ -59,6 +63,7 @@ impl World {
 
     pub fn mute(&mut self) {
         let pair = (self.rng.index(self.readers), self.rng.index(self.authors));
+        self.renew_authors(pair.0);
         if !self.primary.muted.remove(&pair) {
             self.primary.muted.insert(pair);
         }

@@ -8,6 +8,7 @@ mod building;
 mod cassandra;
 mod covering;
 mod delivering;
+mod directed;
 mod events;
 mod nodes;
 mod operations;

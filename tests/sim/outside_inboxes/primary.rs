@@ -3,8 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tidefeed::domain::{
-    ContentId, Direction, EdgeMode, Entry, Position, UserId,
-    timeline::outside::{Basis, Expected, Fence, Generation, Token, Window},
+    ContentId, Direction, EdgeMode, Entry, Floor, Position, UserId,
+    timeline::{
+        authors::TimelineAuthors,
+        candidates::{Candidate, Candidates},
+        outside::{Basis, Expected, Fence, Generation, Token, Window},
+    },
 };
 
 /// Buckets of this world.
@@ -38,6 +42,8 @@ pub struct Reader {
     pub outside: bool,
     pub generation: Generation,
     pub basis: Basis,
+    /// Drawn anew by whatever changes whose contents the timeline shows, or takes trust from an edge.
+    pub authors_version: i64,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -58,6 +64,8 @@ pub struct Snapshot {
     pub shown: Vec<Entry>,
     /// What is in flight, and what uncovered authors published.
     pub pulled: Vec<Entry>,
+    /// What the statement for remembered authors reads instead of edges and exclusions.
+    pub candidates: Candidates,
     /// The page by the definition.
     pub oracle: Vec<Entry>,
 }
@@ -87,8 +95,38 @@ impl Primary {
             expected: self.fence(reader).map(|fence| Expected { fence, basis: self.readers[reader].basis }),
             shown: timeline.iter().filter(|entry| asked.contains(&entry.position())).copied().collect(),
             pulled: timeline.iter().filter(uncovered).copied().collect(),
+            candidates: self.candidates(reader, window, asked),
             oracle: timeline.into_iter().take(window.limit).collect(),
         }
+    }
+
+    /// Existing contents among the rows and in flight, whoever their authors are.
+    fn candidates(&self, reader: usize, window: &Window, asked: &[Position]) -> Candidates {
+        let candidate = |position: &Position| {
+            let content = self.contents.get(position).filter(|content| !content.removed)?;
+            Some(Candidate { entry: entry(*position, content.author), original_author: None, facts: None })
+        };
+        let start = window.bound.unwrap_or(window.direction.start());
+        let beyond = asked.iter().filter(|row| window.direction.meets_first(start, **row));
+        Candidates {
+            version: Some(self.readers[reader].authors_version),
+            reactions_version: 0,
+            // Only the slice tells it.
+            floor: Floor::Off,
+            in_flight: Some(self.deliveries.keys().filter_map(candidate).collect()),
+            leaving: Vec::new(),
+            ahead: beyond.filter_map(candidate).collect(),
+            behind: Vec::new(),
+        }
+    }
+
+    /// The statement with which a node learns the authors of a timeline.
+    pub fn authors(&self, reader: usize, all_are_covered: bool) -> TimelineAuthors {
+        let followed = self.edges.iter().filter(|((follower, _), _)| *follower == reader);
+        let followed =
+            followed.map(|((_, author), edge)| (user(*author), all_are_covered || edge.mode == EdgeMode::Push));
+        let muted = self.muted.iter().filter(|(muting, _)| *muting == reader).map(|(_, author)| user(*author));
+        TimelineAuthors::new(self.readers[reader].authors_version, followed.collect(), muted.collect())
     }
 
     fn timeline(&self, reader: usize, window: &Window) -> Vec<Entry> {
@@ -110,6 +148,10 @@ fn entry(position: Position, author: usize) -> Entry {
     Entry {
         publish_time: position.publish_time(),
         content: ContentId::try_new(position.content_number()).unwrap(),
-        author: UserId::try_new(i64::try_from(author).unwrap() + 1).unwrap(),
+        author: user(author),
     }
+}
+
+fn user(number: usize) -> UserId {
+    UserId::try_new(i64::try_from(number).unwrap() + 1).unwrap()
 }

@@ -3,8 +3,9 @@
 use std::task::Poll;
 
 use tidefeed::domain::{
-    Direction, Position, Run,
+    Direction, Entry, Position, Run,
     timeline::{
+        authors::TimelineAuthors,
         merge::merge,
         outside::{Belief, Expected, Header, Slice, Window, believe},
     },
@@ -18,8 +19,9 @@ pub struct Read {
     reader: usize,
     window: Window,
     before: Option<Slice>,
-    snapshot: Option<Snapshot>,
+    snapshot: Option<Box<Snapshot>>,
     looking: Option<Header>,
+    authors: TimelineAuthors,
 }
 
 impl Read {
@@ -31,7 +33,8 @@ impl Read {
         let bound = listed.get(world.rng.index(2 * listed.len() + 1)).copied();
         let window = Window { direction, bound, limit: 1 + world.rng.index(world.keep + 1) };
         world.tally.reads += 1;
-        Self { reader, window, before: None, snapshot: None, looking: None }.step(world)
+        let authors = world.authors(reader);
+        Self { reader, window, before: None, snapshot: None, looking: None, authors }.step(world)
     }
 
     pub fn step(mut self, world: &mut World) -> Option<Self> {
@@ -42,7 +45,7 @@ impl Read {
             return Some(self);
         };
         match self.snapshot.take() {
-            None => self.snapshot = Some(world.primary.page(self.reader, &self.window, &before.rows)),
+            None => self.snapshot = Some(Box::new(world.primary.page(self.reader, &self.window, &before.rows))),
             Some(snapshot) => match world.look(&mut self.looking, self.reader, &self.window) {
                 Poll::Ready(after) => {
                     self.judge(world, &snapshot, &before, after);
@@ -73,18 +76,35 @@ impl Read {
         }
     }
 
+    /// Both statements of a page, by edges and by remembered authors.
     fn compare(&self, world: &mut World, snapshot: &Snapshot, slice: &Slice) {
         let Window { direction, limit, .. } = self.window;
         let inbox = slice.run(&self.window, snapshot.shown.clone());
         let pulled = Run::from_limited_query(direction, snapshot.pulled.clone(), usize::MAX);
-        let merged = merge(direction, &[inbox, pulled], limit);
-        if !merged.complete {
-            return;
+        let by_edges = merge(direction, &[inbox, pulled], limit);
+        if by_edges.complete {
+            world.tally.believed += 1;
+            self.check(world, snapshot, &by_edges.entries);
         }
-        world.tally.believed += 1;
-        if merged.entries != snapshot.oracle {
+        let mut found = snapshot.candidates.clone();
+        if world.breaks(Rule::AuthorsOfAnyVersion) {
+            found.version = Some(self.authors.version());
+        }
+        if found.version != Some(self.authors.version()) {
+            world.remembered[self.reader] = None;
+        }
+        let Some(known) = self.authors.outside_snapshot(&found, (&self.window, slice), None) else { return };
+        let by_authors = merge(direction, &known.ahead, limit);
+        if by_authors.complete {
+            world.tally.by_authors += 1;
+            self.check(world, snapshot, &by_authors.entries);
+        }
+    }
+
+    fn check(&self, world: &mut World, snapshot: &Snapshot, page: &[Entry]) {
+        if page != snapshot.oracle {
             world.wrong.get_or_insert_with(|| {
-                format!("reader {} {:?}: {:?} is not {:?}", self.reader, self.window, merged.entries, snapshot.oracle)
+                format!("reader {} {:?}: {page:?} is not {:?}", self.reader, self.window, snapshot.oracle)
             });
         }
     }

@@ -37,6 +37,8 @@ crate::rules::rules! {
     CoverKeepsIncarnation "Cover" "the covered edge keeps its identity, so that a lost reading goes unnoticed";
     CleanOfAnyRevision "Clean" "an unfollowed author's rows go whatever the revision is";
     CleanKeepsBasis "Clean" "rows go and the basis stays, so that a lost unfollow goes unnoticed";
+    AuthorsOfAnyVersion "Authors" "remembered authors are believed whatever their version";
+    UncoveredIsRemembered "Authors" "remembered authors count as covered, whatever their edges";
     HeaderInAKeyOfItsOwn "Store" "header and rows are two keys, which are evicted one by one";
     ClaimBeforeRows "Cassandra" "a build's claim is written before its rows";
     HeaderOfAnyRevision "Cassandra" "the header is set whatever its revision is";
@@ -53,7 +55,7 @@ impl Rule {
         if self.place() == "Cassandra" { Store::Cassandra } else { Store::Redis }
     }
 
-    /// Whether no walk has shown it broken yet: the rule is kept because the argument needs it, or costs nothing.
+    /// Whether no walk has shown it broken yet: `directed.rs` shows it.
     pub const fn is_rare(self) -> bool {
         matches!(self, Self::BuildWithoutPulled | Self::CoverKeepsIncarnation | Self::CleanOfAnyRevision)
     }

@@ -50,6 +50,8 @@ const SEEN: &[(Rule, u64)] = &[
     (Rule::CoverKeepsRevision, 2965),
     (Rule::CoverOfAnyIncarnation, 28990),
     (Rule::CleanKeepsBasis, 747_556),
+    (Rule::AuthorsOfAnyVersion, 7),
+    (Rule::UncoveredIsRemembered, 38),
     (Rule::HeaderInAKeyOfItsOwn, 833),
     (Rule::ClaimBeforeRows, 613),
     (Rule::HeaderOfAnyRevision, 18758),
@@ -65,6 +67,7 @@ impl Tally {
         self.walks += other.walks;
         self.reads += other.reads;
         self.believed += other.believed;
+        self.by_authors += other.by_authors;
         self.changed += other.changed;
         self.sql_losses += other.sql_losses;
         self.before_header += other.before_header;
@@ -104,7 +107,8 @@ fn every_believed_page_is_the_oracles(walks: u64, store: Store) {
     println!("{store:?}: {tally:?}");
     let is_early = tally.before_header > 0;
     assert_eq!(is_early, store == Store::Cassandra, "rows come before their header in Cassandra alone: {tally:?}");
-    assert!(tally.believed > walks, "too few pages were believed to say anything: {tally:?}");
+    let fewest = tally.believed.min(4 * tally.by_authors);
+    assert!(fewest > walks, "too few pages were believed to say anything: {tally:?}");
     assert!(wrong.is_empty(), "wrong pages, by seed: {:?}", &wrong[..wrong.len().min(5)]);
 }
 

@@ -15,10 +15,15 @@ use super::{
     scripts::Script,
 };
 use crate::rng::SimRng;
-use tidefeed::domain::timeline::outside::{Basis, Generation, Header, Nonce, Slice, Window};
+use tidefeed::domain::timeline::{
+    authors::TimelineAuthors,
+    outside::{Basis, Generation, Header, Nonce, Slice, Window},
+};
 
 /// Processes under way at most.
 const PROCESSES: usize = 12;
+/// Makes of a walk's seed that of what is remembered.
+const MEMORY: u64 = 0x6d65_6d6f_7279;
 
 /// What happened in a walk, or in many.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,6 +31,8 @@ pub struct Tally {
     pub walks: u64,
     pub reads: u64,
     pub believed: u64,
+    /// Believed pages by remembered authors.
+    pub by_authors: u64,
     /// Reads of unequal slices.
     pub changed: u64,
     pub sql_losses: u64,
@@ -36,6 +43,8 @@ pub struct Tally {
 pub struct World {
     pub rng: SimRng,
     pub broken: Option<Rule>,
+    /// A second one; only rules that [`World::breaks`] is asked about.
+    pub also_broken: Option<Rule>,
     pub primary: Primary,
     /// Earlier states that a fail-over of SQL may go back to.
     pub past: Vec<Primary>,
@@ -43,6 +52,10 @@ pub struct World {
     /// In place of the nodes, if it is there.
     pub cassandra: Option<Cassandra>,
     pub processes: Vec<Process>,
+    /// What the node remembers of each reader's authors.
+    pub remembered: Vec<Option<TimelineAuthors>>,
+    /// Decides what is remembered, so that walks are the same without it.
+    pub memory_rng: SimRng,
     /// The last scripts, by reader.
     pub sent: Vec<(usize, Script)>,
     pub readers: usize,
@@ -74,19 +87,26 @@ impl World {
         let mut rng = SimRng::of(seed);
         let readers = 1 + rng.index(3);
         let nodes = Nodes::new(&mut rng, broken);
-        let reader =
-            |rng: &mut SimRng| Reader { outside: false, generation: Generation(draw(rng)), basis: Basis(draw(rng)) };
+        let reader = |rng: &mut SimRng| Reader {
+            outside: false,
+            generation: Generation(draw(rng)),
+            basis: Basis(draw(rng)),
+            authors_version: 0,
+        };
         let primary = Primary { readers: (0..readers).map(|_| reader(&mut rng)).collect(), ..Primary::default() };
         let (authors, keep) = (1 + rng.index(2), 1 + rng.index(4));
         let quick = rng.below(2) == 0;
         Self {
             rng,
             broken,
+            also_broken: None,
             past: vec![primary.clone()],
             primary,
             nodes,
             cassandra: None,
             processes: Vec::new(),
+            remembered: vec![None; readers],
+            memory_rng: SimRng::of(seed ^ MEMORY),
             sent: Vec::new(),
             readers,
             authors,
@@ -106,7 +126,21 @@ impl World {
     }
 
     pub fn breaks(&self, rule: Rule) -> bool {
-        self.broken == Some(rule)
+        self.broken == Some(rule) || self.also_broken == Some(rule)
+    }
+
+    /// The authors of this reader's timeline as the node remembers them, or reads them now.
+    pub fn authors(&mut self, reader: usize) -> TimelineAuthors {
+        let (forgets, all_are_covered) = (self.memory_rng.below(8) == 0, self.breaks(Rule::UncoveredIsRemembered));
+        let known = self.remembered[reader].take().filter(|_| !forgets);
+        let known = known.unwrap_or_else(|| self.primary.authors(reader, all_are_covered));
+        self.remembered[reader] = Some(known.clone());
+        known
+    }
+
+    /// Part of the transaction that changes whose contents this reader's timeline shows.
+    pub fn renew_authors(&mut self, reader: usize) {
+        self.primary.readers[reader].authors_version = draw(&mut self.memory_rng);
     }
 
     pub fn draw(&mut self) -> i64 {
