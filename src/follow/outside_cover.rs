@@ -10,9 +10,7 @@ use crate::{
 /// docs/protocol.md#outside, *Cover*. Returns `false` if the reader is not in the outside tier, or the edge is no
 /// longer to be covered.
 ///
-/// If the inbox does not exist, or has another fence, it is built from SQL later, and this edge with it.
-///
-/// An inbox that is not there, or is of another fence, is built from SQL later, and this edge with it.
+/// An inbox that does not exist, or has another fence, is built from SQL later, and this edge with it.
 pub(super) async fn cover(outside: &OutsideStores, rng: &SharedRng, pair: Pair) -> Result<bool, StoreError> {
     let incarnation = rng.incarnation();
     let Some((fence, rows)) = outside.states.read_for_cover(pair, outside.keep, incarnation).await? else {

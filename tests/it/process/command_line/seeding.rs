@@ -52,7 +52,7 @@ on_each_backend! {
         backend: Backend,
     ) -> Result<()> {
         let (app, _, output) = seeded(backend).await?;
-        ensure!(output.contains("61 users") && output.contains("sign in as `demo` with `demo-tidefeed`"), "{output}");
+        ensure!(output.contains("61 users") && output.contains("sign in as `demo` with the password `demo-tidefeed`"), "{output}");
         let demo = user(&app, "demo").await?;
         let before = pages_equal_the_oracle(&app, demo).await?;
         ensure!(before > 100, "the timeline of demo has {before} entries");
