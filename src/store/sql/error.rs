@@ -2,7 +2,6 @@
 
 use sea_orm::{DbErr, RuntimeErr, SqlErr, sqlx};
 
-use super::sqlite_writer::WriterError;
 use crate::store::StoreError;
 
 /// MySQL and MariaDB: 1205 a lock wait that took too long, 1213 a deadlock.
@@ -27,6 +26,17 @@ const SQLITE_TAKES_NO_WRITES: [i32; 2] = [8, 13];
 const SQLITE_WRITE_FAILED: [i32; 6] = [778, 1034, 1290, 1546, 4618, 4874];
 /// Constraint violations, extended codes: a primary key, another unique index, a row id.
 const SQLITE_NOT_UNIQUE: [i32; 3] = [1555, 2067, 2579];
+
+/// Why a statement of the writer of a SQLite file, or the end of its transaction, failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WriterError {
+    /// SQLite has refused it.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    /// Nothing of the transaction is stored: SQLite has rolled it back by itself, or it has ended.
+    #[error("the transaction was rolled back before this statement")]
+    Undone,
+}
 
 /// The driver's error as the port's.
 pub(super) fn store_error(error: DbErr) -> StoreError {

@@ -16,12 +16,13 @@ use tokio::{
 use super::{
     dialect::Dialect,
     error::{
-        commit_error, is_unique_violation, is_writers_unique_violation, store_error, writer_commit_error, writer_error,
+        WriterError, commit_error, is_unique_violation, is_writers_unique_violation, store_error, writer_commit_error,
+        writer_error,
     },
     finish::Finisher,
     rows::Row,
     shared_commits::{Group, SharedCommits},
-    sqlite_writer::{FileTransaction, WriterError},
+    sqlite_writer::FileTransaction,
 };
 use crate::store::StoreError;
 

@@ -25,8 +25,8 @@ use tokio::{
 
 use super::{
     connection_permits::ConnectionPermits,
-    error::writer_commit_error,
-    sqlite_writer::{FileTransaction, WriterError},
+    error::{WriterError, writer_commit_error},
+    sqlite_writer::FileTransaction,
 };
 use crate::store::StoreError;
 

@@ -15,6 +15,7 @@ use rusqlite::{Connection, ErrorCode};
 use sea_orm::Value;
 
 use super::{
+    error::WriterError,
     rows::Row,
     sqlite_rows::{change, rows},
 };
@@ -25,17 +26,6 @@ const WAL_BYTES: i64 = 64 << 20;
 const CACHE_KIB: i64 = 16 * 1024;
 /// Statements that the connection keeps prepared.
 const PREPARED: usize = 256;
-
-/// Why a statement or the end of a transaction failed.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum WriterError {
-    /// SQLite has refused it.
-    #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
-    /// Nothing of the transaction is stored: SQLite has rolled it back by itself, or it has ended.
-    #[error("the transaction was rolled back before this statement")]
-    Undone,
-}
 
 /// The writing connection to one file. Its users take turns by a permit.
 pub(super) struct SqliteWriter {

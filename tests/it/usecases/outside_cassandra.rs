@@ -114,7 +114,7 @@ async fn a_cassandra_of_one_node_comes_back_with_what_it_acknowledged() -> Resul
     let findings = inspect(&options).await;
     ensure!(findings.iter().any(|it| it.subject == "cassandra tables" && it.verdict == Verdict::Fine), "{findings:?}");
     let copies = findings.iter().find(|it| it.subject == "cassandra copies").context("copies")?;
-    ensure!(copies.verdict == Verdict::Doubtful && copies.seen.contains(" 1 in "), "{copies:?}");
+    ensure!(copies.verdict == Verdict::Doubtful && copies.seen.contains("each inbox has 1 copy in "), "{copies:?}");
     for _ in 0..3 {
         world.publish().await?;
     }
