@@ -85,7 +85,7 @@ impl RelationReconciler {
 
     async fn reconcile(&self, relation: &PendingRelation) -> Result<(), StoreError> {
         let Pair { follower, author } = relation.pair;
-        let outcome = match self.inboxes.cover(follower, author, self.keep).await? {
+        let outcome = match self.inboxes.cover(follower, author, self.keep, self.rng.version()).await? {
             Covered::Yes { .. } => "covered",
             Covered::Outside => self.cover_outside(relation.pair).await?,
             Covered::NotFilling => {
@@ -103,7 +103,7 @@ impl RelationReconciler {
             return Ok("covered");
         }
         // The reader left the outside tier meanwhile, or the edge has changed.
-        match self.inboxes.cover(pair.follower, pair.author, self.keep).await? {
+        match self.inboxes.cover(pair.follower, pair.author, self.keep, self.rng.version()).await? {
             Covered::Outside => Err(StoreError::Contended("another worker covers the same edge".into())),
             Covered::Yes { .. } | Covered::NotFilling => Ok("covered"),
         }

@@ -65,8 +65,9 @@ pub trait Inboxes: Send + Sync {
     async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<SeenReader>, StoreError>;
 
     /// docs/protocol.md#cover: the newest `keep` contents of the author at or above the floor become inbox rows, the
-    /// floor rises if that was cut, the edge becomes `Push`, the revision goes up. Only if the edge is `Fill`.
-    async fn cover(&self, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError>;
+    /// floor rises if that was cut, the edge becomes `Push`, the revision goes up, and `version`, a random number,
+    /// becomes that of the reader's authors. Only if the edge is `Fill`.
+    async fn cover(&self, reader: UserId, author: UserId, keep: u32, version: i64) -> Result<Covered, StoreError>;
 
     /// docs/protocol.md#x2: deletes the author's rows from the reader's inbox unless the edge exists (again).
     async fn clear_unfollowed(&self, reader: UserId, author: UserId) -> Result<u64, StoreError>;

@@ -198,7 +198,8 @@ pub trait OutsideStates: Send + Sync {
     ) -> Result<Option<(Option<Fence>, Vec<Position>)>, StoreError>;
 
     /// The last transaction of covering: the edge becomes `Push` if it is `Fill`, has this incarnation, and the reader
-    /// is still in the outside tier; whether it was.
+    /// is still in the outside tier; whether it was. The incarnation also becomes the version of the reader's authors:
+    /// it was drawn for this covering.
     async fn trust(&self, pair: Pair, incarnation: i64) -> Result<bool, StoreError>;
 
     /// The transaction that reads the recipients of a whole delivery, if [`Self::deliver_at_once_as`] would end it.

@@ -10,6 +10,7 @@ use crate::{
     client::{Client, request},
     database::Database,
     figure::{Figure, Target},
+    load,
     people::{self, Person},
     rounds::{alternate, median},
     site::Site,
@@ -33,13 +34,13 @@ pub async fn fan_out(site: &mut Site) -> Result<Vec<Figure>> {
     let (star, followers) = site.author(MANY).await?;
     let mut database = site.database().await?;
     copy_inboxes(&mut database).await?;
-    let rows = format!("SELECT follower_id FROM follows WHERE author_id = {}", star.number);
-    let count = numbers(database.numbers(&rows).await?.len());
+    let rows = format!("SELECT COUNT(*) FROM follows WHERE author_id = {}", star.number);
+    let rows = load::count(u64::try_from(database.number(&rows).await?)?);
     let mut raw_database = site.database().await?;
     let mut number = 0;
     let rounds = alternate(
         site.options.rounds(),
-        async || Ok(count / delivered(site, &mut database, &star).await?),
+        async || Ok(rows / delivered(site, &mut database, &star).await?),
         async || {
             number += 1;
             let began = Instant::now();
@@ -49,7 +50,7 @@ pub async fn fan_out(site: &mut Site) -> Result<Vec<Figure>> {
                 author = star.number
             );
             raw_database.execute(&insert).await?;
-            Ok(count / began.elapsed().as_secs_f64())
+            Ok(rows / began.elapsed().as_secs_f64())
         },
     )
     .await?;
@@ -125,8 +126,4 @@ async fn publish(site: &Site, author: &Person) -> Result<f64> {
         anyhow::ensure!(client.succeeded(), "{}", String::from_utf8_lossy(client.body()));
     }
     Ok(median(&times))
-}
-
-fn numbers(of: usize) -> f64 {
-    f64::from(u32::try_from(of).unwrap_or(u32::MAX))
 }

@@ -11,7 +11,7 @@ use crate::{
     client::{Client, request},
     database::{self, NAME},
     figure::{Figure, Target, number},
-    load::{Asking, Burst, burst},
+    load::{self, Asking, Burst, burst},
     node::{Node, set},
     people::{self, PAGE, Person},
     processes,
@@ -34,7 +34,7 @@ pub async fn page(site: &mut Site) -> Result<Vec<Figure>> {
     if let Some(port) = site.store.mariadb_port() {
         figures.extend(against_raw_reads(site, &mut ours, &readers, port).await?);
     }
-    figures.push(Figure::reported("bytes of the page", number(count(bytes.len()), "B")));
+    figures.push(Figure::reported("bytes of the page", number(load::count(bytes.len() as u64), "B")));
     Ok(figures)
 }
 
@@ -43,7 +43,7 @@ async fn against_bytes(site: &Site, ours: &mut [Asking], bytes: &[u8]) -> Result
     let asked = request(None, "{ __typename }", &json!({}));
     let mut theirs = Vec::new();
     for _ in 0..CLIENTS {
-        theirs.push(crate::load::repeating(bare.address, "bare", asked.clone()).await?);
+        theirs.push(load::repeating(bare.address, "bare", asked.clone()).await?);
     }
     let (options, pids) = (&site.options, site.pids());
     let mut last = Burst::default();
@@ -230,8 +230,4 @@ async fn who_reaches(site: &Site, readers: &[Person], entries: usize) -> Result<
         }
     }
     anyhow::bail!("no reader has {entries} entries")
-}
-
-fn count(of: usize) -> f64 {
-    f64::from(u32::try_from(of).unwrap_or(u32::MAX))
 }

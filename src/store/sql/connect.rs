@@ -14,7 +14,7 @@ use sea_orm::{
         self, ConnectOptions, Connection, Executor, Pool,
         mysql::{MySqlConnectOptions, MySqlPoolOptions},
         pool::PoolOptions,
-        sqlite::{SqliteConnectOptions, SqlitePoolOptions},
+        sqlite::SqliteConnectOptions,
     },
 };
 use tokio::task::spawn_blocking;
@@ -22,7 +22,7 @@ use tokio::task::spawn_blocking;
 use super::{
     connection_permits::ConnectionPermits,
     dialect::Dialect,
-    error::{connect_error, sqlite_error},
+    error::{connect_error, died, sqlite_error},
     finish::Finisher,
     options::SqlOptions,
     remembered::RememberedSubjects,
@@ -101,7 +101,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     make_private(&file).await;
     let writing = file.clone();
     let writer = spawn_blocking(move || SqliteWriter::open(writing, lock_wait)).await;
-    let writer = writer.map_err(|died| StoreError::Unavailable(Box::new(died)))?.map_err(sqlite_error)?;
+    let writer = writer.map_err(died)?.map_err(sqlite_error)?;
     let readers = SqliteReaders::open(file, options).await?;
     let permits = ConnectionPermits::new(1, options.acquire_timeout);
     Ok(SqlStore {
@@ -120,17 +120,17 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     })
 }
 
-/// Disables the pool's idle time-out and maximum lifetime. The task that enforces them can occupy a core for ever
-/// (sqlx 0.9.0, transact-rs/sqlx#3645; fixed by #4289, which is not released). MySQL connections are checked by
+/// Options of a pool without an idle time-out and a maximum lifetime. The task that enforces them can occupy a core for
+/// ever (sqlx 0.9.0, transact-rs/sqlx#3645; fixed by #4289, which is not released). MySQL connections are checked by
 /// `before_acquire` instead.
-fn without_expiry<DB: sqlx::Database>(pool: PoolOptions<DB>, options: &SqlOptions) -> PoolOptions<DB> {
-    pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
+fn without_expiry<DB: sqlx::Database>() -> PoolOptions<DB> {
+    PoolOptions::new().idle_timeout(None).max_lifetime(None).test_before_acquire(false)
 }
 
 /// A connection to the file for sea-orm, to be closed by its user. The store's own connections are not of sea-orm.
 pub(super) async fn file_for_migrations(file: &Path, lock_wait: Duration) -> Result<DatabaseConnection, StoreError> {
     let options = SqliteConnectOptions::new().filename(file).busy_timeout(lock_wait).disable_statement_logging();
-    let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
+    let pool = without_expiry::<sqlx::Sqlite>().max_connections(1);
     let pool = pool.connect_with(options).await.map_err(connect_error)?;
     Ok(SqlxSqliteConnector::from_sqlx_sqlite_pool(pool))
 }
@@ -192,7 +192,8 @@ async fn mysql_connections(
 fn mysql_pool(options: &SqlOptions, finisher: &Finisher) -> MySqlPoolOptions {
     let session = mysql_session(options);
     let finisher = finisher.clone();
-    without_expiry(MySqlPoolOptions::new(), options)
+    without_expiry::<sqlx::MySql>()
+        .acquire_timeout(options.acquire_timeout)
         .max_connections(options.connections())
         .before_acquire(|connection, seen| {
             Box::pin(async move {

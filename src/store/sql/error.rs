@@ -1,6 +1,7 @@
 //! Maps a driver's error to what the caller can do about it, by the engine's error number, never by its message.
 
 use sea_orm::{DbErr, RuntimeErr, SqlErr, sqlx};
+use tokio::task::JoinError;
 
 use crate::store::StoreError;
 
@@ -109,6 +110,11 @@ pub(super) fn writer_commit_error(error: WriterError) -> StoreError {
 pub(super) fn is_writers_unique_violation(error: &WriterError) -> bool {
     let WriterError::Sqlite(error) = error else { return false };
     error.sqlite_error().is_some_and(|failure| SQLITE_NOT_UNIQUE.contains(&failure.extended_code))
+}
+
+/// A thread for blocking work has panicked, or the runtime is stopping.
+pub(super) fn died(error: JoinError) -> StoreError {
+    StoreError::Unavailable(Box::new(error))
 }
 
 /// Whether a row was refused because its key, or another unique value of it, exists already.

@@ -16,8 +16,8 @@ use tokio::{
 use super::{
     dialect::Dialect,
     error::{
-        WriterError, commit_error, is_unique_violation, is_writers_unique_violation, store_error, writer_commit_error,
-        writer_error,
+        WriterError, commit_error, died, is_unique_violation, is_writers_unique_violation, store_error,
+        writer_commit_error, writer_error,
     },
     finish::Finisher,
     rows::Row,
@@ -174,7 +174,7 @@ impl From<StatementError> for StoreError {
         match error {
             StatementError::Server(error) => store_error(error),
             StatementError::File(error) => writer_error(error),
-            StatementError::Died(error) => Self::Unavailable(Box::new(error)),
+            StatementError::Died(error) => died(error),
         }
     }
 }

@@ -25,7 +25,7 @@ use tokio::{
 
 use super::{
     connection_permits::ConnectionPermits,
-    error::{WriterError, writer_commit_error},
+    error::{WriterError, died, writer_commit_error},
     sqlite_writer::FileTransaction,
 };
 use crate::store::StoreError;
@@ -57,7 +57,7 @@ impl Group {
         let outer = self.outer;
         let done = match spawn_blocking(move || outer.commit()).await {
             Ok(done) => done.map_err(writer_commit_error),
-            Err(died) => Err(StoreError::Unavailable(Box::new(died))),
+            Err(error) => Err(died(error)),
         };
         for waiting in self.waiting {
             // A caller that has given up gets no answer.

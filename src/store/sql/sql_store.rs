@@ -14,7 +14,7 @@ use tokio::task::spawn_blocking;
 use super::{
     connection_permits::ConnectionPermits,
     dialect::Dialect,
-    error::{read_error, store_error},
+    error::{died, read_error, store_error},
     finish::Finisher,
     remembered::RememberedSubjects,
     rows::Row,
@@ -110,7 +110,7 @@ impl SqlStore {
             shared_commits.finish().await;
             let writer = Arc::clone(writer);
             let closed = spawn_blocking(move || writer.close()).await;
-            closed.map_err(|died| StoreError::Unavailable(Box::new(died)))?;
+            closed.map_err(died)?;
         }
         Ok(())
     }

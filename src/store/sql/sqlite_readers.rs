@@ -18,14 +18,15 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use sea_orm::Value;
-use tokio::{
-    task::{JoinError, spawn_blocking},
-    time::Instant,
-};
+use tokio::{task::spawn_blocking, time::Instant};
 
 use self::short_reads::ShortReads;
 use super::{
-    connection_permits::ConnectionPermits, error::sqlite_error, options::SqlOptions, rows::Row, sqlite_rows::rows,
+    connection_permits::ConnectionPermits,
+    error::{died, sqlite_error},
+    options::SqlOptions,
+    rows::Row,
+    sqlite_rows::rows,
 };
 use crate::store::StoreError;
 
@@ -167,10 +168,6 @@ fn limit(connection: &Connection, time: Duration, waiting: Weak<()>) -> rusqlite
     let deadline = Instant::now() + time;
     let is_over = move || waiting.strong_count() == 0 || Instant::now() > deadline;
     connection.progress_handler(STEPS_PER_LOOK, Some(is_over))
-}
-
-fn died(died: JoinError) -> StoreError {
-    StoreError::Unavailable(Box::new(died))
 }
 
 #[cfg(test)]

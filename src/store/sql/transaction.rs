@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     SqlStore,
-    error::{store_error, writer_error},
+    error::{died, store_error, writer_error},
     open_transaction::{Ended, InFile, Inner, Open, Parts, Runs, Tx},
     shared_commits::SharedCommits,
     sql_store::Writer,
@@ -165,5 +165,5 @@ async fn begin_alone(
     }
     let writer = Arc::clone(writer);
     let waited = spawn_blocking(move || writer.begin().map(|transaction| (transaction, permit))).await;
-    waited.map_err(|died| StoreError::Unavailable(Box::new(died)))?.map_err(writer_error)
+    waited.map_err(died)?.map_err(writer_error)
 }

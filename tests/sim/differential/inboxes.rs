@@ -13,7 +13,7 @@ pub enum Act {
     Held(UserId, u32),
     KeepDeep(UserId, i64),
     MarkSeen(UserId),
-    Cover(UserId, UserId, u32),
+    Cover(UserId, UserId, u32, i64),
     ClearUnfollowed(UserId, UserId),
     Extend(UserId, u32),
     Trim(UserId, u32),
@@ -33,7 +33,7 @@ impl Act {
             3..=6 => Self::MarkSeen(user),
             7..=14 => {
                 let (reader, author) = from.filling().unwrap_or((user, user));
-                Self::Cover(reader, author, small)
+                Self::Cover(reader, author, small, from.fresh())
             }
             15..=17 => Self::ClearUnfollowed(user, from.user()),
             18..=22 => Self::Extend(user, small),
@@ -51,7 +51,9 @@ impl Act {
             Self::Held(reader, at_most) => outcome(inboxes.held(*reader, *at_most).await),
             Self::KeepDeep(reader, until) => outcome(inboxes.keep_deep(*reader, *until).await),
             Self::MarkSeen(reader) => outcome(inboxes.mark_seen(&[*reader], now).await),
-            Self::Cover(reader, author, keep) => outcome(inboxes.cover(*reader, *author, *keep).await),
+            Self::Cover(reader, author, keep, version) => {
+                outcome(inboxes.cover(*reader, *author, *keep, *version).await)
+            }
             Self::ClearUnfollowed(reader, author) => outcome(inboxes.clear_unfollowed(*reader, *author).await),
             Self::Extend(reader, step) => outcome(inboxes.extend(*reader, *step).await),
             Self::Trim(reader, keep) => outcome(inboxes.trim(*reader, *keep).await),

@@ -78,6 +78,9 @@ impl Cover {
             && (edge.incarnation == self.incarnation || any)
         {
             edge.mode = EdgeMode::Push;
+            if !world.breaks(Rule::CoverKeepsVersion) {
+                world.renew_authors(self.pair.0);
+            }
         }
     }
 }

@@ -140,6 +140,25 @@ fn cover_while_given_up(world: &mut World, contents_before: i64) {
     cover(world);
 }
 
+/// An edge is covered, and the node remembers it as `Push`. SQL loses the covering.
+fn lose_a_covering_that_is_remembered(world: &mut World) {
+    build(world);
+    world.past = vec![world.primary.clone()];
+    *edge(world) = Edge { mode: EdgeMode::Fill, incarnation: 2 };
+    cover(world);
+    world.remembered[PAIR.0] = None;
+    world.authors(PAIR.0);
+    world.lose_commits();
+    publish(world, 1);
+}
+
+#[test]
+fn a_remembered_edge_whose_covering_sql_has_lost_is_pulled() {
+    let wrong = |rule| wrong(lose_a_covering_that_is_remembered, EdgeMode::Pull, [rule, None]);
+    assert_eq!(wrong(None), 0);
+    assert!(wrong(Some(Rule::CoverKeepsVersion)) > 0);
+}
+
 #[test]
 fn an_author_followed_again_keeps_rows_that_a_cleaning_had_found() {
     let wrong = |rule| wrong(follow_again_while_cleaning, EdgeMode::Push, [rule, None]);

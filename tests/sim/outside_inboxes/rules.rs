@@ -39,6 +39,7 @@ crate::rules::rules! {
     CleanKeepsBasis "Clean" "rows go and the basis stays, so that a lost unfollow goes unnoticed";
     AuthorsOfAnyVersion "Authors" "remembered authors are believed whatever their version";
     UncoveredIsRemembered "Authors" "remembered authors count as covered, whatever their edges";
+    CoverKeepsVersion "Authors" "a covering leaves the authors' version, so that its loss goes unnoticed";
     HeaderInAKeyOfItsOwn "Store" "header and rows are two keys, which are evicted one by one";
     ClaimBeforeRows "Cassandra" "a build's claim is written before its rows";
     HeaderOfAnyRevision "Cassandra" "the header is set whatever its revision is";

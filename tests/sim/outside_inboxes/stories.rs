@@ -52,6 +52,7 @@ const SEEN: &[(Rule, u64)] = &[
     (Rule::CleanKeepsBasis, 747_556),
     (Rule::AuthorsOfAnyVersion, 7),
     (Rule::UncoveredIsRemembered, 38),
+    (Rule::CoverKeepsVersion, 456_061),
     (Rule::HeaderInAKeyOfItsOwn, 833),
     (Rule::ClaimBeforeRows, 613),
     (Rule::HeaderOfAnyRevision, 18758),

@@ -9,6 +9,7 @@ use tidefeed::{
 };
 
 use super::{
+    follows::renew_authors,
     inboxes::{lock_state, save},
     tables::{Change, Edge, Row, Tables},
     transaction::{PrimaryStore, Tx},
@@ -19,11 +20,12 @@ use crate::rules::Rule;
 pub async fn cover(
     primary_store: &PrimaryStore,
     mut tx: Tx,
-    reader: UserId,
-    author: UserId,
+    pair: (UserId, UserId),
     keep: u32,
+    version: i64,
 ) -> Result<Covered, StoreError> {
-    let pair = (reader, author);
+    let (reader, author) = pair;
+    renew_authors(&mut tx, &[reader], Some(version)).await?;
     let stale = match primary_store.breaks(Rule::CoverReadsBeforeLocking) {
         true => Some(tx.read(|it| (it.floor(reader), outbox(it, author))).await?),
         false => None,

@@ -51,8 +51,8 @@ impl Inboxes for PrimaryStore {
         transaction!(self, tx => mark_seen(self, tx, readers, now_ms))
     }
 
-    async fn cover(&self, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError> {
-        transaction!(self, tx => growth::cover(self, tx, reader, author, keep))
+    async fn cover(&self, reader: UserId, author: UserId, keep: u32, version: i64) -> Result<Covered, StoreError> {
+        transaction!(self, tx => growth::cover(self, tx, (reader, author), keep, version))
     }
 
     async fn clear_unfollowed(&self, reader: UserId, author: UserId) -> Result<u64, StoreError> {

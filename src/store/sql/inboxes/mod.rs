@@ -1,5 +1,5 @@
-//! Inboxes and their states in SQL, in the lock form of docs/protocol.md: the first lock of every transaction is the
-//! reader's state row, and everything else is read after it. On SQLite the transaction itself is that lock.
+//! Inboxes and their states in SQL, in the lock form of docs/protocol.md: every transaction locks the reader's state
+//! row, and reads everything after it. On SQLite the transaction itself is that lock.
 
 mod growth;
 pub(super) mod state;
@@ -7,7 +7,7 @@ mod upkeep;
 
 use async_trait::async_trait;
 
-use super::{SqlStore, rows::MAX_LIST};
+use super::{SqlStore, authors_version::renew_authors, rows::MAX_LIST};
 use crate::{
     domain::{Floor, UserId, timeline::tier::LifeEnds},
     store::{
@@ -52,8 +52,9 @@ impl Inboxes for SqlStore {
         Ok(all)
     }
 
-    async fn cover(&self, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError> {
+    async fn cover(&self, reader: UserId, author: UserId, keep: u32, version: i64) -> Result<Covered, StoreError> {
         self.transaction(move |tx| async move {
+            renew_authors(&tx, &[reader], version).await?;
             match growth::cover(&tx, reader, author, keep).await? {
                 undone @ (Covered::NotFilling | Covered::Outside) => tx.roll_back(undone).await,
                 covered @ Covered::Yes { .. } => tx.commit(covered).await,

@@ -1,5 +1,5 @@
 //! The state that SQL keeps of outside inboxes; docs/protocol.md#outside has the rules. Locks are taken in the order
-//! of the other adapters: the reader's state before an edge.
+//! of the other adapters: the reader's counts, the state, an edge.
 
 mod claims;
 mod tiers;
@@ -8,6 +8,7 @@ use async_trait::async_trait;
 
 use super::{
     SqlStore,
+    authors_version::renew_authors,
     deliveries::{fences, outside as deliveries},
     inboxes::state::OUTSIDE,
     timelines,
@@ -149,6 +150,7 @@ impl OutsideStates for SqlStore {
 
     async fn trust(&self, pair: Pair, incarnation: i64) -> Result<bool, StoreError> {
         self.transaction(move |tx| async move {
+            renew_authors(&tx, &[pair.follower], incarnation).await?;
             if claims::trust(&tx, pair, incarnation).await? { tx.commit(true).await } else { tx.roll_back(false).await }
         })
         .await

@@ -107,7 +107,7 @@ async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
         "take" => store.take_subtask(id(20), 0, 10, 20).await.map(drop),
         "push" => store.push_batch(&subtask, 100).await.map(drop),
         "finish" => store.finish(id(20)).await.map(drop),
-        "cover" => store.cover(user(4), user(1), 4).await.map(drop),
+        "cover" => store.cover(user(4), user(1), 4, 6).await.map(drop),
         "extend" => store.extend(user(4), 4).await.map(drop),
         "trim" => store.trim(user(4), 2).await.map(drop),
         "like" => store.react(user(4), id(20), Reaction::Like, 1069, 30).await.map(drop),

@@ -120,19 +120,21 @@ on_each_backend! {
         let world = world(backend, EdgeMode::Fill, at(6, 6)).await?;
         world.remove(content_id(8)).await?;
         world.fill_inbox(reader(), &outbox(AUTHOR, [7])).await?;
+        world.insert("user_counts", "user_id, authors_version", &[format!("({}, 5)", reader().get())]).await?;
         let rev = world.rev(reader()).await?;
-        let covered = world.store.cover(reader(), user(AUTHOR), 4).await?;
+        let covered = world.store.cover(reader(), user(AUTHOR), 4, 77).await?;
         assert_eq!(covered, Covered::Yes { rows: 3 }, "6, 9 and 10 are new, 7 was there");
         assert_eq!(world.inbox(reader()).await?, [10, 9, 7, 6]);
         assert_eq!(world.mode(reader(), user(AUTHOR)).await?, Some(EdgeMode::Push));
         assert_eq!(world.store.floor(reader()).await?, at(6, 6), "nothing was cut");
         assert_eq!(world.rev(reader()).await?, rev + 1);
+        assert_eq!(world.number("SELECT authors_version FROM user_counts").await?, 77);
         Ok(())
     }
 
     async fn covering_raises_the_floor_if_it_cuts(backend: Backend) -> Result<()> {
         let world = world(backend, EdgeMode::Fill, at(2, 2)).await?;
-        assert_eq!(world.store.cover(reader(), user(AUTHOR), 3).await?, Covered::Yes { rows: 3 });
+        assert_eq!(world.store.cover(reader(), user(AUTHOR), 3, 77).await?, Covered::Yes { rows: 3 });
         assert_eq!(world.inbox(reader()).await?, [10, 9, 8]);
         assert_eq!(world.store.floor(reader()).await?, at(8, 8));
         Ok(())
@@ -141,36 +143,38 @@ on_each_backend! {
     async fn a_reader_who_trusts_nothing_is_covered_without_rows(backend: Backend) -> Result<()> {
         for floor in [Floor::Off, Floor::OPEN] {
             let world = world(backend, EdgeMode::Fill, floor).await?;
-            assert_eq!(world.store.cover(reader(), user(AUTHOR), 3).await?, Covered::Yes { rows: 0 });
+            assert_eq!(world.store.cover(reader(), user(AUTHOR), 3, 77).await?, Covered::Yes { rows: 0 });
             assert_eq!(world.store.floor(reader()).await?, floor);
             assert_eq!(world.mode(reader(), user(AUTHOR)).await?, Some(EdgeMode::Push));
         }
         let world = world(backend, EdgeMode::Fill, Floor::Off).await?;
         world.run("DELETE FROM inbox_states").await?;
-        assert_eq!(world.store.cover(reader(), user(AUTHOR), 3).await?, Covered::Yes { rows: 0 });
+        assert_eq!(world.store.cover(reader(), user(AUTHOR), 3, 77).await?, Covered::Yes { rows: 0 });
         assert_eq!(world.store.floor(reader()).await?, Floor::Off, "there was no state");
         Ok(())
     }
 
     async fn only_an_edge_that_is_filling_is_covered(backend: Backend) -> Result<()> {
         let world = world(backend, EdgeMode::Pull, at(2, 2)).await?;
+        world.insert("user_counts", "user_id, authors_version", &[format!("({}, 5)", reader().get())]).await?;
         for mode in [Some(EdgeMode::Pull), Some(EdgeMode::Push), None] {
             match mode {
                 Some(mode) => world.put_edge(reader(), user(AUTHOR), mode).await?,
                 None => world.drop_edge(reader(), user(AUTHOR)).await?,
             }
-            assert_eq!(world.store.cover(reader(), user(AUTHOR), 3).await?, Covered::NotFilling);
+            assert_eq!(world.store.cover(reader(), user(AUTHOR), 3, 77).await?, Covered::NotFilling);
             assert_eq!(world.mode(reader(), user(AUTHOR)).await?, mode);
         }
         assert!(world.inbox(reader()).await?.is_empty());
         assert_eq!(world.rev(reader()).await?, 0);
+        assert_eq!(world.number("SELECT authors_version FROM user_counts").await?, 5);
         Ok(())
     }
 
     async fn covering_again_changes_nothing(backend: Backend) -> Result<()> {
         let world = world(backend, EdgeMode::Fill, at(2, 2)).await?;
         let author = user(AUTHOR);
-        let outcomes = at_once((0..5).map(|_| world.store.cover(reader(), author, 30))).await?;
+        let outcomes = at_once((0..5).map(|_| world.store.cover(reader(), author, 30, 77))).await?;
         assert_eq!(outcomes.iter().filter(|it| **it == Covered::Yes { rows: 9 }).count(), 1, "{outcomes:?}");
         assert_eq!(outcomes.iter().filter(|it| **it == Covered::NotFilling).count(), 4);
         assert_eq!(world.inbox(reader()).await?.len(), 9);
@@ -197,7 +201,7 @@ on_each_backend! {
             world.drop_edge(reader(), author).await?;
             let refollow_and_cover = async {
                 world.put_edge(reader(), author, EdgeMode::Fill).await?;
-                Ok::<_, anyhow::Error>(store.cover(reader(), author, 30).await?)
+                Ok::<_, anyhow::Error>(store.cover(reader(), author, 30, 77).await?)
             };
             let clear = async { Ok(store.clear_unfollowed(reader(), author).await?) };
             let (covered, _) = tokio::try_join!(refollow_and_cover, clear)?;
@@ -294,7 +298,7 @@ on_each_backend! {
             let (_, _, _, off) = tokio::try_join!(
                 store.extend(reader(), 3 + round),
                 store.trim(reader(), 5),
-                store.cover(reader(), user(51), 4),
+                store.cover(reader(), user(51), 4, 77),
                 store.turn_off_unseen(if round % 3 == 2 { 100 } else { 0 }, 9),
             )?;
             if off > 0 || store.floor(reader()).await? == Floor::Off {

@@ -129,13 +129,17 @@ on_each_backend! {
     async fn an_edge_is_trusted_as_the_one_that_was_read(backend: Backend) -> Result<()> {
         let world = world(backend).await?;
         let (store, pair) = (&world.store, Pair { follower: user(READER), author: user(AUTHOR) });
-        assert_eq!(store.cover(pair.follower, pair.author, 5).await?, Covered::Outside);
+        world.insert("user_counts", "user_id, authors_version", &[format!("({READER}, 5)")]).await?;
+        let version = "SELECT authors_version FROM user_counts";
+        assert_eq!(store.cover(pair.follower, pair.author, 5, 77).await?, Covered::Outside);
         let (found, rows) = store.read_for_cover(pair, 2, 11).await?.context("an edge")?;
         let times: Vec<i64> = rows.iter().map(|row| row.publish_time()).collect();
         assert_eq!((found, times), (Some(fence()), vec![9, 8]));
         store.read_for_cover(pair, 2, 12).await?;
         assert!(!store.trust(pair, 11).await?, "another worker has read it since");
+        assert_eq!(world.number(version).await?, 5);
         assert!(store.trust(pair, 12).await? && !store.trust(pair, 12).await?);
+        assert_eq!(world.number(version).await?, 12);
         assert!(store.read_for_cover(pair, 2, 13).await?.is_none(), "it is not to be covered");
         world.put_edge(pair.follower, pair.author, EdgeMode::Fill).await?;
         store.read_for_cover(pair, 2, 14).await?;

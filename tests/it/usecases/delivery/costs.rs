@@ -94,11 +94,11 @@ on_each_backend! {
         let follow = cost(&app, async { Ok(app.following.follow(reader, author).await?) }).await?;
         ensure!((follow.1, follow.2) == (7, 1), "a follow: {follow:?}");
         let after = cost(&app, app.settle()).await?;
-        ensure!(after.1 == 1 + 6 + alone(backend), "covering the edge: {after:?}");
+        ensure!(after.1 == 1 + 7 + alone(backend), "covering the edge: {after:?}");
         let unfollow = cost(&app, async { Ok(app.following.unfollow(reader, author).await?) }).await?;
         ensure!((unfollow.1, unfollow.2) == (7, 1), "an unfollow: {unfollow:?}");
         let after = cost(&app, app.settle()).await?;
-        ensure!(after.1 == 1 + 4 + 6 + alone(backend), "clearing up: {after:?}");
+        ensure!(after.1 == 1 + 5 + 6 + alone(backend), "clearing up: {after:?}");
         Ok(())
     }
 }
