@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, ensure};
-use redis::{Cmd, FromRedisValue, InfoDict, cmd};
+use redis::{Cmd, FromRedisValue, InfoDict, RedisResult, ServerErrorKind, cmd};
 use tidefeed::rng::SharedRng;
 use tokio::time::sleep;
 
@@ -203,8 +203,17 @@ async fn scripts_run(server: &Server) -> Result<u64> {
     Ok(calls.and_then(|calls| calls.parse().ok()).unwrap_or_default())
 }
 
-/// One command on a connection past the lines.
+/// One command on a connection past the lines. A cluster that counts one of its nodes as lost for a while, because this
+/// machine is busy, is asked again.
 async fn ask<T: FromRedisValue>(server: &Server, command: &Cmd) -> Result<T> {
     let mut connection = connect_redis(&server.url()).await?;
-    Ok(command.query_async(&mut connection).await?)
+    let mut answer = None;
+    until("the cluster is up", async || {
+        let asked: RedisResult<T> = command.query_async(&mut connection).await;
+        let is_down = asked.as_ref().is_err_and(|error| error.kind() == ServerErrorKind::ClusterDown.into());
+        answer = Some(asked);
+        Ok(!is_down)
+    })
+    .await?;
+    Ok(answer.context("an answer")??)
 }
