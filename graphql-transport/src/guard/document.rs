@@ -107,6 +107,11 @@ impl SafeDocument {
         Some(Choice { operation: name.cloned(), conditions })
     }
 
+    /// The operation that runs if a client asks for this name, or for none.
+    pub(crate) fn operation(&self, asked: Option<&str>) -> Option<&OperationDefinition> {
+        self.choose(asked.filter(|name| !name.is_empty())).ok().map(|(_, operation)| &operation.node)
+    }
+
     pub(super) fn choose(
         &self,
         asked: Option<&str>,

@@ -5,7 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_graphql::parser::types::OperationType;
+use async_graphql::parser::types::{OperationDefinition, OperationType, SelectionSet};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -50,25 +50,54 @@ impl Admission {
         Self { queries, mutations, always, names }
     }
 
+    /// Whether operations of some kind would be refused now.
+    pub(super) fn is_full(&self) -> bool {
+        self.queries.is_full() || self.mutations.is_full()
+    }
+
+    /// Refuses this operation if [`Self::admit`] would do so now.
+    pub(super) fn refuse_early(&self, operation: &OperationDefinition) -> Result<(), Refused> {
+        match self.kind(operation.ty, &operation.selection_set.node) {
+            Some(kind) if self.limit(kind).is_full() => Err(self.refused(kind, Overload::Full)),
+            _ => Ok(()),
+        }
+    }
+
     /// Waits for a permit to run, first come, first served; `None` for operations without a limit. A dropped caller
     /// makes room for the next.
     pub(super) async fn admit(&self, operation: &Prepared) -> Result<Option<Permit>, Refused> {
-        let (limit, kind) = match operation.operation_type() {
-            OperationType::Subscription => return Ok(None),
-            OperationType::Mutation if consists_of(&operation.selections().node, self.always) => return Ok(None),
-            OperationType::Mutation => (&self.mutations, Kind::Mutation),
-            OperationType::Query => (&self.queries, Kind::Query),
-        };
+        let Some(kind) = self.kind(operation.operation_type(), &operation.selections().node) else { return Ok(None) };
+        let limit = self.limit(kind);
         match limit.take(|| Gauged::new(self.names.operations_waiting, kind)).await {
             Ok(permit) => {
                 let gauged = Gauged::new(self.names.operations_running, kind);
                 Ok(Some(Permit { _permit: permit, _gauged: gauged }))
             }
-            Err(overload) => {
-                count_refused(self.names.operations_refused, kind, overload);
-                Err(overloaded())
-            }
+            Err(overload) => Err(self.refused(kind, overload)),
         }
+    }
+
+    /// `None` for operations without a limit.
+    fn kind(&self, operation: OperationType, selections: &SelectionSet) -> Option<Kind> {
+        match operation {
+            OperationType::Subscription => None,
+            OperationType::Mutation if consists_of(selections, self.always) => None,
+            OperationType::Mutation => Some(Kind::Mutation),
+            OperationType::Query => Some(Kind::Query),
+        }
+    }
+
+    fn limit(&self, kind: Kind) -> &Limit {
+        match kind {
+            Kind::Query => &self.queries,
+            Kind::Mutation => &self.mutations,
+        }
+    }
+
+    /// Counts the refusal.
+    fn refused(&self, kind: Kind, overload: Overload) -> Refused {
+        count_refused(self.names.operations_refused, kind, overload);
+        overloaded()
     }
 }
 
@@ -93,6 +122,11 @@ impl Limit {
             queue: semaphore(limit.waiting),
             wait_time: limit.wait_time,
         }
+    }
+
+    /// Whether another operation would be refused now.
+    fn is_full(&self) -> bool {
+        self.free.available_permits() == 0 && self.queue.available_permits() == 0
     }
 
     /// Waits for a permit. Calls `waits` if it has to wait, and drops its result after the wait.

@@ -105,6 +105,15 @@ impl Documents {
         Ok(FoundDocument { kept, new_hash: Some(hash) })
     }
 
+    /// The document of `source`, if it is parsed already and may run.
+    pub(super) fn find(&self, source: &Source) -> Option<ParsedDocument> {
+        let found = match source {
+            Source::Text(text) => self.known_text(&DocumentHash::of(text)).ok().flatten(),
+            named => self.named(named).ok(),
+        };
+        found.map(|found| found.kept)
+    }
+
     /// The document with an id or a hash.
     fn named(&self, source: &Source) -> Result<FoundDocument, NoDocument> {
         match source {

@@ -68,6 +68,17 @@ pub(super) enum Execution {
 }
 
 impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
+    /// Refuses an operation of a known document for which there is no room, before anything is spent on it: a refusal
+    /// must cost little when there are many. [`Self::prepare`] decides on all others.
+    pub(super) fn refuse_early(&self, params: &Params) -> Result<(), Refused> {
+        if !self.admission.is_full() {
+            return Ok(());
+        }
+        let Some(document) = self.documents.find(&params.source) else { return Ok(()) };
+        let operation = document.document.operation(params.operation_name.as_deref());
+        operation.map_or(Ok(()), |operation| self.admission.refuse_early(operation))
+    }
+
     /// Takes `params` through the guard, waits for a permit, charges the cost, and attaches `scope`. `permits` first
     /// decides whether the protocol allows such an operation. An operation refused under load pays only for parsing
     /// its document.

@@ -122,6 +122,7 @@ async fn run<E: PreparedExecutor, V: Viewer>(
             return Err(Refused::new(Reason::WrongMethod(METHODS), BAD_USER_INPUT, message));
         }
     };
+    core.engine.refuse_early(&params)?;
     let viewer = match viewer(core, credentials).await {
         Err(refused)
             if refused.reason == Reason::Unauthenticated && is_public_operation(core, &params, (id, &client)) =>

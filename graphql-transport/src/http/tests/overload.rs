@@ -108,6 +108,28 @@ async fn unlimited_operations_run_while_all_queues_are_full() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_known_document_is_refused_before_its_token_is_read() {
+    let barrier = Barrier::default();
+    let router = router(gated(narrow(0), &barrier)).unwrap();
+    let status = async |query: &str| {
+        let body = json!({ "query": query }).to_string();
+        let request = post(body, &[("accept", JSON), ("authorization", "Bearer ended")]);
+        router.clone().oneshot(request).await.unwrap().status()
+    };
+    for known in ["{ hello }", "mutation { leave }"] {
+        assert_eq!(sent(router.clone(), known, JSON).await.0, StatusCode::OK);
+    }
+    let ended = status("{ hello }").await;
+    assert_ne!(ended, StatusCode::SERVICE_UNAVAILABLE);
+    let _held = spawned(&router, "{ held }");
+    barrier.wait_for(1).await;
+    assert_eq!(status("{ hello }").await, StatusCode::SERVICE_UNAVAILABLE);
+    for (query, why) in [("{ again: hello }", "unknown"), ("mutation { leave }", "always admitted")] {
+        assert_eq!(status(query).await, ended, "{why}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn queries_do_not_hold_up_mutations() {
     let barrier = Barrier::default();
     let router = router(gated(narrow(1), &barrier)).unwrap();
