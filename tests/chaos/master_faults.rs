@@ -116,6 +116,7 @@ async fn become_master(replica: &Server) -> Result<()> {
 /// The clean way, as `redis-cli --cluster reshard` does it, while clients use what is moved. It ends when an inbox of
 /// this slot was opened on its new master.
 async fn move_slot(masters: &[Server], rng: &SharedRng) -> Result<()> {
+    until_up(masters).await?;
     let mut found = None;
     until("an inbox lies in the cluster", async || {
         found = some_inbox(masters, rng).await?;
@@ -137,9 +138,12 @@ async fn move_slot(masters: &[Server], rng: &SharedRng) -> Result<()> {
         let Some(key) = keys.first() else { break };
         let mut migrate = cmd("MIGRATE");
         migrate.arg("127.0.0.1").arg(to.port()).arg(key).arg(0).arg(MIGRATION_MS);
-        let moved: String = ask(from, &migrate).await?;
-        // A key may expire in between.
-        ensure!(["OK", "NOKEY"].contains(&moved.as_str()), "{key}: {moved}");
+        match ask::<String>(from, &migrate).await {
+            // A key may expire in between.
+            Ok(moved) => ensure!(["OK", "NOKEY"].contains(&moved.as_str()), "{key}: {moved}"),
+            Err(error) if error.to_string().contains("CLUSTERDOWN") => until_up(masters).await?,
+            Err(error) => return Err(error),
+        }
         sleep(random_pause(rng) / 4).await;
     }
     for master in [to, from].into_iter().chain(masters) {
@@ -149,6 +153,20 @@ async fn move_slot(masters: &[Server], rng: &SharedRng) -> Result<()> {
     until("an inbox of the slot is opened on its new master", async || {
         let of_slot = inboxes(to).await?.into_iter().filter(|(key, _)| bucket_tag(key) == tag).collect();
         Ok(!identities(&of_slot).is_subset(&known))
+    })
+    .await
+}
+
+/// Waits until each master counts the cluster as whole. For a while after one of them was away, it does not.
+async fn until_up(masters: &[Server]) -> Result<()> {
+    until("the cluster is up", async || {
+        for master in masters {
+            let info: InfoDict = ask(master, cmd("CLUSTER").arg("INFO")).await?;
+            if info.get::<String>("cluster_state").as_deref() != Some("ok") {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     })
     .await
 }
@@ -203,8 +221,7 @@ async fn scripts_run(server: &Server) -> Result<u64> {
     Ok(calls.and_then(|calls| calls.parse().ok()).unwrap_or_default())
 }
 
-/// One command on a connection past the lines. A cluster that counts one of its nodes as lost for a while, because this
-/// machine is busy, is asked again.
+/// One command on a connection past the lines. A master that counts the cluster as down is asked again.
 async fn ask<T: FromRedisValue>(server: &Server, command: &Cmd) -> Result<T> {
     let mut connection = connect_redis(&server.url()).await?;
     let mut answer = None;
