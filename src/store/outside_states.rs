@@ -41,7 +41,7 @@ pub struct OutsideSnapshot {
     pub behind: Vec<Run>,
 }
 
-/// What a page's statement says if the reader's inbox lies outside and the node knows the authors.
+/// The result of a page's statement for a reader whose inbox lies outside SQL and whose authors the node knows.
 #[derive(Debug, Clone)]
 pub struct OutsideCandidates {
     /// As in [`OutsideSnapshot`].
@@ -228,6 +228,6 @@ pub trait OutsideStates: Send + Sync {
     /// nothing if another attempt has begun since.
     async fn push_batch_as(&self, subtask: &Subtask, through: i64, attempt: i64) -> Result<Pushed, StoreError>;
 
-    /// For operators.
+    /// Counts for operators: inboxes outside SQL, and admitted inbox buckets.
     async fn occupancy(&self) -> Result<Occupancy, StoreError>;
 }
