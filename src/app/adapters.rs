@@ -107,7 +107,7 @@ fn sqlite_readers(config: &Config) -> u32 {
     }
 }
 
-/// Opens everything.
+/// Connects to every server that the configuration names, and chooses the adapters.
 pub async fn open(config: &Config, lifecycle: &Lifecycle, rng: &SharedRng) -> Result<Adapters, AppError> {
     let store = open_store(config).await?;
     let redis = match redis_options(config) {

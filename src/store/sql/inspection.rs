@@ -138,13 +138,12 @@ impl SqlStore {
 /// A check that failed is a finding itself.
 fn judged(subject: &str, finding: Result<Finding, StoreError>) -> Finding {
     finding.unwrap_or_else(|error| {
-        let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
         let verdict = if error.is_transient() { Verdict::Broken } else { Verdict::Doubtful };
         Finding {
             verdict,
             ..Finding::doubtful(
                 subject,
-                format!("cannot be checked: {error}{cause}"),
+                format!("cannot be checked: {}", error.with_causes()),
                 "run `tidefeed migrate`, and check the user's rights",
             )
         }
