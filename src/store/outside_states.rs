@@ -15,7 +15,7 @@ use crate::domain::{
     delivery::DeliveryPolicy,
     timeline::{
         candidates::{Candidates, Wanted},
-        outside::{Basis, Bucket, Expected, Fence, Generation, Slice, Token, Window},
+        outside::{Basis, Bucket, BucketToken, Expected, Fence, Generation, Slice, Window},
     },
 };
 
@@ -152,10 +152,15 @@ pub trait OutsidePages: Send + Sync {
 #[async_trait]
 pub trait OutsideStates: Send + Sync {
     /// The token of each bucket that has one.
-    async fn tokens(&self) -> Result<Vec<(Bucket, Token)>, StoreError>;
+    async fn tokens(&self) -> Result<Vec<(Bucket, BucketToken)>, StoreError>;
 
     /// Sets a bucket's token, or none, if it still is `former`; whether it was. One transaction.
-    async fn set_token(&self, bucket: Bucket, former: Option<Token>, next: Option<Token>) -> Result<bool, StoreError>;
+    async fn set_token(
+        &self,
+        bucket: Bucket,
+        former: Option<BucketToken>,
+        next: Option<BucketToken>,
+    ) -> Result<bool, StoreError>;
 
     /// The fence of a reader in the outside tier whose bucket has a token, and the basis of the claim, if there is
     /// one.
