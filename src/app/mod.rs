@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use self::server::Operators;
 pub use self::{
-    adapters::{Adapters, open_for_deliveries, open_store, redis_options},
+    adapters::{Adapters, open_for_bulk_inserts, open_for_deliveries, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, OutsideSettings, router as api_router},
     audit::{auditor, open_auditor, options as audit_options},
     error::AppError,

@@ -98,6 +98,7 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
     let own = async { open_for_deliveries(config, &store).await?.ping().await.map_err(AppError::Store) };
     findings.push(own_connections(own.await));
     if ready {
+        findings.extend(store.inspect_tables().await);
         findings.extend(deliveries(&store, config.delivery.failing_after, clock.now_ms()).await);
         findings.push(inboxes(&store, config.inbox.store).await);
     }

@@ -7,7 +7,7 @@ use std::{
 
 use url::Url;
 
-/// The SQL engine of an address.
+/// The SQL engine that the scheme of `store.url` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqlEngine {
     /// In process; one node.

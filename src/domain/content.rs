@@ -43,7 +43,7 @@ pub struct Content {
     pub id: ContentId,
     /// Who published it.
     pub author: UserId,
-    /// What it is.
+    /// Whether it is a post, a reply or a repost.
     pub kind: ContentKind,
     /// The content that it replies to or reposts.
     pub reference: Reference,

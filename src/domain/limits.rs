@@ -105,9 +105,9 @@ pub const MAX_CATCH_UP: u16 = 1_000;
 pub const MAX_LAST_SEEN: u64 = 10_000;
 /// Edges of a subtask that the delivery policy checks: what one list of ids holds. The others keep their mode.
 pub const MAX_JUDGED_EDGES: usize = 16_384;
-/// Shortest smoothed interval, in ms.
+/// Shortest smoothed interval between a user's publishes or visits, in ms.
 pub const MIN_INTERVAL_MS: i64 = 1_000;
-/// Longest smoothed interval, in ms: a year.
+/// Longest such interval, in ms: a year.
 pub const MAX_INTERVAL_MS: i64 = 365 * 24 * 60 * 60 * 1_000;
 /// Milliseconds within which several notes of a reader count as one visit. Readers whose pages are pulled are noted
 /// more often than others. If the policy saw the difference, it would oscillate.

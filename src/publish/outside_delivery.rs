@@ -9,7 +9,7 @@ use crate::{
     domain::{
         ContentId, UserId,
         delivery::DeliveryPolicy,
-        timeline::outside::{Bucket, Delivered, Generation, Nonce, Token},
+        timeline::outside::{Bucket, BucketToken, Delivered, Generation, Nonce},
     },
     rng::SharedRng,
     store::{
@@ -63,7 +63,7 @@ pub(super) async fn push_batch(
 
 /// Skips readers whose inbox is gone or has another fence: SQL holds the content for the inbox that is built next.
 async fn write(outside: &OutsideStores, rng: &SharedRng, batch: &Batch) -> Result<(), StoreError> {
-    let mut buckets: BTreeMap<Bucket, (Token, Vec<(UserId, Generation)>)> = BTreeMap::new();
+    let mut buckets: BTreeMap<Bucket, (BucketToken, Vec<(UserId, Generation)>)> = BTreeMap::new();
     for recipient in &batch.recipients {
         let fence = recipient.fence;
         let bucket = buckets.entry(Bucket::of(recipient.reader)).or_insert_with(|| (fence.token, Vec::new()));

@@ -67,7 +67,7 @@ impl Recent {
 }
 
 impl Visits {
-    /// Sends notes to `queue`: one per `interval_ms` for a reader who stays, so last-seen times are exact to that.
+    /// Sends notes to `queue`: one per `interval_ms` for a reader who stays. Last-seen times are exact to that time.
     pub fn new(queue: Arc<dyn Queue>, clock: SharedClock, interval_ms: i64) -> Self {
         Self {
             queue,

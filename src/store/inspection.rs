@@ -46,6 +46,10 @@ impl Finding {
 /// A server that `doctor` can inspect.
 #[async_trait]
 pub trait Inspect: Send + Sync {
-    /// All findings. A failing question is a finding itself.
+    /// Findings about the server and its settings. A failing question is a finding itself.
     async fn inspect(&self) -> Vec<Finding>;
+
+    /// Findings that need the tables: whether they take writes, and what waits in them. Ask only once all migrations
+    /// have run.
+    async fn inspect_tables(&self) -> Vec<Finding>;
 }

@@ -8,7 +8,8 @@ use super::{StoreError, error::OfInboxes};
 use crate::domain::{
     Position, UserId,
     timeline::outside::{
-        Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, NodeId, Nonce, Revision, Slice, Token, Window,
+        Bucket, BucketToken, Claim, Cleared, Cover, Delivered, Fence, Generation, NodeId, Nonce, Revision, Slice,
+        Window,
     },
 };
 
@@ -45,7 +46,7 @@ pub struct Push {
     /// Readers of the bucket, each with the generation in the edge's snapshot.
     pub recipients: Vec<(UserId, Generation)>,
     /// The bucket's token in the same snapshot.
-    pub token: Token,
+    pub token: BucketToken,
     /// Rows that an inbox keeps. Above 110 % it is trimmed, unless the store never trims.
     pub keep: usize,
     /// Gives the next revision of each inbox that is trimmed.
@@ -87,7 +88,7 @@ pub trait InboxStore: Send + Sync {
     async fn claim(
         &self,
         reader: UserId,
-        at: (Token, Revision),
+        at: (BucketToken, Revision),
         claim: &Claim,
         keep: usize,
     ) -> Result<bool, OutsideError>;
@@ -98,7 +99,12 @@ pub trait InboxStore: Send + Sync {
 
     /// Removes rows if token and revision still match. Returns whether they did; always false in a store that removes
     /// no single row.
-    async fn remove(&self, reader: UserId, at: (Token, Revision), cleared: &Cleared) -> Result<bool, OutsideError>;
+    async fn remove(
+        &self,
+        reader: UserId,
+        at: (BucketToken, Revision),
+        cleared: &Cleared,
+    ) -> Result<bool, OutsideError>;
 
     /// Whether an inbox has grown so long that it needs a new fence; never in a store that trims.
     async fn is_too_long(&self, _reader: UserId, _keep: usize) -> Result<bool, StoreError> {

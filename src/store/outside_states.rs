@@ -15,7 +15,7 @@ use crate::domain::{
     delivery::DeliveryPolicy,
     timeline::{
         candidates::{Candidates, Wanted},
-        outside::{Basis, Bucket, Expected, Fence, Generation, Slice, Token, Window},
+        outside::{Basis, Bucket, BucketToken, Expected, Fence, Generation, Slice, Window},
     },
 };
 
@@ -41,7 +41,7 @@ pub struct OutsideSnapshot {
     pub behind: Vec<Run>,
 }
 
-/// What a page's statement says if the reader's inbox lies outside and the node knows the authors.
+/// The result of a page's statement for a reader whose inbox lies outside SQL and whose authors the node knows.
 #[derive(Debug, Clone)]
 pub struct OutsideCandidates {
     /// As in [`OutsideSnapshot`].
@@ -152,10 +152,15 @@ pub trait OutsidePages: Send + Sync {
 #[async_trait]
 pub trait OutsideStates: Send + Sync {
     /// The token of each bucket that has one.
-    async fn tokens(&self) -> Result<Vec<(Bucket, Token)>, StoreError>;
+    async fn tokens(&self) -> Result<Vec<(Bucket, BucketToken)>, StoreError>;
 
     /// Sets a bucket's token, or none, if it still is `former`; whether it was. One transaction.
-    async fn set_token(&self, bucket: Bucket, former: Option<Token>, next: Option<Token>) -> Result<bool, StoreError>;
+    async fn set_token(
+        &self,
+        bucket: Bucket,
+        former: Option<BucketToken>,
+        next: Option<BucketToken>,
+    ) -> Result<bool, StoreError>;
 
     /// The fence of a reader in the outside tier whose bucket has a token, and the basis of the claim, if there is
     /// one.
@@ -228,6 +233,6 @@ pub trait OutsideStates: Send + Sync {
     /// nothing if another attempt has begun since.
     async fn push_batch_as(&self, subtask: &Subtask, through: i64, attempt: i64) -> Result<Pushed, StoreError>;
 
-    /// For operators.
+    /// Counts for operators: inboxes outside SQL, and admitted inbox buckets.
     async fn occupancy(&self) -> Result<Occupancy, StoreError>;
 }

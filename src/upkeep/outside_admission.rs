@@ -11,7 +11,7 @@ use std::{
 use futures_util::future::join_all;
 
 use crate::{
-    domain::timeline::outside::{Bucket, Contest, Move, NodeId, Token},
+    domain::timeline::outside::{Bucket, BucketToken, Contest, Move, NodeId},
     rng::SharedRng,
     store::{StoreError, outside_states::OutsideStores},
     telemetry::metrics::BUCKET_CHANGES,
@@ -44,7 +44,7 @@ impl Admission {
     /// One round over all buckets, connected if that is possible.
     pub(super) async fn run_once(&self, stores: &OutsideStores, rng: &SharedRng) -> Result<Changes, StoreError> {
         let connected = stores.inboxes.connect().await;
-        let tokens: HashMap<Bucket, Token> = stores.states.tokens().await?.into_iter().collect();
+        let tokens: HashMap<Bucket, BucketToken> = stores.states.tokens().await?.into_iter().collect();
         let mut changes = Changes::default();
         let mut failure = connected.err();
         for (bucket, answer) in asked(stores).await {
@@ -60,7 +60,7 @@ impl Admission {
                 }
                 Move::Set => {}
             }
-            let next = wanted.map(|node| Token { node, epoch: rng.number() });
+            let next = wanted.map(|node| BucketToken { node, epoch: rng.number() });
             if stores.states.set_token(bucket, former, next).await? {
                 *if next.is_some() { &mut changes.admitted } else { &mut changes.given_up } += 1;
             }
@@ -103,7 +103,7 @@ impl Admission {
         }
     }
 
-    fn next_move(&self, bucket: Bucket, wanted: Option<NodeId>, former: Option<Token>) -> Move {
+    fn next_move(&self, bucket: Bucket, wanted: Option<NodeId>, former: Option<BucketToken>) -> Move {
         let mut contests = self.contests.lock().unwrap_or_else(PoisonError::into_inner);
         contests.entry(bucket).or_default().round(wanted, former.map(|token| token.node))
     }

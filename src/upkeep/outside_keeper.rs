@@ -14,7 +14,7 @@ use crate::{
     clock::SharedClock,
     domain::{
         UserId,
-        timeline::outside::{Bucket, Generation, Token},
+        timeline::outside::{Bucket, BucketToken, Generation},
     },
     rng::SharedRng,
     store::{Inboxes, OutsideStates, StoreError, outside_inboxes::OutsideError, outside_states::OutsideStores},
@@ -208,7 +208,7 @@ impl OutsideKeeper {
 pub async fn renew_tokens(states: &dyn OutsideStates, rng: &SharedRng) -> Result<usize, StoreError> {
     let mut renewed = 0;
     for (bucket, token) in states.tokens().await? {
-        let next = Token { epoch: rng.number(), ..token };
+        let next = BucketToken { epoch: rng.number(), ..token };
         renewed += usize::from(states.set_token(bucket, Some(token), Some(next)).await?);
     }
     Ok(renewed)

@@ -186,7 +186,7 @@ impl Api {
         &self.accounts[user].token
     }
 
-    /// An error is an answer that no fault explains.
+    /// Sends an operation to a node. Fails on an answer that no fault explains.
     pub async fn call(&self, node: usize, user: Option<User>, query: &str, variables: Value) -> Result<Answer<Value>> {
         let mut request = self.http.post(format!("http://{}/graphql", self.address(node)));
         if let Some(user) = user {

@@ -45,7 +45,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Calls that were answered. While nothing can be written, attempts alone prove nothing.
+    /// Calls that were answered. Rounds wait for these, because attempts prove nothing while every write fails.
     pub fn answered(&self) -> u64 {
         let unanswered = self.unknown.load(Relaxed) + self.failed_reads.load(Relaxed);
         self.operations.load(Relaxed).saturating_sub(unanswered)
@@ -61,7 +61,7 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Registers everybody.
+    /// Registers all users of the run.
     pub async fn gather(addresses: Vec<String>) -> Result<Self> {
         let mut api = Api::new(addresses)?;
         for _ in 0..USERS {

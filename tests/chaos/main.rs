@@ -1,5 +1,5 @@
 //! The service among real servers that fail: nodes as processes, clients that judge every page, faults from outside.
-//! One run a combination.
+//! One run for each combination.
 
 #![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
 #![expect(clippy::disallowed_methods, reason = "tests spawn what they kill, and take their size from the environment")]

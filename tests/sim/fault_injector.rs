@@ -165,12 +165,12 @@ impl FaultInjector {
         self.0.now.fetch_add(ms, Relaxed);
     }
 
-    /// From now on nothing goes wrong; or everything may again.
+    /// Ends all faults if `calm`; otherwise allows them again.
     pub fn calm(&self, calm: bool) {
         self.0.calm.store(calm, Relaxed);
     }
 
-    /// Whether what goes wrong so often goes wrong now; counted.
+    /// Whether a fault of this rate happens now. Counts it if so.
     pub fn injects(&self, in_a_million: u32) -> bool {
         let injected = in_a_million > 0 && !self.0.calm.load(Relaxed) && self.chance(in_a_million);
         if injected {
@@ -193,7 +193,7 @@ impl FaultInjector {
         self.0.task.store(task, Relaxed);
     }
 
-    /// A transaction is about to be committed: it may have to wait, with all of its locks.
+    /// Called before a commit: may make the transaction wait while it holds its locks.
     pub async fn before_commit(&self) {
         if self.injects(self.0.rates.held) {
             self.0.held.store(true, Relaxed);

@@ -116,7 +116,7 @@ rules! {
 }
 
 impl Rule {
-    /// Whether it takes more worlds to see it broken than a test has time for; the long run has.
+    /// Whether more worlds are needed to see it broken than a test has time for. The long run tries enough.
     pub const fn is_rare(self) -> bool {
         matches!(
             self,

@@ -122,7 +122,7 @@ async fn subscribed(site: &Site, viewers: &[Person], count: usize) -> Result<Vec
     Ok(sockets)
 }
 
-/// Begins a subscription on each.
+/// Begins a subscription on each socket.
 pub async fn subscribe(site: &Site, sockets: &mut [Socket]) -> Result<()> {
     for socket in sockets.iter_mut() {
         socket.subscribe(SUBSCRIBE).await?;

@@ -64,7 +64,7 @@ export interface Media {
 export interface Original {
   /** Opaque; begins with C_. */
   id: string;
-  /** What it is. */
+  /** Whether it is a post, a reply or a repost. */
   kind: ContentKind;
   /** For a repost, the id of its original, even if that was deleted; otherwise its own id. */
   subjectId: string;
@@ -99,7 +99,7 @@ export interface Original {
 export interface Content {
   /** Opaque; begins with C_. */
   id: string;
-  /** What it is. */
+  /** Whether it is a post, a reply or a repost. */
   kind: ContentKind;
   /** For a repost, the id of its original, even if that was deleted; otherwise its own id. */
   subjectId: string;

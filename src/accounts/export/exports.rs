@@ -60,7 +60,7 @@ impl Exports {
     }
 }
 
-/// What stands at the head of a copy.
+/// The user whose copy it is: its first row.
 #[derive(Debug)]
 pub struct Owner {
     /// What everybody sees of them.

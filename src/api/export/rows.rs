@@ -145,7 +145,7 @@ impl<'a> SessionRow<'a> {
 }
 
 impl<'a> ContentRow<'a> {
-    /// References are ids.
+    /// The row of a content. It names other contents by their ids.
     pub fn of(content: &'a Content, counters: Counters) -> Self {
         let Counters { replies, likes, reposts, bookmarks } = counters;
         Self {

@@ -27,13 +27,13 @@ use self::{
 use super::{completion::Completion, print};
 use crate::{
     accounts::{PasswordSettings, Passwords},
-    app::open_store,
+    app::open_for_bulk_inserts,
     clock::{Clock, SystemClock},
     config::{AuthSettings, Config},
     domain::Handle,
     lifecycle::Lifecycle,
     rng::SharedRng,
-    store::{Accounts, Schema, accounts::PasswordHash},
+    store::{Accounts, Schema, StoreError, accounts::PasswordHash},
 };
 
 #[derive(Debug, Clone, Args)]
@@ -99,7 +99,7 @@ fn own_pictures(listen: SocketAddr, folder: &str) -> String {
 }
 
 pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Completion> {
-    let store = open_store(config).await?;
+    let store = open_for_bulk_inserts(config).await?;
     let pending = store.pending().await.context("the tables cannot be read")?;
     ensure!(pending.is_empty(), "the tables are not up to date: run `tidefeed migrate` first");
     let there = store.count().await.context("the users cannot be counted")?;
@@ -118,11 +118,22 @@ pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Co
     let password = hash(&config.auth).await?;
     let started = Instant::now();
     let stages = Stages { store: &store, world: &world, guest: guest.as_ref(), interrupted: lifecycle.draining() };
-    let written = stages.run(&password).await.context(
-        "writing the world failed; the batch under way was undone, what came before is consistent (if it is a handle that somebody has already: seed an empty database)",
-    )?;
+    let written = stages.run(&password).await.map_err(|error| {
+        let next = next_step(&error);
+        error.context(format!("not all people could be written; the batches before the last are complete; {next}"))
+    })?;
     print_written(&written, started.elapsed().as_secs_f64())?;
     Ok(if written.interrupted { Completion::Interrupted } else { Completion::Done })
+}
+
+/// What to do after an error.
+fn next_step(error: &anyhow::Error) -> &'static str {
+    match error.downcast_ref::<StoreError>() {
+        Some(error) if error.is_transient() => {
+            "run `tidefeed doctor`; then seed an empty database, or add people to this one with `--add`"
+        }
+        _ => "seed an empty database, because people in this one may have the same handles",
+    }
 }
 
 async fn hash(auth: &AuthSettings) -> anyhow::Result<PasswordHash> {
@@ -152,6 +163,14 @@ fn print_written(written: &Written, seconds: f64) -> anyhow::Result<()> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use super::*;
+
+    #[test]
+    fn an_error_of_the_store_says_what_to_do_next() {
+        let slow = anyhow::Error::from(StoreError::Unavailable("deadline has elapsed".into()));
+        assert!(next_step(&slow).starts_with("run `tidefeed doctor`"));
+        let taken = anyhow::Error::from(StoreError::Refused("UNIQUE constraint failed".into()));
+        assert!(next_step(&taken).starts_with("seed an empty database"));
+    }
 
     #[test]
     fn seeded_pictures_have_urls_that_a_local_browser_reaches() {

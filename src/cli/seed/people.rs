@@ -26,7 +26,7 @@ impl People {
         Self(Language::ALL.map(|language| (language, Lexicon::of(language))).into())
     }
 
-    /// What the person at this place speaks.
+    /// The language of the person with this index.
     pub fn language(index: u64) -> Language {
         LANGUAGE_SHARES[turn(index)]
     }

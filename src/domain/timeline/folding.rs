@@ -60,7 +60,7 @@ pub fn standing(entries: &[Showing]) -> Vec<Showing> {
     standing
 }
 
-/// A folded page.
+/// A page that shows only the newest entry of each subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folded {
     /// Newest first, one entry for each subject.

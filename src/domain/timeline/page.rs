@@ -76,7 +76,7 @@ impl PageSize {
     /// The size of a count when a smaller one is short after folding.
     pub const WIDEST_COUNT: Self = Self(MAX_RAW_COUNT);
 
-    /// One more entry, which tells whether there are more than this many.
+    /// This size and one entry more, which shows whether the list goes on.
     #[must_use]
     pub const fn one_more(self) -> Self {
         Self(self.0.saturating_add(1))

@@ -1,7 +1,7 @@
-//! Tests sessions in a world where announcements are late, lost, repeated and out of order, contents are committed
-//! under old positions, follows come and go, reposts stand for their originals and go, and clients lose their
-//! connection at any moment. The model: a client that has received everything either holds exactly the folded timeline
-//! above the floor, or was asked to read again.
+//! Tests subscribers in a world where announcements are late, lost, repeated and out of order. Contents are committed
+//! under old positions, users follow and unfollow, reposts replace their originals and are deleted, and clients lose
+//! their connection at any moment. The model: a client that has received everything either holds exactly the folded
+//! timeline above the floor, or was asked to read again.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::collections::{BTreeMap, HashSet};

@@ -13,7 +13,7 @@ struct NotConnected;
 
 /// The same request failed a moment ago, for this reason.
 #[derive(Debug, thiserror::Error)]
-#[error("a moment ago: {0}")]
+#[error("the last try, a moment ago, failed: {0}")]
 struct FailedRecently(String);
 
 /// No session. The client library does not say with whom.
@@ -28,7 +28,7 @@ struct TimedOut(String, u128);
 
 /// Other processes changed the same header again and again.
 #[derive(Debug, thiserror::Error)]
-#[error("the header of an inbox was changed by others each time")]
+#[error("other processes changed the header of an inbox at each try")]
 struct Overtaken;
 
 /// Outages, time-outs and missing replicas are [`StoreError::Unavailable`]; what Cassandra will refuse again is

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Position,
-    timeline::outside::{Basis, Fence, Generation, Header, NodeId, Revision, StoredHeader, Token},
+    timeline::outside::{Basis, BucketToken, Fence, Generation, Header, NodeId, Revision, StoredHeader},
 };
 
 /// The columns in the order of the statement that reads them.
@@ -25,7 +25,7 @@ pub fn read(columns: Columns) -> Option<StoredHeader> {
 
 fn fence(node: Option<Vec<u8>>, epoch: Option<i64>, generation: Option<i64>) -> Option<Fence> {
     let node = NodeId::of(node?.try_into().ok()?);
-    Some(Fence { token: Token { node, epoch: epoch? }, generation: Generation(generation?) })
+    Some(Fence { token: BucketToken { node, epoch: epoch? }, generation: Generation(generation?) })
 }
 
 #[cfg(test)]

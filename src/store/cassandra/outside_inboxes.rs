@@ -22,8 +22,8 @@ use crate::{
     domain::{
         Direction, Position, UserId,
         timeline::outside::{
-            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, Opening, Revision, Slice, StoredHeader,
-            Token, Window,
+            Bucket, BucketToken, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, Opening, Revision, Slice,
+            StoredHeader, Window,
         },
     },
     store::{
@@ -78,7 +78,7 @@ impl CassandraInboxes {
     }
 
     /// Refuses a token that is not of this keyspace.
-    async fn admits(&self, token: Token) -> Result<(), OutsideError> {
+    async fn admits(&self, token: BucketToken) -> Result<(), OutsideError> {
         let known = matches!(&*self.identified.lock().await, Some((_, Ok(node))) if *node == token.node);
         if known || self.identity().await? == token.node {
             return Ok(());
@@ -245,7 +245,7 @@ impl InboxStore for CassandraInboxes {
     async fn claim(
         &self,
         reader: UserId,
-        at: (Token, Revision),
+        at: (BucketToken, Revision),
         claim: &Claim,
         _: usize,
     ) -> Result<bool, OutsideError> {
@@ -274,7 +274,7 @@ impl InboxStore for CassandraInboxes {
     }
 
     /// Removes nothing: a removal could hide a row that is written later.
-    async fn remove(&self, _: UserId, at: (Token, Revision), _: &Cleared) -> Result<bool, OutsideError> {
+    async fn remove(&self, _: UserId, at: (BucketToken, Revision), _: &Cleared) -> Result<bool, OutsideError> {
         self.admits(at.0).await?;
         Ok(false)
     }

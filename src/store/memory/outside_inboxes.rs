@@ -12,7 +12,7 @@ use crate::{
     domain::{
         UserId,
         timeline::outside::{
-            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, OutsideInbox, Revision, Slice, Token,
+            Bucket, BucketToken, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, OutsideInbox, Revision, Slice,
             Window,
         },
     },
@@ -40,7 +40,7 @@ impl MemoryInboxes {
         Self { node, inboxes, openings: AtomicI64::new(0) }
     }
 
-    fn admits(&self, token: Token) -> Result<(), OutsideError> {
+    fn admits(&self, token: BucketToken) -> Result<(), OutsideError> {
         if token.node == self.node { Ok(()) } else { Err(OutsideError::OtherNode) }
     }
 
@@ -98,7 +98,7 @@ impl InboxStore for MemoryInboxes {
     async fn claim(
         &self,
         reader: UserId,
-        (token, expected): (Token, Revision),
+        (token, expected): (BucketToken, Revision),
         claim: &Claim,
         keep: usize,
     ) -> Result<bool, OutsideError> {
@@ -115,7 +115,7 @@ impl InboxStore for MemoryInboxes {
     async fn remove(
         &self,
         reader: UserId,
-        (token, expected): (Token, Revision),
+        (token, expected): (BucketToken, Revision),
         cleared: &Cleared,
     ) -> Result<bool, OutsideError> {
         self.admits(token)?;
@@ -141,7 +141,7 @@ mod tests {
     const ALL: Window = Window { direction: Direction::Older, bound: None, limit: 100 };
 
     fn fence(node: u8) -> Fence {
-        Fence { token: Token { node: NodeId::of([node; 20]), epoch: 1 }, generation: Generation(1) }
+        Fence { token: BucketToken { node: NodeId::of([node; 20]), epoch: 1 }, generation: Generation(1) }
     }
 
     fn reader() -> UserId {

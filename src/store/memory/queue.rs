@@ -121,7 +121,7 @@ impl Queue for MemoryQueue {
         Ok(())
     }
 
-    /// Cancelling the wait loses nothing: messages are taken only on the way out.
+    /// Cancelling the wait loses nothing, because messages are taken only when it is over.
     async fn receive(
         &self,
         topic: Topic,

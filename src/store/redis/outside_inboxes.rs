@@ -13,8 +13,8 @@ use crate::{
     domain::{
         Direction, Position, UserId,
         timeline::outside::{
-            Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, NodeId, Nonce, Revision, Slice, Token, Window,
-            inbox::trimmed_above,
+            Bucket, BucketToken, Claim, Cleared, Cover, Delivered, Fence, Generation, NodeId, Nonce, Revision, Slice,
+            Window, inbox::trimmed_above,
         },
     },
     store::{
@@ -172,7 +172,7 @@ impl InboxStore for RedisInboxes {
     async fn claim(
         &self,
         reader: UserId,
-        (token, expected): (Token, Revision),
+        (token, expected): (BucketToken, Revision),
         claim: &Claim,
         keep: usize,
     ) -> Result<bool, OutsideError> {
@@ -198,7 +198,7 @@ impl InboxStore for RedisInboxes {
     async fn remove(
         &self,
         reader: UserId,
-        (token, expected): (Token, Revision),
+        (token, expected): (BucketToken, Revision),
         cleared: &Cleared,
     ) -> Result<bool, OutsideError> {
         let mut call = self.scripts.remove.key(self.key(reader));

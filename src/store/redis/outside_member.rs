@@ -17,13 +17,13 @@ use super::outbox_member::{MAX_SCORE, exact};
 use crate::{
     domain::{
         Position,
-        timeline::outside::{Basis, Fence, Generation, Header, NodeId, Revision, Token},
+        timeline::outside::{Basis, BucketToken, Fence, Generation, Header, NodeId, Revision},
     },
     store::StoreError,
 };
 
 /// A token as scripts compare it.
-pub fn token(token: Token) -> String {
+pub fn token(token: BucketToken) -> String {
     format!("{}:{}", token.node, token.epoch)
 }
 
@@ -67,7 +67,7 @@ pub fn read(reply: &Value) -> Result<Option<(Header, Vec<Position>)>, StoreError
 
 fn read_header(token: &str, numbers: &str, floor: &str) -> Option<Header> {
     let (node, epoch) = token.split_once(':')?;
-    let token = Token { node: node.parse::<NodeId>().ok()?, epoch: epoch.parse().ok()? };
+    let token = BucketToken { node: node.parse::<NodeId>().ok()?, epoch: epoch.parse().ok()? };
     let (generation, numbers) = numbers.split_once(':')?;
     let (revision, basis) = numbers.split_once(':')?;
     let basis = if basis.is_empty() { None } else { Some(Basis(basis.parse().ok()?)) };
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_header_is_read_as_it_is_written() {
-        let token = Token { node: NodeId::of([171; 20]), epoch: i64::MIN };
+        let token = BucketToken { node: NodeId::of([171; 20]), epoch: i64::MIN };
         let fence = Fence { token, generation: Generation(i64::MAX) };
         let opened = Header::opened(fence, Revision(-1));
         let claimed = Header { basis: Some(Basis(-7)), floor: Position::bound(3, i64::MAX), ..opened };

@@ -37,9 +37,11 @@ impl Inspect for SqlStore {
                 findings.push(judged("memory", self.buffer_pool().await));
             }
         }
-        findings.push(judged("writes", self.takes_writes().await));
-        findings.push(judged("follow changes", self.relations_backlog().await));
         findings
+    }
+
+    async fn inspect_tables(&self) -> Vec<Finding> {
+        vec![judged("writes", self.takes_writes().await), judged("follow changes", self.relations_backlog().await)]
     }
 }
 
@@ -136,13 +138,12 @@ impl SqlStore {
 /// A check that failed is a finding itself.
 fn judged(subject: &str, finding: Result<Finding, StoreError>) -> Finding {
     finding.unwrap_or_else(|error| {
-        let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
         let verdict = if error.is_transient() { Verdict::Broken } else { Verdict::Doubtful };
         Finding {
             verdict,
             ..Finding::doubtful(
                 subject,
-                format!("cannot be checked: {error}{cause}"),
+                format!("cannot be checked: {}", error.with_causes()),
                 "run `tidefeed migrate`, and check the user's rights",
             )
         }
@@ -192,7 +193,8 @@ mod tests {
     #[tokio::test]
     async fn a_fresh_database_is_fine_in_every_respect() -> Result<(), std::io::Error> {
         let folder = tempfile::tempdir()?;
-        let findings = migrated(&folder).await.inspect().await;
+        let store = migrated(&folder).await;
+        let findings = [store.inspect().await, store.inspect_tables().await].concat();
         assert!(findings.iter().all(|finding| finding.verdict == Verdict::Fine), "{findings:?}");
         assert!(findings.iter().any(|finding| finding.seen.contains("SQLite 3.")));
         Ok(())

@@ -1,4 +1,4 @@
-//! An open transaction: its statements, and its two ends.
+//! An open transaction: runs its statements, and commits it or rolls it back.
 
 use std::sync::{
     Arc,

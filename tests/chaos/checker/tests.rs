@@ -1,5 +1,5 @@
-//! The checker lets right histories pass, and refuses every kind of wrong one: each test breaks one thing of a page
-//! that is right.
+//! Tests that the checker accepts correct histories and refuses every kind of wrong one. Each test breaks one thing of
+//! a correct page.
 
 use tidefeed::domain::{Direction, Position};
 

@@ -15,7 +15,7 @@ use tidefeed::{
         timeline::{
             authors::TimelineAuthors,
             candidates::{CandidateLimits, Wanted},
-            outside::{Fence, Generation, Header, NodeId, Revision, Slice, Token, Window},
+            outside::{BucketToken, Fence, Generation, Header, NodeId, Revision, Slice, Window},
             stretch::Stretch,
         },
     },
@@ -259,7 +259,7 @@ async fn inboxes_outside_are_probes(world: &World, backend: Backend) -> Result<(
     let range = Range { after: 10_500, through: 11_500 };
     let recipients = plan(world, backend, HotStatement::OutsideRecipients(entry(1, user(STAR), 5), range)).await?;
     let header = Header {
-        fence: Fence { token: Token { node: NodeId::of([1; 20]), epoch: 1 }, generation: Generation(1) },
+        fence: Fence { token: BucketToken { node: NodeId::of([1; 20]), epoch: 1 }, generation: Generation(1) },
         revision: Revision(1),
         basis: None,
         floor: Position::OLDEST,

@@ -1,4 +1,5 @@
-//! Tests what keeps inboxes outside SQL: which readers have theirs there, and a Redis that was replaced, or is silent.
+//! Tests what keeps inboxes outside SQL: which readers have their inbox there, and a Redis that was
+//! replaced or is silent.
 
 use std::sync::Arc;
 

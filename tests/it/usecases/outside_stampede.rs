@@ -17,7 +17,7 @@ use tidefeed::{
         content::Draft,
         limits::INBOX_BUCKETS,
         timeline::outside::{
-            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, Revision, Slice, Token, Window,
+            Bucket, BucketToken, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, Revision, Slice, Window,
         },
     },
     store::{
@@ -113,7 +113,7 @@ impl InboxStore for Counting {
     async fn claim(
         &self,
         reader: UserId,
-        at: (Token, Revision),
+        at: (BucketToken, Revision),
         claim: &Claim,
         keep: usize,
     ) -> Result<bool, OutsideError> {
@@ -126,7 +126,12 @@ impl InboxStore for Counting {
         self.inner().cover(reader, fence, newest, keep).await
     }
 
-    async fn remove(&self, reader: UserId, at: (Token, Revision), cleared: &Cleared) -> Result<bool, OutsideError> {
+    async fn remove(
+        &self,
+        reader: UserId,
+        at: (BucketToken, Revision),
+        cleared: &Cleared,
+    ) -> Result<bool, OutsideError> {
         self.inner().remove(reader, at, cleared).await
     }
 

@@ -166,7 +166,7 @@ impl Cassandra {
         }
     }
 
-    /// A header goes, or all of them, which only a broken rule does.
+    /// Loses one header; or all of them, which only a broken rule does.
     pub fn lose_headers(&mut self, rng: &mut SimRng, all: bool) {
         let readers: Vec<usize> = self.headers.keys().copied().collect();
         if all {

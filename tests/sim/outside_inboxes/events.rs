@@ -2,7 +2,7 @@
 
 use tidefeed::domain::{
     EdgeMode, Position,
-    timeline::outside::{Generation, NodeId, Token},
+    timeline::outside::{BucketToken, Generation, NodeId},
 };
 
 use super::{
@@ -128,7 +128,7 @@ impl Admit {
         };
         let token = &mut world.primary.tokens[self.bucket];
         if token.is_none() {
-            *token = Some(Token { node: self.node, epoch });
+            *token = Some(BucketToken { node: self.node, epoch });
         }
         None
     }

@@ -7,7 +7,7 @@ use tidefeed::domain::{
     timeline::{
         authors::TimelineAuthors,
         candidates::{Candidate, Candidates},
-        outside::{Basis, Expected, Fence, Generation, Token, Window},
+        outside::{Basis, BucketToken, Expected, Fence, Generation, Window},
     },
 };
 
@@ -53,7 +53,7 @@ pub struct Primary {
     pub edges: BTreeMap<(usize, usize), Edge>,
     pub muted: BTreeSet<(usize, usize)>,
     pub readers: Vec<Reader>,
-    pub tokens: [Option<Token>; BUCKETS],
+    pub tokens: [Option<BucketToken>; BUCKETS],
 }
 
 /// What one statement says of a page.

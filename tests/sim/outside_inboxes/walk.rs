@@ -93,7 +93,7 @@ const FAULTS: &[(Happening, u64)] = &[
     (H::RunLate, 12),
 ];
 
-/// What holds the outside inboxes.
+/// The store that holds the outside inboxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Store {
     Redis,

@@ -24,7 +24,7 @@ use crate::rules::Rule;
 
 /// The numbers of all causes.
 pub const EVERY_CAUSE: RangeInclusive<i32> = 1..=4;
-/// Of both sides of a block.
+/// The numbers of the causes that a block writes, one for each side.
 pub const BLOCKS: RangeInclusive<i32> = 3..=4;
 
 type Key = (UserId, UserId, i32);

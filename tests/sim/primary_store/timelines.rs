@@ -42,7 +42,7 @@ impl Side {
         Some(Self { direction, bound, inclusive: true, limit: 1, kinds })
     }
 
-    /// The first of the rows that the window meets.
+    /// The first rows within the window, at most its limit.
     pub fn first(&self, rows: Vec<Entry>) -> Vec<Entry> {
         let from = self.bound.unwrap_or(self.direction.start());
         let mut met: Vec<Entry> = rows

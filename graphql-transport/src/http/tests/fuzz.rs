@@ -1,5 +1,5 @@
-//! Tests that nothing that passes the guard makes the executor panic: requests of random tokens of the schema and of
-//! variables.
+//! Tests that no request that passes the guard makes the executor panic. Requests are random sequences of the schema's
+//! words, with random variables.
 
 use proptest::prelude::*;
 use serde_json::json;

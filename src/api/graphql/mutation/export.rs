@@ -46,7 +46,7 @@ impl ExportMutation {
     async fn export_viewer(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Optional.")] input: Option<ExportViewerInput>,
+        #[graphql(desc = "May be omitted: it takes no options.")] input: Option<ExportViewerInput>,
     ) -> Answer<ExportViewerPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;

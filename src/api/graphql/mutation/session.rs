@@ -119,7 +119,7 @@ impl SessionMutation {
     async fn sign_out(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Optional.")] input: Option<SignOutInput>,
+        #[graphql(desc = "May be omitted: it takes no options.")] input: Option<SignOutInput>,
     ) -> Answer<SignOutPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
@@ -137,7 +137,7 @@ impl SessionMutation {
     async fn sign_out_everywhere(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Optional.")] input: Option<SignOutEverywhereInput>,
+        #[graphql(desc = "May be omitted: it takes no options.")] input: Option<SignOutEverywhereInput>,
     ) -> Answer<SignOutEverywherePayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;

@@ -19,7 +19,7 @@ use crate::{
     store::cards::ContentCard,
 };
 
-/// The kind of a content.
+/// The kinds of contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "domain::ContentKind")]
 pub enum ContentKind {
@@ -121,7 +121,7 @@ impl Content {
         Metered(ids::of_content(self.value.id))
     }
 
-    /// What it is.
+    /// Whether it is a post, a reply or a repost.
     async fn kind(&self) -> Metered<ContentKind> {
         Metered(self.value.kind.into())
     }

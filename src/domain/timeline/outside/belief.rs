@@ -48,7 +48,7 @@ pub fn believe(before: Option<&Slice>, after: Option<&Slice>, expected: Option<E
 mod tests {
     use super::{
         super::{
-            fence::{Generation, NodeId, Revision, Token},
+            fence::{BucketToken, Generation, NodeId, Revision},
             inbox::Header,
         },
         *,
@@ -56,7 +56,7 @@ mod tests {
     use crate::domain::Position;
 
     fn fence(epoch: i64, generation: i64) -> Fence {
-        Fence { token: Token { node: NodeId::of([1; 20]), epoch }, generation: Generation(generation) }
+        Fence { token: BucketToken { node: NodeId::of([1; 20]), epoch }, generation: Generation(generation) }
     }
 
     fn slice(revision: i64, times: &[i64]) -> Slice {

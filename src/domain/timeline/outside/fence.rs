@@ -121,9 +121,9 @@ const fn mixed(a: i64, b: i64) -> i64 {
     round(round(a.cast_unsigned()) ^ b.cast_unsigned()).cast_signed()
 }
 
-/// What a bucket's claims hold under. A bucket without a token is not believed.
+/// Which node answers for the inboxes of a bucket, and since which admission. Without it none of them is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Token {
+pub struct BucketToken {
     /// The node that must answer.
     pub node: NodeId,
     /// A random number, drawn each time the bucket is admitted.
@@ -133,8 +133,8 @@ pub struct Token {
 /// Identifies an inbox of a reader: a delivery and the header must agree on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fence {
-    /// The token of the reader's bucket.
-    pub token: Token,
+    /// The bucket token of the reader's bucket.
+    pub token: BucketToken,
     /// The reader's generation.
     pub generation: Generation,
 }

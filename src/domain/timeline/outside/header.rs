@@ -2,7 +2,7 @@
 //! store sets the next one if the revision is still the same. docs/protocol.md#outside-in-cassandra.
 
 use super::{
-    fence::{Basis, Fence, Generation, NodeId, Nonce, Revision, Token},
+    fence::{Basis, BucketToken, Fence, Generation, NodeId, Nonce, Revision},
     inbox::{Claim, Cover, Header},
 };
 use crate::domain::{limits::NODE_ID_BYTES, timeline::position::Position};
@@ -45,7 +45,7 @@ impl StoredHeader {
     }
 
     /// Claims, if token and revision are the expected ones.
-    pub fn claim(&self, (token, expected): (Token, Revision), claim: &Claim) -> Option<Self> {
+    pub fn claim(&self, (token, expected): (BucketToken, Revision), claim: &Claim) -> Option<Self> {
         let header = &self.header;
         (header.fence.token == token && header.revision == expected)
             .then(|| self.with(Some(claim.basis), claim.floor, claim.nonce))
@@ -59,7 +59,7 @@ impl StoredHeader {
 
     /// The header of an inbox that nobody has: its fence is one that no token has.
     pub fn nobodys(revision: Revision, dropped: Vec<i64>) -> Self {
-        let token = Token { node: NodeId::of([0; NODE_ID_BYTES]), epoch: 0 };
+        let token = BucketToken { node: NodeId::of([0; NODE_ID_BYTES]), epoch: 0 };
         let nobody = Fence { token, generation: Generation(0) };
         Self { header: Header::opened(nobody, revision), dropped }
     }
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn fence(generation: i64) -> Fence {
-        Fence { token: Token { node: NodeId::of([3; 20]), epoch: 5 }, generation: Generation(generation) }
+        Fence { token: BucketToken { node: NodeId::of([3; 20]), epoch: 5 }, generation: Generation(generation) }
     }
 
     fn open(before: Option<&StoredHeader>, generation: i64) -> (Option<StoredHeader>, Option<Fence>) {

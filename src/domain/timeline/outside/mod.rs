@@ -11,6 +11,6 @@ pub mod inbox;
 
 pub use belief::{Belief, Expected, believe};
 pub use contest::{Contest, Move};
-pub use fence::{Basis, Bucket, Fence, Generation, NodeId, Nonce, Revision, Token};
+pub use fence::{Basis, Bucket, BucketToken, Fence, Generation, NodeId, Nonce, Revision};
 pub use header::{Opening, StoredHeader};
 pub use inbox::{Claim, Cleared, Cover, Delivered, Header, OutsideInbox, Slice, Window, floor_of_newest};

@@ -2,7 +2,7 @@
 
 use super::super::rows::Row;
 use crate::{
-    domain::timeline::outside::{Fence, Generation, Token},
+    domain::timeline::outside::{BucketToken, Fence, Generation},
     store::{StoreError, outside_states::NotConfigured},
 };
 
@@ -17,8 +17,8 @@ pub(in super::super) fn fence(row: &Row, column: usize) -> Result<Fence, StoreEr
 }
 
 /// Node and epoch from `column` on.
-pub(in super::super) fn token(row: &Row, column: usize) -> Result<Token, StoreError> {
+pub(in super::super) fn token(row: &Row, column: usize) -> Result<BucketToken, StoreError> {
     let node: String = row.get(column)?;
     let node = node.parse().map_err(|error| StoreError::Unreadable(format!("the node {node:?}: {error}")))?;
-    Ok(Token { node, epoch: row.get(column + 1)? })
+    Ok(BucketToken { node, epoch: row.get(column + 1)? })
 }

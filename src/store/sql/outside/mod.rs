@@ -19,7 +19,7 @@ use crate::{
         delivery::DeliveryPolicy,
         timeline::{
             candidates::Wanted,
-            outside::{Basis, Bucket, Fence, Generation, Token},
+            outside::{Basis, Bucket, BucketToken, Fence, Generation},
         },
     },
     store::{
@@ -55,12 +55,17 @@ impl OutsidePages for SqlStore {
 
 #[async_trait]
 impl OutsideStates for SqlStore {
-    async fn tokens(&self) -> Result<Vec<(Bucket, Token)>, StoreError> {
+    async fn tokens(&self) -> Result<Vec<(Bucket, BucketToken)>, StoreError> {
         let sql = "SELECT node, epoch, bucket FROM inbox_buckets WHERE node IS NOT NULL ORDER BY bucket";
         self.read(sql, []).await?.iter().map(tiers::token).collect()
     }
 
-    async fn set_token(&self, bucket: Bucket, former: Option<Token>, next: Option<Token>) -> Result<bool, StoreError> {
+    async fn set_token(
+        &self,
+        bucket: Bucket,
+        former: Option<BucketToken>,
+        next: Option<BucketToken>,
+    ) -> Result<bool, StoreError> {
         self.transaction(move |tx| async move {
             let done = tiers::set_token(&tx, bucket, former, next).await?;
             tx.commit(done).await

@@ -10,13 +10,13 @@ use super::super::{
 use crate::{
     domain::{
         Floor, UserId,
-        timeline::outside::{Bucket, Generation, Token},
+        timeline::outside::{Bucket, BucketToken, Generation},
     },
     store::StoreError,
 };
 
 /// A row of node, epoch and bucket.
-pub(super) fn token(row: &Row) -> Result<(Bucket, Token), StoreError> {
+pub(super) fn token(row: &Row) -> Result<(Bucket, BucketToken), StoreError> {
     let number: i64 = row.get(2)?;
     let bucket = u16::try_from(number).ok().and_then(Bucket::try_new);
     let bucket = bucket.ok_or_else(|| StoreError::Unreadable(format!("the bucket {number}")))?;
@@ -27,8 +27,8 @@ pub(super) fn token(row: &Row) -> Result<(Bucket, Token), StoreError> {
 pub(super) async fn set_token(
     tx: &Tx,
     bucket: Bucket,
-    former: Option<Token>,
-    next: Option<Token>,
+    former: Option<BucketToken>,
+    next: Option<BucketToken>,
 ) -> Result<bool, StoreError> {
     let bucket = i64::from(bucket.number());
     let sql = format!("{} inbox_buckets (bucket) VALUES (?)", tx.dialect().insert_ignore());

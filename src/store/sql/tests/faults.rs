@@ -348,7 +348,7 @@ async fn a_store_that_takes_no_writes_says_so_until_a_probe_passes() {
         assert!(matches!(known(), Writes::Refused(reason) if reason.contains("readonly")), "{:?}", known());
     }
     assert_eq!(store.counts(&[user(1)]).await.unwrap().len(), 1, "reads go on");
-    let found = store.inspect().await;
+    let found = store.inspect_tables().await;
     assert!(found.iter().any(|it| it.subject == "writes" && it.verdict == Verdict::Broken), "{found:?}");
     run(&store, "PRAGMA query_only = OFF");
     write(&store, "register").await.unwrap();

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
+    app::{open_for_bulk_inserts, open_store},
+    config::{Config, Environment, Sources},
     domain::{Handle, PageRequest, PageSize, UserId},
-    store::{accounts::PasswordHash, contents::NewContent, contents::Published},
+    store::{Seeding as _, accounts::PasswordHash, contents::NewContent, contents::Published},
 };
 use tokio::time::timeout;
 
@@ -145,6 +147,27 @@ async fn a_seed_that_is_interrupted_leaves_people_who_can_sign_in() -> Result<()
     let database = crate::servers::connect_sql(app.database_url()).await?;
     let without = "SELECT id FROM users WHERE id NOT IN (SELECT user_id FROM credentials)";
     ensure!(crate::servers::numbers(&database, without).await?.is_empty());
+    Ok(())
+}
+
+/// The others wait once each, one after the other, so the insert waits at least twice as long as they may.
+#[tokio::test]
+async fn a_bulk_insert_waits_longer_for_the_store_than_other_writes() -> Result<()> {
+    let app = TestApp::start(Backend::Sqlite, CacheBackend::NoCache).await?;
+    let named = [("TIDEFEED__STORE__URL", app.database_url()), ("TIDEFEED__STORE__STATEMENT_TIMEOUT_MS", "100")];
+    let named = named.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let config = Config::load(&Sources::new(None, Environment::of(named)))?;
+    let other = crate::servers::connect_sql(app.database_url()).await?;
+    crate::servers::execute(&other, "BEGIN IMMEDIATE").await?;
+    let patient = open_for_bulk_inserts(&config).await?;
+    let insert = tokio::spawn(async move { patient.prepare().await });
+    let usual = open_store(&config).await?;
+    for _ in 0..2 {
+        ensure!(usual.prepare().await.is_err_and(|error| error.is_transient()));
+    }
+    ensure!(!insert.is_finished(), "{:?}", insert.await);
+    crate::servers::execute(&other, "ROLLBACK").await?;
+    insert.await??;
     Ok(())
 }
 

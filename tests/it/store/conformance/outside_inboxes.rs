@@ -11,8 +11,8 @@ use tidefeed::{
     domain::{
         Direction, Position, UserId,
         timeline::outside::{
-            Basis, Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, Header, NodeId, Nonce, Revision, Slice,
-            Token, Window,
+            Basis, Bucket, BucketToken, Claim, Cleared, Cover, Delivered, Fence, Generation, Header, NodeId, Nonce,
+            Revision, Slice, Window,
         },
     },
     store::{
@@ -125,7 +125,7 @@ pub fn at(time: i64) -> Position {
 
 pub async fn fence(store: &dyn InboxStore) -> Result<Fence> {
     let node = store.identify(Bucket::of(reader(1))).await?;
-    Ok(Fence { token: Token { node, epoch: -3 }, generation: Generation(i64::MAX) })
+    Ok(Fence { token: BucketToken { node, epoch: -3 }, generation: Generation(i64::MAX) })
 }
 
 pub fn push(fence: Fence, row: Position, nonce: i64) -> Push {
@@ -231,7 +231,7 @@ async fn a_claim_needs_the_expected_revision_and_token(adapter: Adapter) -> Resu
     let fence = opened(&*store).await?;
     store.deliver(&push(fence, at(2), 9)).await?;
     let made = claim(vec![at(8), at(6), at(7)], at(6), 2);
-    let other = Token { epoch: 8, ..fence.token };
+    let other = BucketToken { epoch: 8, ..fence.token };
     assert!(!store.claim(reader(1), (fence.token, Revision(7)), &made, KEEP).await?);
     assert!(!store.claim(reader(1), (other, Revision(1)), &made, KEEP).await?);
     assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[2])));
@@ -249,7 +249,7 @@ async fn covering_needs_the_fence_and_raises_the_floor(adapter: Adapter) -> Resu
     let fence = opened(&*store).await?;
     store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(9)], at(5), 2), KEEP).await?;
     let cover = |floor, nonce| Cover { rows: vec![at(7), at(3)], floor, nonce: Nonce(nonce) };
-    let (token, generation) = (Token { epoch: 8, ..fence.token }, Generation(8));
+    let (token, generation) = (BucketToken { epoch: 8, ..fence.token }, Generation(8));
     for other in [Fence { token, ..fence }, Fence { generation, ..fence }] {
         assert!(!store.cover(reader(1), other, &cover(at(3), 3), KEEP).await?);
     }
@@ -272,7 +272,7 @@ async fn rows_are_removed_at_the_expected_revision_only(adapter: Adapter) -> Res
     store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(9), at(8)], at(8), 2), KEEP).await?;
     let cleared = |rows, nonce| Cleared { rows, basis: Basis(-5), nonce: Nonce(nonce) };
     let one = cleared(vec![at(9), at(1)], 3);
-    let other = Token { epoch: 8, ..fence.token };
+    let other = BucketToken { epoch: 8, ..fence.token };
     assert!(!store.remove(reader(1), (fence.token, Revision(1)), &one).await?);
     assert!(!store.remove(reader(1), (other, Revision(2)), &one).await?);
     assert_eq!(all(&*store).await?, Some(slice(fence, 2, Some(at(8)), &[9, 8])));
@@ -334,7 +334,7 @@ pub async fn is_refused_everywhere(store: &dyn InboxStore, fence: Fence) -> Resu
 async fn another_nodes_token_is_refused_and_changes_nothing(adapter: Adapter) -> Result<()> {
     let store = store(adapter).await?;
     let fence = opened(&*store).await?;
-    let token = Token { node: NodeId::of([8; 20]), ..fence.token };
+    let token = BucketToken { node: NodeId::of([8; 20]), ..fence.token };
     is_refused_everywhere(&*store, Fence { token, ..fence }).await?;
     assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[])));
     Ok(())
@@ -386,7 +386,7 @@ async fn windows_page_through_equal_times_in_both_directions(adapter: Adapter) -
 async fn the_largest_numbers_are_kept_exactly(adapter: Adapter) -> Result<()> {
     let store = store(adapter).await?;
     let node = store.identify(Bucket::of(reader(1))).await?;
-    let fence = Fence { token: Token { node, epoch: i64::MIN }, generation: Generation(i64::MAX - 1) };
+    let fence = Fence { token: BucketToken { node, epoch: i64::MIN }, generation: Generation(i64::MAX - 1) };
     let near = Fence { generation: Generation(i64::MAX), ..fence };
     store.open(reader(1), fence, Nonce(i64::MIN)).await?;
     let rows = [i64::MAX, i64::MAX - 1, 10, 9].map(|id| Position::bound(1_767_225_600_001, id));

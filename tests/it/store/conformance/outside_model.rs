@@ -13,7 +13,8 @@ use tidefeed::{
     domain::{
         Direction, Position,
         timeline::outside::{
-            Basis, Bucket, Claim, Cleared, Cover, Fence, Generation, NodeId, Nonce, Revision, Slice, Token, Window,
+            Basis, Bucket, BucketToken, Claim, Cleared, Cover, Fence, Generation, NodeId, Nonce, Revision, Slice,
+            Window,
         },
     },
     store::{
@@ -96,7 +97,7 @@ fn answered<T: std::fmt::Debug>(answer: Result<T, OutsideError>) -> Result<Answe
 }
 
 async fn run_step(store: &Numbered, node: NodeId, step: &Step) -> Result<Answer> {
-    let token = |epoch| Token { node, epoch };
+    let token = |epoch| BucketToken { node, epoch };
     let fence = |(epoch, generation)| Fence { token: token(epoch), generation: Generation(generation) };
     let at = |who, (epoch, back)| (token(epoch), Revision(store.last(reader(who)) - back));
     let all = |rows: &Rows| rows.ids.iter().copied().map(position).collect();
@@ -155,7 +156,7 @@ async fn one_history(under_test: Arc<Numbered>, node: NodeId, steps: &[Step]) ->
     let mut rows = 0;
     for who in 1..4 {
         // Removes whatever the previous history has left.
-        let token = Token { node, epoch: 0 };
+        let token = BucketToken { node, epoch: 0 };
         let fresh = Step::Open { reader: who, fence: (0, 0), nonce: 0 };
         under_test.open(reader(who), Fence { token, generation: Generation(77) }, Nonce(77)).await?;
         ensure!(run_step(&store, node, &fresh).await? == run_step(&model, node, &fresh).await?);

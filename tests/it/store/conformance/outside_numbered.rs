@@ -12,7 +12,7 @@ use tidefeed::{
     domain::{
         Direction, UserId,
         timeline::outside::{
-            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, Revision, Slice, Token, Window,
+            Bucket, BucketToken, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, Revision, Slice, Window,
         },
     },
     store::{
@@ -106,7 +106,7 @@ impl InboxStore for Numbered {
     async fn claim(
         &self,
         reader: UserId,
-        (token, expected): (Token, Revision),
+        (token, expected): (BucketToken, Revision),
         claim: &Claim,
         keep: usize,
     ) -> Result<bool, OutsideError> {
@@ -124,7 +124,7 @@ impl InboxStore for Numbered {
     async fn remove(
         &self,
         reader: UserId,
-        (token, expected): (Token, Revision),
+        (token, expected): (BucketToken, Revision),
         cleared: &Cleared,
     ) -> Result<bool, OutsideError> {
         let done = self.store.remove(self.stored(reader), (token, self.named(reader, expected)), cleared).await?;

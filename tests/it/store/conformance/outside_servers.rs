@@ -7,7 +7,7 @@ use redis::cmd;
 use tidefeed::{
     domain::{
         Position,
-        timeline::outside::{Basis, Bucket, Claim, Delivered, Fence, NodeId, Nonce, Revision, Token},
+        timeline::outside::{Basis, Bucket, BucketToken, Claim, Delivered, Fence, NodeId, Nonce, Revision},
     },
     store::{
         InboxStore as _, StoreError,
@@ -220,7 +220,7 @@ async fn a_replica_refuses_and_is_another_node_once_promoted() -> Result<()> {
     assert!(store.identify(Bucket::of(reader(1))).await.is_err_and(|error| error.is_transient()));
     assert_eq!(all(&store).await?, None);
     let node = world.store.identify(Bucket::of(reader(1))).await?;
-    let fence = Fence { token: Token { node, ..world.fence.token }, ..world.fence };
+    let fence = Fence { token: BucketToken { node, ..world.fence.token }, ..world.fence };
     is_refused_everywhere(&store, fence).await?;
     cmd("REPLICAOF").arg("NO").arg("ONE").exec_async(&mut link).await?;
     assert_ne!(identified(&store).await?, node);

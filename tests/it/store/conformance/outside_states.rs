@@ -9,7 +9,7 @@ use tidefeed::{
         delivery::{DeliveryPolicy, EdgeRule},
         timeline::candidates::{Candidate, Wanted},
         timeline::exclusion::ExclusionKind,
-        timeline::outside::{Basis, Bucket, Fence, Generation, Header, NodeId, Revision, Slice, Token, Window},
+        timeline::outside::{Basis, Bucket, BucketToken, Fence, Generation, Header, NodeId, Revision, Slice, Window},
     },
     store::{
         Audits as _, Contents as _, Deliveries as _, Inboxes as _, OutsidePages as _, OutsideStates as _, StoreError,
@@ -28,8 +28,8 @@ const READER: i64 = 7;
 const POLICY: DeliveryPolicy =
     DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 }, dormant_days: 30 };
 
-fn token(epoch: i64) -> Token {
-    Token { node: NodeId::of([9; 20]), epoch }
+fn token(epoch: i64) -> BucketToken {
+    BucketToken { node: NodeId::of([9; 20]), epoch }
 }
 
 fn bucket() -> Bucket {

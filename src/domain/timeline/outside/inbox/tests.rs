@@ -5,13 +5,13 @@
 use super::*;
 use crate::domain::{
     ContentId, UserId,
-    timeline::outside::fence::{Generation, NodeId, Token},
+    timeline::outside::fence::{BucketToken, Generation, NodeId},
 };
 
 const KEEP: usize = 10;
 
 fn fence(epoch: i64) -> Fence {
-    Fence { token: Token { node: NodeId::of([7; 20]), epoch }, generation: Generation(1) }
+    Fence { token: BucketToken { node: NodeId::of([7; 20]), epoch }, generation: Generation(1) }
 }
 
 fn at(time: i64) -> Position {

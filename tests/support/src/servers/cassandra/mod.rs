@@ -50,8 +50,8 @@ impl CassandraCluster {
         Ok(cluster)
     }
 
-    /// One node that asks clients for name and password, and lets them do only what they may. The first user who may
-    /// everything is `cassandra`, with the same password.
+    /// One node that asks clients for name and password, and checks their rights. Its first user, `cassandra` with the
+    /// same password, may do everything.
     pub async fn with_users() -> Result<Self> {
         let mut cluster = Self { asks_for_names: true, ..Self::on_free_network("periodic", false)? };
         cluster.begin(1).await?;
