@@ -11,6 +11,7 @@ mod cards;
 mod contents;
 mod deliveries;
 mod exclusions;
+mod extensions;
 mod first_served;
 mod follow_lists;
 mod follows;
