@@ -7,6 +7,7 @@ mod accounts;
 pub mod adapters;
 mod announcements;
 mod attempts;
+mod begun_subtasks;
 mod cards;
 mod contents;
 mod deliveries;
