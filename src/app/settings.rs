@@ -28,12 +28,19 @@ use crate::{
     telemetry::metrics,
 };
 
+/// Deliveries of at most so many batches serve nobody first.
+const FIRST_BEYOND_BATCHES: u32 = 4;
+
 /// The settings of the use cases.
 pub fn use_cases(config: &Config) -> Settings {
     let delivery = &config.delivery;
     Settings {
         policy: DeliveryPolicy { rule: rule(delivery), dormant_days: delivery.dormant_days },
-        first: FirstServed { most: delivery.first_served, within_ms: i64::from(delivery.first_seen_minutes) * 60_000 },
+        first: FirstServed {
+            most: delivery.first_served,
+            beyond_batches: FIRST_BEYOND_BATCHES,
+            within_ms: i64::from(delivery.first_seen_minutes) * 60_000,
+        },
         subtask_size: delivery.subtask_size,
         batch_size: delivery.batch_size,
         lease_ms: delivery.lease_ms.as_i64(),

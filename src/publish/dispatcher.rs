@@ -28,6 +28,9 @@ const UNDER_WAY: usize = 4;
 pub struct FirstServed {
     /// The most followers; 0 for none.
     pub most: u32,
+    /// Only in deliveries to more followers than so many transactions serve. A smaller one is over in some
+    /// milliseconds, and would insert most of its rows twice.
+    pub beyond_batches: u32,
     /// Only followers who were seen within this time, in ms.
     pub within_ms: i64,
 }
@@ -133,10 +136,10 @@ impl Dispatcher {
     }
 
     async fn serve_first(&self, content: ContentId) -> Result<(), StoreError> {
-        let DispatcherOptions { at_once, first: FirstServed { most, within_ms }, .. } = self.options;
+        let DispatcherOptions { at_once, first: FirstServed { most, beyond_batches, within_ms }, .. } = self.options;
         if most > 0 {
             let seen_since_ms = self.clock.now_ms().saturating_sub(within_ms);
-            let first = First { more_than: at_once, seen_since_ms, most };
+            let first = First { more_than: at_once.saturating_mul(beyond_batches.max(1)), seen_since_ms, most };
             let rows = self.deliveries.serve_first(content, first).await?;
             metrics::counter!(ROWS_PUSHED).increment(rows);
         }

@@ -10,14 +10,14 @@ use crate::{
     domain::{
         ContentId, backoff,
         delivery::{
-            DeliveryPolicy,
+            AuthorFacts, DeliveryPolicy,
             subtask::{Progress, Range},
         },
     },
     rng::SharedRng,
     store::{
         Deliveries, Follows, Queue, StoreError,
-        deliveries::Subtask,
+        deliveries::{Begun, Lease, Subtask},
         outside_states::OutsideStores,
         queue::{Message, Topic},
     },
@@ -100,27 +100,54 @@ impl SubtaskExecutor {
 
     /// Runs one subtask to its end. Does nothing if it is done, gone, or leased by another executor.
     pub async fn run(&self, content: ContentId, after: i64) -> Result<(), StoreError> {
-        let now = self.clock.now_ms();
-        let taken = self.deliveries.take_subtask(content, after, now, now + self.options.lease_ms).await?;
-        let Some(subtask) = taken else { return Ok(()) };
-        self.demote_unworthy(&subtask).await?;
-        let mut left = Some(subtask.progress);
+        let Some(mut begun) = self.begin(content, after).await? else { return Ok(()) };
+        let mut left = Some(begun.subtask.progress);
         while let Some(progress) = left.filter(|progress| !progress.is_done()) {
-            let batch = (&Subtask { progress, ..subtask }, self.options.batch_size);
+            begun.subtask.progress = progress;
+            let batch = (&begun.subtask, self.options.batch_size);
             let deliveries = &*self.deliveries;
             let pushed = outside_delivery::push_batch(deliveries, self.outside.as_ref(), &self.rng, batch).await?;
             metrics::counter!(ROWS_PUSHED).increment(pushed.rows);
             left = pushed.progress;
         }
         metrics::counter!(SUBTASKS).increment(1);
-        self.deliveries.finish(content).await?;
+        if !begun.ended {
+            self.deliveries.finish(content).await?;
+        }
         Ok(())
     }
 
+    /// Takes the subtask. Where nothing else comes between, the same transaction serves its first batch.
+    async fn begin(&self, content: ContentId, after: i64) -> Result<Option<Running>, StoreError> {
+        let now_ms = self.clock.now_ms();
+        let lease = Lease { now_ms, until_ms: now_ms + self.options.lease_ms };
+        let mut author = None;
+        if self.outside.is_none() {
+            let ExecutorOptions { batch_size, policy, .. } = &self.options;
+            match self.deliveries.begin_subtask((content, after), lease, *batch_size, policy).await? {
+                Begun::NotTaken => return Ok(None),
+                Begun::Served { subtask, rows, ended } => {
+                    metrics::counter!(ROWS_PUSHED).increment(rows);
+                    return Ok(Some(Running { subtask, ended }));
+                }
+                Begun::ToBeJudged(facts) => author = Some(facts),
+            }
+        }
+        let taken = self.deliveries.take_subtask(content, after, lease.now_ms, lease.until_ms).await?;
+        let Some(subtask) = taken else { return Ok(None) };
+        self.demote_unworthy(&subtask, author).await?;
+        Ok(Some(Running { subtask, ended: false }))
+    }
+
     /// Applies the policy before the delivery: an edge that is not worth a push becomes `Pull`.
-    async fn demote_unworthy(&self, subtask: &Subtask) -> Result<(), StoreError> {
-        let Some(delivery) = self.deliveries.find(subtask.content).await? else { return Ok(()) };
-        let author = self.follows.author_facts(delivery.entry.author).await?;
+    async fn demote_unworthy(&self, subtask: &Subtask, author: Option<AuthorFacts>) -> Result<(), StoreError> {
+        let author = match author {
+            Some(author) => author,
+            None => {
+                let Some(delivery) = self.deliveries.find(subtask.content).await? else { return Ok(()) };
+                self.follows.author_facts(delivery.entry.author).await?
+            }
+        };
         if !self.options.policy.is_selective(&author) {
             return Ok(());
         }
@@ -135,4 +162,11 @@ impl SubtaskExecutor {
         }
         Ok(())
     }
+}
+
+/// A subtask that this executor has taken.
+struct Running {
+    subtask: Subtask,
+    /// Whether the delivery has ended already.
+    ended: bool,
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::domain::{
     ContentId, Entry,
-    delivery::{DeliveryPolicy, subtask::Progress},
+    delivery::{AuthorFacts, DeliveryPolicy, subtask::Progress},
 };
 
 /// An unfinished delivery.
@@ -40,6 +40,33 @@ pub struct Pushed {
     pub progress: Option<Progress>,
     /// New inbox rows.
     pub rows: u64,
+}
+
+/// The time of a worker who takes a subtask, in ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// When it is taken.
+    pub now_ms: i64,
+    /// When others may take it.
+    pub until_ms: i64,
+}
+
+/// The outcome of beginning a subtask.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Begun {
+    /// The subtask is done, gone, or leased by somebody else.
+    NotTaken,
+    /// The policy needs facts about this author's followers first. Nothing was changed.
+    ToBeJudged(AuthorFacts),
+    /// The first batch is served.
+    Served {
+        /// The subtask after it.
+        subtask: Subtask,
+        /// New inbox rows.
+        rows: u64,
+        /// Whether the delivery ended with it.
+        ended: bool,
+    },
 }
 
 /// The outcome of delivering in one transaction.
@@ -122,8 +149,20 @@ pub trait Deliveries: Send + Sync {
     /// readers who are off.
     async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError>;
 
+    /// docs/protocol.md#begun-subtasks, one transaction: [`Self::take_subtask`], [`Self::push_batch`] for its next
+    /// `batch_size` followers and, if no other subtask is open when it begins, [`Self::finish`]. Does nothing if
+    /// `policy` needs facts about the author's followers.
+    async fn begin_subtask(
+        &self,
+        subtask: (ContentId, i64),
+        lease: Lease,
+        batch_size: u32,
+        policy: &DeliveryPolicy,
+    ) -> Result<Begun, StoreError>;
+
     /// docs/protocol.md#d3, one transaction: deletes the record and its subtasks if the chain is complete and all
-    /// subtasks are done, or if the content was removed. Returns whether the record is gone.
+    /// subtasks are done, or if the content was removed. Returns whether the record is gone. If it is not yet time,
+    /// one statement outside any transaction says so.
     async fn finish(&self, content: ContentId) -> Result<bool, StoreError>;
 
     /// Counts a failure, stores its text (cut to 500 characters), and sets when the sweeper looks again. Ends the

@@ -113,7 +113,7 @@ impl Plan {
                 lease_ms: rng.pick(&[50, 1_000, 30_000]),
                 failing_after: 3,
                 tiers,
-                first: FirstServed { most: 2, within_ms: 20 * MINUTE },
+                first: FirstServed { most: 2, beyond_batches: 1, within_ms: 20 * MINUTE },
                 seen_every_ms: 10 * MINUTE,
                 live: LiveSettings::default(),
             },

@@ -6,6 +6,7 @@ pub mod candidates;
 pub mod coverage;
 pub mod cursor;
 pub mod exclusion;
+pub mod extension;
 pub mod floor;
 pub mod folding;
 pub mod listing;

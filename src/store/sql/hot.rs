@@ -9,11 +9,12 @@ use super::{
     follow_lists, follows,
     fragment::Fragment,
     listing::{List, pages},
-    people, reactions, search, timelines,
+    people, reactions, search,
+    timelines::{self, Below},
 };
 use crate::{
     domain::{
-        ContentId, Entry, PageRequest, Reaction, UserId,
+        ContentId, Entry, PageRequest, Position, Reaction, UserId,
         delivery::subtask::Range,
         limits::MAX_CANDIDATES,
         search::{
@@ -41,6 +42,10 @@ pub enum HotStatement {
     Stretch(UserId, PageRequest, Stretch, TimelineAuthors),
     /// What a node remembers of a reader.
     Reader(UserId),
+    /// Each covered author's newest content so far below a floor.
+    BelowFloor(UserId, Position, usize),
+    /// What these authors have published in the window of an extension, from a floor down to a publish time (ms).
+    ExtensionWindow(UserId, Vec<UserId>, (Position, i64)),
     /// The branch of a page that reads the inbox.
     Inbox(UserId, PageRequest),
     /// The rows of a delivery's batch.
@@ -114,6 +119,8 @@ impl HotStatement {
             Self::Stretch(reader, request, stretch, authors) => {
                 timelines::stretch(dialect, reader, &request, (stretch, &authors))
             }
+            Self::BelowFloor(reader, floor, nth) => timelines::nth_of_covered(dialect, reader, floor, nth),
+            Self::ExtensionWindow(reader, authors, bounds) => window(dialect, reader, &authors, bounds),
             Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             Self::Filling(author, range) => deliveries::filling(dialect, author, range),
@@ -162,6 +169,10 @@ impl HotStatement {
             Self::MostFollowed(viewer, limit) => people::most_followed(dialect, viewer, limit),
         }
     }
+}
+
+fn window(dialect: Dialect, reader: UserId, authors: &[UserId], (floor, end_ms): (Position, i64)) -> Fragment {
+    timelines::of_authors_below(dialect, reader, authors, Below { floor, end_ms: Some(end_ms), limit: 100 })
 }
 
 fn each<K: Copy>(keys: &[K], request: &PageRequest, list: impl Fn(K) -> List) -> Fragment {

@@ -1,6 +1,7 @@
 //! Checks with EXPLAIN on every engine, over tables with statistics, that an index answers each hot statement.
 
 mod cards;
+mod extensions;
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
@@ -411,6 +412,7 @@ on_each_backend! {
         searches_are_ranges(&world, backend).await?;
         people_are_ranges(&world, backend).await?;
         cards::cards_are_probes(&world, backend).await?;
+        extensions::extensions_are_ranges(&world, backend).await?;
         targets_are_ranges(&world, backend, range).await?;
         let authors = plan(&world, backend, HotStatement::PulledAuthors(user(1))).await?;
         nothing_sorted(&authors)?;

@@ -10,7 +10,7 @@ use tidefeed::{
         },
         timeline::candidates::{CandidateLimits, Wanted},
     },
-    store::{Contents as _, People as _, SearchTerms as _, Timelines as _, timelines::Depth},
+    store::{Contents as _, Inboxes as _, People as _, SearchTerms as _, Timelines as _, timelines::Depth},
 };
 
 use super::explain::{AUTHORS, ROWS, STAR, fill, look, request, requests, spans};
@@ -116,12 +116,40 @@ async fn finding_people_touches_few_rows(world: &World, overhead: i64) -> Result
     Ok(())
 }
 
+/// A returning reader's inbox, and one step further down: as many rows as become rows of the inbox, a few for each
+/// author, and on the way down those above the floor, which the index skips.
+async fn an_extension_touches_few_rows(kind: Kind) -> Result<()> {
+    let (_server, world) = own_server(kind).await?;
+    let (reader, step) = (user(2), 300);
+    world.set_floor(reader, Floor::OPEN).await?;
+    let mut taken = 0;
+    for most in [3_500, 4_500] {
+        let before = rows_read(&world).await?;
+        world.store.extend(reader, step).await?;
+        let touched = rows_read(&world).await? - before;
+        taken += i64::from(step);
+        ensure!(i64::try_from(world.inbox(reader).await?.len())? == taken);
+        ensure!(touched < most, "{touched} rows to extend an inbox to {taken} rows of {AUTHORS} authors");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_extension_touches_few_rows_on_mariadb() -> Result<()> {
+    an_extension_touches_few_rows(Kind::MariaDb).await
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_of_a_large_inbox_touches_few_rows_on_mariadb() -> Result<()> {
     a_page_touches_few_rows(Kind::MariaDb).await
 }
 
 mod on_mysql {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_extension_touches_few_rows() -> anyhow::Result<()> {
+        super::an_extension_touches_few_rows(super::Kind::Mysql).await
+    }
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_page_of_a_large_inbox_touches_few_rows() -> anyhow::Result<()> {
         super::a_page_touches_few_rows(super::Kind::Mysql).await

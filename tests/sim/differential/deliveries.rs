@@ -9,7 +9,7 @@ use tidefeed::{
             subtask::{END, Progress, Range},
         },
     },
-    store::deliveries::{First, Subtask},
+    store::deliveries::{First, Lease, Subtask},
 };
 
 use super::acts::{Drawer, outcome};
@@ -22,6 +22,7 @@ pub enum Act {
     ExtendChain(ContentId, u32, usize),
     OpenSubtasks(ContentId),
     TakeSubtask(ContentId, i64, i64),
+    BeginSubtask(Subtask, i64, u32, u64),
     PushBatch(Subtask, u32),
     Finish(ContentId),
     Failed(ContentId, Option<i64>, i64),
@@ -46,7 +47,8 @@ impl Act {
                 let Subtask { content, progress, .. } = subtask(from);
                 Self::TakeSubtask(content, progress.range.after, from.later())
             }
-            12..=20 => Self::PushBatch(subtask(from), small),
+            12..=15 => Self::BeginSubtask(subtask(from), from.later(), small, from.rng.below(6)),
+            16..=20 => Self::PushBatch(subtask(from), small),
             21..=24 => Self::Finish(from.delivered()),
             25 => {
                 let Subtask { content, progress, .. } = subtask(from);
@@ -64,15 +66,18 @@ impl Act {
         match self {
             Self::Find(content) => outcome(deliveries.find(*content).await),
             Self::AtOnce(content, most, push_threshold) => {
-                let rule = EdgeRule::Threshold { push_threshold: *push_threshold, active_days: 1 };
-                let policy = DeliveryPolicy { rule, dormant_days: 1 };
-                outcome(deliveries.deliver_at_once(*content, *most, &policy).await)
+                outcome(deliveries.deliver_at_once(*content, *most, &policy(*push_threshold)).await)
             }
             Self::ServeFirst(content, first) => outcome(deliveries.serve_first(*content, *first).await),
             Self::ExtendChain(content, size, limit) => outcome(deliveries.extend_chain(*content, *size, *limit).await),
             Self::OpenSubtasks(content) => outcome(deliveries.open_subtasks(*content).await),
             Self::TakeSubtask(content, after, until) => {
                 outcome(deliveries.take_subtask(*content, *after, now, *until).await)
+            }
+            Self::BeginSubtask(subtask, until, size, push_threshold) => {
+                let begun = (subtask.content, subtask.progress.range.after);
+                let lease = Lease { now_ms: now, until_ms: *until };
+                outcome(deliveries.begin_subtask(begun, lease, *size, &policy(*push_threshold)).await)
             }
             Self::PushBatch(subtask, size) => outcome(deliveries.push_batch(subtask, *size).await),
             Self::Finish(content) => outcome(deliveries.finish(*content).await),
@@ -84,6 +89,11 @@ impl Act {
             Self::Failing(attempts, limit) => outcome(deliveries.failing(*attempts, *limit).await),
         }
     }
+}
+
+/// A policy that checks the readers of authors with more followers than this.
+const fn policy(push_threshold: u64) -> DeliveryPolicy {
+    DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold, active_days: 1 }, dormant_days: 1 }
 }
 
 /// One that there is, as it is or as it began; or one that there is not.

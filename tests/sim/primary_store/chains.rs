@@ -6,7 +6,10 @@ use tidefeed::{
         delivery::subtask::{END, Progress, Range, next_range},
         limits::MAX_WAIT_MS,
     },
-    store::{StoreError, deliveries::Subtask},
+    store::{
+        StoreError,
+        deliveries::{Lease, Subtask},
+    },
 };
 
 use super::{
@@ -80,13 +83,12 @@ fn probe(
     [targets.next(), targets.next()]
 }
 
-/// See `Deliveries::take_subtask`.
+/// See `Deliveries::take_subtask`. The caller ends the transaction.
 pub async fn take(
     primary_store: &PrimaryStore,
-    mut tx: Tx,
+    tx: &mut Tx,
     (content, after): (ContentId, i64),
-    now_ms: i64,
-    lease_until_ms: i64,
+    Lease { now_ms, until_ms: lease_until_ms }: Lease,
 ) -> Result<Option<Subtask>, StoreError> {
     let key = (content, after);
     let for_ever = primary_store.breaks(Rule::LeasesNeverEnd);
@@ -103,10 +105,10 @@ pub async fn take(
         })
         .await?;
     if taken == 0 {
-        return tx.commit(None).await;
+        return Ok(None);
     }
     let task = tx.read(|tables| tables.subtasks.get(&key).copied()).await?;
-    tx.commit(task.map(|task| subtask(content, after, task))).await
+    Ok(task.map(|task| subtask(content, after, task)))
 }
 
 /// Whether the chain is complete and every subtask done.

@@ -9,12 +9,12 @@ use tidefeed::{
     },
     store::{
         Deliveries, StoreError,
-        deliveries::{AtOnce, Backlog, Delivery, First, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Begun, Delivery, First, Lease, Pushed, Subtask},
     },
 };
 
 use super::{
-    at_once, chains, first,
+    at_once, begin, chains, first,
     tables::{Change, Record, Row, Tables, Task},
     transaction::{PrimaryStore, Tx, transaction},
 };
@@ -68,7 +68,7 @@ impl Deliveries for PrimaryStore {
         now_ms: i64,
         lease_until_ms: i64,
     ) -> Result<Option<Subtask>, StoreError> {
-        transaction!(self, tx => chains::take(self, tx, (content, after), now_ms, lease_until_ms))
+        transaction!(self, tx => begin::take(self, tx, (content, after), Lease { now_ms, until_ms: lease_until_ms }))
     }
 
     async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError> {
@@ -80,7 +80,27 @@ impl Deliveries for PrimaryStore {
         transaction!(self, tx => push(self, tx, subtask, batch_size, Part::Both))
     }
 
+    async fn begin_subtask(
+        &self,
+        subtask: (ContentId, i64),
+        lease: Lease,
+        batch_size: u32,
+        policy: &DeliveryPolicy,
+    ) -> Result<Begun, StoreError> {
+        if self.breaks(Rule::ProgressBeforeRows) {
+            return begin::in_steps(self, subtask, lease, batch_size, policy).await;
+        }
+        transaction!(self, tx => begin::begin(self, tx, subtask, lease, (batch_size, policy)))
+    }
+
     async fn finish(&self, content: ContentId) -> Result<bool, StoreError> {
+        let known = self.read(|tables| {
+            let is_due = !tables.is_visible(content) || chains::is_served(self, tables, content);
+            if tables.deliveries.contains_key(&content) { (!is_due).then_some(false) } else { Some(true) }
+        });
+        if let Some(known) = known.await? {
+            return Ok(known);
+        }
         transaction!(self, tx => finish(self, tx, content))
     }
 
@@ -131,7 +151,7 @@ fn delivery(tables: &Tables, content: ContentId) -> Option<Delivery> {
 
 /// What of a batch is done; both in one transaction, unless a rule is broken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+pub enum Part {
     Both,
     Progress,
     Rows,
@@ -144,25 +164,37 @@ async fn push(
     size: u32,
     part: Part,
 ) -> Result<Pushed, StoreError> {
+    let pushed = push_within(primary_store, &mut tx, task, size, part).await?;
+    tx.commit(pushed).await
+}
+
+/// One batch of a transaction that the caller ends.
+pub async fn push_within(
+    primary_store: &PrimaryStore,
+    tx: &mut Tx,
+    task: &Subtask,
+    size: u32,
+    part: Part,
+) -> Result<Pushed, StoreError> {
     let gone = Pushed { progress: None, rows: 0 };
     let key = (task.content, task.progress.range.after);
     if !tx.lock(Row::Subtask(key)).await? {
-        return tx.commit(gone).await;
+        return Ok(gone);
     }
     let row = tx.look(|tables| tables.subtasks.get(&key).copied());
-    let Some(row) = row else { return tx.commit(gone).await };
+    let Some(row) = row else { return Ok(gone) };
     let mut progress = chains::subtask(key.0, key.1, row).progress;
     if part == Part::Rows {
         progress.pushed_through = task.progress.pushed_through;
     }
     let record = tx.read(|tables| tables.deliveries.get(&task.content).cloned()).await?;
-    let Some(record) = record else { return tx.commit(gone).await };
+    let Some(record) = record else { return Ok(gone) };
     let author = record.author;
     let skipped = usize::try_from(size.max(1)).unwrap_or(1) - 1;
     let last = |it: &Tables| it.targets(author, progress.pushed_through, progress.range.through).nth(skipped);
     let last = tx.read(last).await?;
     let Some(batch) = progress.next_batch(last) else {
-        return tx.commit(Pushed { progress: Some(progress), rows: 0 }).await;
+        return Ok(Pushed { progress: Some(progress), rows: 0 });
     };
     let (mut rows, mut through) = (0, batch.through);
     if part != Part::Progress {
@@ -182,7 +214,7 @@ async fn push(
         })
         .await?;
     }
-    tx.commit(Pushed { progress: Some(Progress { pushed_through: through, ..progress }), rows }).await
+    Ok(Pushed { progress: Some(Progress { pushed_through: through, ..progress }), rows })
 }
 
 /// The rows of one batch. It skips only `Pull` edges and readers who are off; more only while a rule is broken.
@@ -207,12 +239,17 @@ async fn finish(primary_store: &PrimaryStore, mut tx: Tx, content: ContentId) ->
     if !tx.lock(Row::Delivery(content)).await? {
         return tx.roll_back(true).await;
     }
+    if end(primary_store, &mut tx, content).await? { tx.commit(true).await } else { tx.roll_back(false).await }
+}
+
+/// The record goes if nothing is left to be done. The caller has locked it.
+pub async fn end(primary_store: &PrimaryStore, tx: &mut Tx, content: ContentId) -> Result<bool, StoreError> {
     let removed = tx.read(|tables| !tables.is_visible(content)).await?;
     if !removed && !tx.read(|tables| chains::is_served(primary_store, tables, content)).await? {
-        return tx.roll_back(false).await;
+        return Ok(false);
     }
-    delete_with_subtasks(&mut tx, content).await?;
-    tx.commit(true).await
+    delete_with_subtasks(tx, content).await?;
+    Ok(true)
 }
 
 /// The record goes, with its subtasks.

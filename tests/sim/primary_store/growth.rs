@@ -1,7 +1,7 @@
 //! Raises what an inbox of the model claims: covers an edge, extends below the floor.
 
 use tidefeed::{
-    domain::{EdgeMode, Entry, Floor, Position, UserId},
+    domain::{EdgeMode, Entry, Floor, Position, UserId, timeline::extension},
     store::{
         StoreError,
         inboxes::{Covered, Extended},
@@ -131,8 +131,10 @@ pub async fn extend(
     if from == Position::OLDEST {
         return tx.commit(Extended::To(floor)).await;
     }
-    let entries = tx.read(|tables| covered_below(tables, reader, from, step)).await?;
-    let entries = early.map_or(entries, |(_, early)| early);
+    let entries = match early {
+        Some((_, early)) => early,
+        None => newest_below(&mut tx, reader, from, step).await?,
+    };
     let row = |it: &Entry| Change::Inbox((reader, it.position()), Some(it.author), None);
     tx.insert_selected(|_| entries.iter().map(row).collect()).await?;
     let cut = entries.len() >= step && !primary_store.breaks(Rule::CutExtensionReachesTheEnd);
@@ -140,6 +142,36 @@ pub async fn extend(
     let floor = Floor::At(reached.unwrap_or(Position::OLDEST));
     save(&mut tx, reader, floor).await?;
     tx.commit(Extended::To(floor)).await
+}
+
+/// Reads as the store does: the authors and their window, and then the window, each author in a snapshot of its own.
+async fn newest_below(tx: &mut Tx, reader: UserId, floor: Position, step: usize) -> Result<Vec<Entry>, StoreError> {
+    let heads = tx.read(|tables| nth_below(tables, reader, floor, 1)).await?;
+    let place = extension::nth(step, heads.len());
+    let at_place = match place {
+        1 => heads.clone(),
+        _ => tx.read(|tables| nth_below(tables, reader, floor, place)).await?,
+    };
+    let end = extension::window_end(step, place, at_place.iter().map(|(_, time)| *time).collect());
+    let mut entries: Vec<Entry> = Vec::new();
+    for (author, _) in heads.into_iter().filter(|(_, newest)| extension::reaches(*newest, end)) {
+        let window = |tables: &Tables| {
+            let outbox = tables.outbox(author).filter(|it| it.position() < floor);
+            outbox.filter(|it| end.is_none_or(|end| it.publish_time >= end)).collect::<Vec<Entry>>()
+        };
+        entries.extend(tx.read(window).await?);
+    }
+    match extension::newest(entries, step, end) {
+        Some(entries) => Ok(entries),
+        None => tx.read(|tables| covered_below(tables, reader, floor, step)).await,
+    }
+}
+
+/// Each covered author's `place`-th newest content below the floor.
+fn nth_below(tables: &Tables, reader: UserId, floor: Position, place: usize) -> Vec<(UserId, i64)> {
+    let covered = tables.edges(reader).filter(|(_, edge)| edge.mode == EdgeMode::Push);
+    let nth = |author| tables.outbox(author).rev().filter(|it| it.position() < floor).nth(place - 1);
+    covered.filter_map(|(author, _)| Some((author, nth(author)?.publish_time))).collect()
 }
 
 fn covered_below(tables: &Tables, reader: UserId, floor: Position, step: usize) -> Vec<Entry> {

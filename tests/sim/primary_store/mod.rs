@@ -7,6 +7,7 @@
 mod accounts;
 mod at_once;
 pub mod audits;
+mod begin;
 mod chains;
 mod connections;
 mod contents;

@@ -80,7 +80,7 @@ pub fn settings() -> Settings {
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
-        first: FirstServed { most: 1_000, within_ms: 20 * 60 * 1_000 },
+        first: FirstServed { most: 1_000, beyond_batches: 1, within_ms: 20 * 60 * 1_000 },
         seen_every_ms: 10 * 60 * 1_000,
         tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
         live: LiveSettings::default(),

@@ -24,6 +24,12 @@ pub(super) async fn push(tx: &Tx, task: &Subtask, size: u32) -> Result<Pushed, S
     let Some((progress, _)) = lock(tx, task).await? else { return Ok(GONE) };
     let Some((entry, is_outside_used)) = entry(tx, task).await? else { return Ok(GONE) };
     fences::expect_unused(is_outside_used)?;
+    push_taken(tx, &Subtask { progress, ..*task }, entry, size).await
+}
+
+/// The same for a subtask whose row this transaction has locked and read.
+pub(super) async fn push_taken(tx: &Tx, task: &Subtask, entry: Entry, size: u32) -> Result<Pushed, StoreError> {
+    let progress = task.progress;
     let last = last_of_batch(tx, entry.author, progress, size).await?;
     let Some(batch) = progress.next_batch(last) else { return Ok(Pushed { progress: Some(progress), rows: 0 }) };
     advance(tx, task, (entry, progress), batch).await

@@ -3,7 +3,9 @@
 
 mod at_once;
 mod batch;
+mod begin;
 mod chain;
+mod end;
 pub(super) mod fences;
 mod first;
 pub(super) mod outside;
@@ -19,7 +21,7 @@ use crate::{
     },
     store::{
         Deliveries, StoreError,
-        deliveries::{AtOnce, Backlog, Delivery, First, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Begun, Delivery, First, Lease, Pushed, Subtask},
     },
 };
 
@@ -115,19 +117,33 @@ impl Deliveries for SqlStore {
         .await
     }
 
+    async fn begin_subtask(
+        &self,
+        subtask: (ContentId, i64),
+        lease: Lease,
+        batch_size: u32,
+        policy: &DeliveryPolicy,
+    ) -> Result<Begun, StoreError> {
+        self.transaction(move |tx| async move {
+            match begin::begin(&tx, subtask, lease, batch_size, policy).await? {
+                undone @ (Begun::NotTaken | Begun::ToBeJudged(_)) => tx.roll_back(undone).await,
+                served @ Begun::Served { .. } => tx.commit(served).await,
+            }
+        })
+        .await
+    }
+
     async fn finish(&self, content: ContentId) -> Result<bool, StoreError> {
+        let state = end::state(content);
+        if let Some(known) = self.read(&state.text, state.values).await?.first().map(end::known).transpose()?.flatten()
+        {
+            return Ok(known);
+        }
         self.transaction(move |tx| async move {
             if records::lock(&tx, content).await?.is_none() {
                 return tx.roll_back(true).await;
             }
-            let sql = "SELECT removed_at IS NOT NULL FROM contents WHERE id = ?";
-            let content_row = tx.query_one(sql, [content.get().into()]).await?;
-            let removed = content_row.map_or(Ok(1), |row| row.get::<i64>(0))? != 0;
-            if !removed && !chain::is_served(&tx, content, subtask::END).await? {
-                return tx.roll_back(false).await;
-            }
-            records::delete_with_subtasks(&tx, content).await?;
-            tx.commit(true).await
+            if end::end(&tx, content).await? { tx.commit(true).await } else { tx.roll_back(false).await }
         })
         .await
     }

@@ -4,8 +4,8 @@
 use sea_orm::Value;
 
 use super::{
-    super::{keyset::Columns, open_transaction::Tx, timelines},
-    state,
+    super::{keyset::Columns, open_transaction::Tx},
+    below, state,
 };
 use crate::{
     domain::{Direction, EdgeMode, Entry, Floor, Position, UserId},
@@ -87,9 +87,7 @@ pub(super) async fn extend(tx: &Tx, reader: UserId, step: u32) -> Result<Extende
     if floor == Position::OLDEST {
         return Ok(Extended::To(Floor::At(floor)));
     }
-    let statement = timelines::covered_below(tx.dialect(), reader, floor, step);
-    let rows = tx.query(&statement.text, statement.values).await?;
-    let entries: Vec<Entry> = rows.iter().map(|row| row.entry(0)).collect::<Result<_, _>>()?;
+    let entries = below::newest(tx, reader, floor, step).await?;
     for entries in entries.chunks(ROWS_OF_INSERT) {
         insert(tx, reader, entries).await?;
     }

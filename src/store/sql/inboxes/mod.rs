@@ -1,6 +1,7 @@
 //! Inboxes and their states in SQL, in the lock form of docs/protocol.md: every transaction locks the reader's state
 //! row, and reads everything after it. On SQLite the transaction itself is that lock.
 
+mod below;
 mod growth;
 pub(super) mod state;
 mod upkeep;

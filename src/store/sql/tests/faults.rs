@@ -20,7 +20,7 @@ use crate::{
         accounts::{NewAccount, PasswordHash},
         attempts::Subjects,
         contents::NewContent,
-        deliveries::Subtask,
+        deliveries::{Lease, Subtask},
         inspection::Verdict,
         profiles::ProfileEdit,
     },
@@ -66,7 +66,7 @@ const POLICY: DeliveryPolicy =
     DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold: 100, active_days: 7 }, dormant_days: 30 };
 
 /// All writes, one transaction each, in an order in which each has something to do.
-const WRITES: [&str; 22] = [
+const WRITES: [&str; 24] = [
     "register",
     "follow",
     "see",
@@ -76,6 +76,8 @@ const WRITES: [&str; 22] = [
     "take",
     "push",
     "finish",
+    "another chain",
+    "begin",
     "cover",
     "extend",
     "trim",
@@ -107,6 +109,8 @@ async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
         "take" => store.take_subtask(id(20), 0, 10, 20).await.map(drop),
         "push" => store.push_batch(&subtask, 100).await.map(drop),
         "finish" => store.finish(id(20)).await.map(drop),
+        "another chain" => store.extend_chain(id(9), 100, 1).await.map(drop),
+        "begin" => store.begin_subtask((id(9), 0), Lease { now_ms: 10, until_ms: 20 }, 100, &POLICY).await.map(drop),
         "cover" => store.cover(user(4), user(1), 4, 6).await.map(drop),
         "extend" => store.extend(user(4), 4).await.map(drop),
         "trim" => store.trim(user(4), 2).await.map(drop),

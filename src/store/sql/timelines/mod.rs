@@ -3,6 +3,7 @@
 
 mod candidates;
 mod card_facts;
+mod extension;
 mod outside;
 mod pulled;
 mod shown;
@@ -15,6 +16,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use sea_orm::Value;
 
+pub(super) use self::extension::Below;
 pub(super) use self::outside::{
     candidates as outside_known_page, candidates_with as outside_candidates, page_with as outside_page,
     shown_of as outside_shown,
@@ -154,8 +156,19 @@ impl Timelines for SqlStore {
     }
 }
 
-/// The statement that extends an inbox: the newest `limit` entries below `floor` of the authors that it covers, as
-/// `Row::entry` takes them.
+/// What bounds the window of an extension: rows of each author whom the inbox covers, and the publish time of the
+/// author's `nth` newest content below `floor`, which is null if there is none.
+pub(super) fn nth_of_covered(dialect: Dialect, reader: UserId, floor: Position, nth: usize) -> Fragment {
+    Timeline { dialect, reader }.nth_of_covered(floor, nth)
+}
+
+/// The statement that reads the window of an extension: the contents of these authors, as `Row::entry` takes them.
+pub(super) fn of_authors_below(dialect: Dialect, reader: UserId, authors: &[UserId], window: Below) -> Fragment {
+    Timeline { dialect, reader }.of_authors_below(authors, window)
+}
+
+/// The newest `limit` entries below `floor` of the authors whom the inbox covers, as `Row::entry` takes them, where no
+/// window holds them.
 pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, limit: usize) -> Fragment {
     Timeline { dialect, reader }.covered_below(floor, limit)
 }

@@ -64,7 +64,7 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &st
 
 /// The author's contents in the window, in order. MySQL recognises the index's order only if `ORDER BY` names the
 /// author.
-fn of_author(side: Side, alias: &str, floor: &str) -> Fragment {
+pub(super) fn of_author(side: Side, alias: &str, floor: &str) -> Fragment {
     let order = side_order(side.direction);
     Fragment::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND "), [])
         .then(side.of_contents("w"))

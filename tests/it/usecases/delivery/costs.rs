@@ -3,13 +3,14 @@
 
 use anyhow::{Result, ensure};
 use tidefeed::{
+    app::Settings,
     domain::{ContentId, Reaction, UserId, content::Draft},
     publish::PublishOutcome,
 };
 
-use super::world::{AUTHOR, followed_author, user};
+use super::world::{AUTHOR, followed_author, run_open_subtasks, user};
 use crate::{
-    harness::{CacheBackend, TestApp},
+    harness::{CacheBackend, TestApp, settings},
     servers::{Backend, on_each_backend},
 };
 
@@ -34,6 +35,11 @@ async fn publish(app: &TestApp, author: UserId, draft: Draft) -> Result<ContentI
 
 fn post() -> Result<Draft> {
     Ok(Draft::try_new("High water at six.", Vec::new(), None)?)
+}
+
+/// Settings with which each subtask is one batch.
+fn whole_subtasks() -> Settings {
+    Settings { batch_size: 1_000, ..settings() }
 }
 
 /// The cost of a single statement that writes. On SQLite it is a transaction.
@@ -69,6 +75,23 @@ on_each_backend! {
         publish(&app, user(AUTHOR), post()?).await?;
         let after = cost(&app, app.settle()).await?;
         ensure!((after.1, after.2) == (6, 1), "{after:?}");
+        Ok(())
+    }
+
+    async fn each_further_subtask_costs_one_transaction(backend: Backend) -> Result<()> {
+        let mut costs = Vec::new();
+        for followers in [2_500, 3_500] {
+            let app = TestApp::start_with(backend, CacheBackend::Memory, whole_subtasks()).await?;
+            followed_author(&app, followers).await?;
+            let content = publish(&app, user(AUTHOR), post()?).await?;
+            app.ports.deliveries.extend_chain(content, 1_000, 9).await?;
+            costs.push(cost(&app, run_open_subtasks(&app, content)).await?);
+            ensure!(app.ports.deliveries.find(content).await?.is_none(), "the delivery is not finished");
+        }
+        let [three, four] = costs[..] else { anyhow::bail!("{costs:?}") };
+        // One statement that finds them; each is begun, and all but the last ask whether the delivery has ended.
+        ensure!((three.1, three.2) == (1 + 2 * (9 + 1) + 14, 3), "three subtasks: {three:?}");
+        ensure!((four.1 - three.1, four.2 - three.2) == (9 + 1, 1), "a fourth: {three:?} {four:?}");
         Ok(())
     }
 

@@ -8,13 +8,10 @@ use std::sync::{
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{
-        ContentId,
-        delivery::{DeliveryPolicy, subtask::Range},
-    },
+    domain::{ContentId, delivery::DeliveryPolicy},
     store::{
         Deliveries, StoreError,
-        deliveries::{AtOnce, Backlog, Delivery, First, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Begun, Delivery, First, Lease, Pushed, Subtask},
     },
 };
 use tokio::sync::Notify;
@@ -44,13 +41,10 @@ impl FaultyDeliveries {
         let (batches, began, hanging) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Notify::new());
         Arc::new(Self { inner, fault, batches, began, hanging })
     }
-}
 
-#[async_trait]
-impl Deliveries for FaultyDeliveries {
-    async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError> {
-        let Range { after, .. } = subtask.progress.range;
-        self.began.lock().unwrap().push(subtask.progress.pushed_through.max(after));
+    /// What happens to a batch that starts here.
+    async fn batch(&self, start: i64) -> Result<(), StoreError> {
+        self.began.lock().unwrap().push(start);
         let number = self.batches.fetch_add(1, Ordering::SeqCst);
         match self.fault {
             Fault::Fail => Err(StoreError::Unavailable("the store is on fire".into())),
@@ -58,8 +52,36 @@ impl Deliveries for FaultyDeliveries {
                 self.hanging.notify_one();
                 std::future::pending().await
             }
-            _ => self.inner.push_batch(subtask, batch_size).await,
+            _ => Ok(()),
         }
+    }
+}
+
+#[async_trait]
+impl Deliveries for FaultyDeliveries {
+    async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError> {
+        self.batch(subtask.progress.pushed_through).await?;
+        self.inner.push_batch(subtask, batch_size).await
+    }
+
+    async fn begin_subtask(
+        &self,
+        (content, after): (ContentId, i64),
+        lease: Lease,
+        batch_size: u32,
+        policy: &DeliveryPolicy,
+    ) -> Result<Begun, StoreError> {
+        let open = self.inner.open_subtasks(content).await?;
+        let start =
+            open.iter().find(|it| it.progress.range.after == after).map_or(after, |it| it.progress.pushed_through);
+        if self.fault == Fault::Fail {
+            self.batch(start).await?;
+        }
+        let begun = self.inner.begin_subtask((content, after), lease, batch_size, policy).await?;
+        if matches!(begun, Begun::Served { .. }) {
+            self.batch(start).await?;
+        }
+        Ok(begun)
     }
 
     async fn find(&self, content: ContentId) -> Result<Option<Delivery>, StoreError> {

@@ -13,7 +13,7 @@ const MINUTE: i64 = 60 * 1_000;
 
 /// Ranges of six, transactions of three, and four followers who are served first.
 fn cut() -> Settings {
-    let first = FirstServed { most: 4, within_ms: 20 * MINUTE };
+    let first = FirstServed { most: 4, beyond_batches: 4, within_ms: 20 * MINUTE };
     Settings { subtask_size: 6, batch_size: 3, first, ..settings() }
 }
 
@@ -77,6 +77,19 @@ on_each_backend! {
         Ok(())
     }
 
+    /// Nor does a delivery that few transactions serve.
+    async fn a_delivery_of_few_batches_has_nobody_first(backend: Backend) -> Result<()> {
+        let first = FirstServed { beyond_batches: 7, ..cut().first };
+        let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { first, ..cut() }).await?;
+        followed_author(&app, 20).await?;
+        see(&app, &[2, 9]).await?;
+        let entry = publish(&app).await?;
+        app.dispatcher.dispatch(entry.content).await?;
+        ensure!(served(&app, entry.content).await?.is_empty(), "seven batches of three are enough for 21 targets");
+        run_open_subtasks(&app, entry.content).await?;
+        ensure_delivered(&app, entry.content, 20).await
+    }
+
     /// Targets that one transaction serves have no order, and cost nothing extra.
     async fn a_delivery_that_one_transaction_serves_has_nobody_first(backend: Backend) -> Result<()> {
         let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
@@ -96,7 +109,7 @@ on_each_backend! {
 
     /// The same inbox rows exist in the end, whatever the order; zero switches it off.
     async fn nobody_is_first_if_the_configuration_says_so(backend: Backend) -> Result<()> {
-        let first = FirstServed { most: 0, within_ms: 20 * MINUTE };
+        let first = FirstServed { most: 0, beyond_batches: 4, within_ms: 20 * MINUTE };
         let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { first, ..cut() }).await?;
         followed_author(&app, 20).await?;
         let entry = publish(&app).await?;
