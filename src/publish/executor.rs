@@ -141,12 +141,11 @@ impl SubtaskExecutor {
 
     /// Applies the policy before the delivery: an edge that is not worth a push becomes `Pull`.
     async fn demote_unworthy(&self, subtask: &Subtask, author: Option<AuthorFacts>) -> Result<(), StoreError> {
-        let author = match author {
-            Some(author) => author,
-            None => {
-                let Some(delivery) = self.deliveries.find(subtask.content).await? else { return Ok(()) };
-                self.follows.author_facts(delivery.entry.author).await?
-            }
+        let author = if let Some(author) = author {
+            author
+        } else {
+            let Some(delivery) = self.deliveries.find(subtask.content).await? else { return Ok(()) };
+            self.follows.author_facts(delivery.entry.author).await?
         };
         if !self.options.policy.is_selective(&author) {
             return Ok(());
