@@ -69,6 +69,7 @@ rules! {
     ExtendReadsBeforeLocking "EXTEND" "floor, edges and contents are read before the lock";
     ExtendIgnoresOff "EXTEND" "an inbox that is off is extended";
     CutExtensionReachesTheEnd "EXTEND" "the floor reaches the end although the contents were cut";
+    ShortWindowIsAll "EXTEND" "a window that has lost contents counts as all that there is below the floor";
     InFlightIsNotRead "Read F" "what is in flight is not read";
     InFlightOfAnybody "Read F" "what is in flight is shown whoever its author is";
     RemovedInFlightIsShown "Read F" "what is in flight is shown although it was removed";
@@ -126,6 +127,7 @@ impl Rule {
                 | Self::CoverInsertsOnlyNewest
                 | Self::CleanUpLooksBeforeLocking
                 | Self::ExtendIgnoresOff
+                | Self::ShortWindowIsAll
                 | Self::RefillOfTwoSnapshots
         )
     }

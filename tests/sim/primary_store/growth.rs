@@ -133,7 +133,7 @@ pub async fn extend(
     }
     let entries = match early {
         Some((_, early)) => early,
-        None => newest_below(&mut tx, reader, from, step).await?,
+        None => newest_below(primary_store, &mut tx, reader, (from, step)).await?,
     };
     let row = |it: &Entry| Change::Inbox((reader, it.position()), Some(it.author), None);
     tx.insert_selected(|_| entries.iter().map(row).collect()).await?;
@@ -145,7 +145,12 @@ pub async fn extend(
 }
 
 /// Reads as the store does: the authors and their window, and then the window, each author in a snapshot of its own.
-async fn newest_below(tx: &mut Tx, reader: UserId, floor: Position, step: usize) -> Result<Vec<Entry>, StoreError> {
+async fn newest_below(
+    primary_store: &PrimaryStore,
+    tx: &mut Tx,
+    reader: UserId,
+    (floor, step): (Position, usize),
+) -> Result<Vec<Entry>, StoreError> {
     let heads = tx.read(|tables| nth_below(tables, reader, floor, 1)).await?;
     let place = extension::nth(step, heads.len());
     let at_place = match place {
@@ -161,6 +166,7 @@ async fn newest_below(tx: &mut Tx, reader: UserId, floor: Position, step: usize)
         };
         entries.extend(tx.read(window).await?);
     }
+    let end = end.filter(|_| !primary_store.breaks(Rule::ShortWindowIsAll));
     match extension::newest(entries, step, end) {
         Some(entries) => Ok(entries),
         None => tx.read(|tables| covered_below(tables, reader, floor, step)).await,

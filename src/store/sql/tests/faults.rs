@@ -95,8 +95,6 @@ const WRITES: [&str; 24] = [
 
 async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
     let id = |id| ContentId::try_new(id).unwrap();
-    let progress = Progress { range: Range { after: 0, through: i64::MAX }, pushed_through: 0 };
-    let subtask = Subtask { content: id(20), task_no: 1, progress };
     let name = |of: &str| of.to_owned();
     let subjects = Subjects { pair: name("pair"), account: name("account"), network: name("network") };
     match what {
@@ -104,13 +102,6 @@ async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
         "follow" => store.follow(user(4), user(1), EdgeMode::Fill, 9, 5).await.map(drop),
         "see" => store.mark_seen(&[user(4)], 5).await.map(drop),
         "publish" => store.publish(content(20, 1)).await.map(drop),
-        "at once" => store.deliver_at_once(id(10), 10, &POLICY).await.map(drop),
-        "chain" => store.extend_chain(id(20), 100, 1).await.map(drop),
-        "take" => store.take_subtask(id(20), 0, 10, 20).await.map(drop),
-        "push" => store.push_batch(&subtask, 100).await.map(drop),
-        "finish" => store.finish(id(20)).await.map(drop),
-        "another chain" => store.extend_chain(id(9), 100, 1).await.map(drop),
-        "begin" => store.begin_subtask((id(9), 0), Lease { now_ms: 10, until_ms: 20 }, 100, &POLICY).await.map(drop),
         "cover" => store.cover(user(4), user(1), 4, 6).await.map(drop),
         "extend" => store.extend(user(4), 4).await.map(drop),
         "trim" => store.trim(user(4), 2).await.map(drop),
@@ -127,6 +118,23 @@ async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
         "clear" => store.clear_unfollowed(user(4), user(1)).await.map(drop),
         "block" => store.block(user(4), user(1), 1072, 60).await.map(drop),
         "remove" => store.remove(user(1), id(20), 70, 70).await.map(drop),
+        delivery => deliver(store, delivery).await,
+    }
+}
+
+/// The writes of deliveries.
+async fn deliver(store: &SqlStore, what: &str) -> Result<(), StoreError> {
+    let id = |id| ContentId::try_new(id).unwrap();
+    let progress = Progress { range: Range { after: 0, through: i64::MAX }, pushed_through: 0 };
+    let subtask = Subtask { content: id(20), task_no: 1, progress };
+    match what {
+        "at once" => store.deliver_at_once(id(10), 10, &POLICY).await.map(drop),
+        "chain" => store.extend_chain(id(20), 100, 1).await.map(drop),
+        "take" => store.take_subtask(id(20), 0, 10, 20).await.map(drop),
+        "push" => store.push_batch(&subtask, 100).await.map(drop),
+        "finish" => store.finish(id(20)).await.map(drop),
+        "another chain" => store.extend_chain(id(9), 100, 1).await.map(drop),
+        "begin" => store.begin_subtask((id(9), 0), Lease { now_ms: 10, until_ms: 20 }, 100, &POLICY).await.map(drop),
         other => panic!("no such write: {other}"),
     }
 }
