@@ -20,6 +20,10 @@ use crate::servers::{Server, connect_redis, execute, is_running};
 /// of deliveries.
 const LAPSE: &str = "UPDATE inbox_states SET last_seen = 0 WHERE user_id % 3 = ";
 
+/// SQLite's lock goes to whoever tries next, not to whoever has waited longest: beside busy nodes, another process may
+/// wait for seconds.
+const PATIENCE: &str = "PRAGMA busy_timeout = 60000";
+
 /// Twice as long as any statement may take.
 const FULL_AT_LEAST: Duration = Duration::from_secs(3);
 /// Space that somebody frees is taken again after this.
@@ -145,7 +149,11 @@ pub async fn inject(fault: Fault, deployment: &mut Deployment, clients: &Clients
 async fn kill_node(deployment: &mut Deployment, clients: &Clients, rng: &SharedRng) -> Result<()> {
     let node = below(rng, deployment.nodes());
     if below(rng, 2) == 0 {
-        execute(&deployment.database().await?, &format!("{LAPSE}{}", below(rng, 3))).await?;
+        let database = deployment.database().await?;
+        if deployment.sql.is_none() {
+            execute(&database, PATIENCE).await?;
+        }
+        execute(&database, &format!("{LAPSE}{}", below(rng, 3))).await?;
     }
     deployment.kill_node(node).await?;
     sleep(random_pause(rng)).await;
