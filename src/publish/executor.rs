@@ -133,7 +133,7 @@ impl SubtaskExecutor {
                 Begun::ToBeJudged(facts) => author = Some(facts),
             }
         }
-        let taken = self.deliveries.take_subtask(content, after, lease.now_ms, lease.until_ms).await?;
+        let taken = self.deliveries.take_subtask((content, after), lease).await?;
         let Some(subtask) = taken else { return Ok(None) };
         self.demote_unworthy(&subtask, author).await?;
         Ok(Some(Running { subtask, ended: false }))

@@ -133,16 +133,11 @@ pub trait Deliveries: Send + Sync {
     /// The unfinished subtasks of a content, ascending.
     async fn open_subtasks(&self, content: ContentId) -> Result<Vec<Subtask>, StoreError>;
 
-    /// Takes a subtask until `lease_until_ms`, unless it is done or leased at `now_ms`, in one conditional statement.
+    /// Takes a subtask for the time of `lease`, unless it is done or somebody else's lease runs, in one conditional
+    /// statement.
     /// `None` if it cannot be taken. A lease only saves work: two executors of one subtask do no harm. A lease that
     /// ends more than `MAX_WAIT_MS` from now does not count.
-    async fn take_subtask(
-        &self,
-        content: ContentId,
-        after: i64,
-        now_ms: i64,
-        lease_until_ms: i64,
-    ) -> Result<Option<Subtask>, StoreError>;
+    async fn take_subtask(&self, subtask: (ContentId, i64), lease: Lease) -> Result<Option<Subtask>, StoreError>;
 
     /// docs/protocol.md#d2, one transaction, READ COMMITTED: one `INSERT .. SELECT` for the next `batch_size`
     /// followers of the subtask, then its progress, which never goes back. Skips only missing edges, `Pull` edges and

@@ -158,7 +158,8 @@ fn is_public_operation<E: PreparedExecutor, V: Viewer>(
     let nobody = Scope { viewer: None, request_id: id.clone(), client: client.clone() };
     let opened = core.engine.documents.open(&params.source, |points| core.engine.pay_reading(&nobody, points));
     opened.is_ok_and(|it| {
-        needs_no_token(it.kept.document.parsed(), params.operation_name.as_deref(), core.public_operations)
+        let operation = it.kept.document.operation(params.operation_name.as_deref());
+        operation.is_some_and(|operation| needs_no_token(operation, core.public_operations))
     })
 }
 

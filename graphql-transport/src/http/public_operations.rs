@@ -1,20 +1,11 @@
 //! Finds operations that need no token. Clients send the token that they have; one that has ended must not keep them
 //! from signing in.
 
-use async_graphql::parser::types::{DocumentOperations, ExecutableDocument, OperationType, Selection, SelectionSet};
+use async_graphql::parser::types::{OperationDefinition, OperationType, Selection, SelectionSet};
 
-/// Whether the operation consists only of the mutations in `named` and perhaps `__typename`.
-pub(super) fn needs_no_token(document: &ExecutableDocument, operation: Option<&str>, named: &[&str]) -> bool {
-    let operation = match (&document.operations, operation.filter(|name| !name.is_empty())) {
-        (DocumentOperations::Single(only), None) => Some(only),
-        (DocumentOperations::Single(_), Some(_)) => None,
-        (DocumentOperations::Multiple(all), Some(name)) => all.get(name),
-        (DocumentOperations::Multiple(all), None) => all.values().next().filter(|_| all.len() == 1),
-    };
-    let Some(operation) = operation.map(|it| &it.node).filter(|it| it.ty == OperationType::Mutation) else {
-        return false;
-    };
-    consists_of(&operation.selection_set.node, named)
+/// Whether the operation is a mutation of only the fields in `named` and perhaps `__typename`.
+pub(super) fn needs_no_token(operation: &OperationDefinition, named: &[&str]) -> bool {
+    operation.ty == OperationType::Mutation && consists_of(&operation.selection_set.node, named)
 }
 
 /// Whether `set` has only the fields in `named` and perhaps `__typename`.
@@ -33,9 +24,8 @@ pub(super) fn consists_of(set: &SelectionSet, named: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-    use async_graphql::parser::parse_query;
-
     use super::*;
+    use crate::guard::Guard;
 
     #[test]
     fn only_an_operation_of_these_mutations_alone_needs_no_token() {
@@ -54,8 +44,10 @@ mod tests {
             ("mutation { signin: publish { id } }", None, false),
             ("mutation { signIn: publish { id } }", None, false),
         ] {
-            let parsed = parse_query(document).unwrap();
-            assert_eq!(needs_no_token(&parsed, operation, &["signIn", "refreshToken"]), expected, "{document}");
+            let opened = Guard::default().open(document).unwrap();
+            let chosen = opened.operation(operation);
+            let found = chosen.is_some_and(|it| needs_no_token(it, &["signIn", "refreshToken"]));
+            assert_eq!(found, expected, "{document}");
         }
     }
 }

@@ -12,7 +12,7 @@ use tidefeed::{
     },
     store::{
         Deliveries as _, Follows as _,
-        deliveries::{AtOnce, First},
+        deliveries::{AtOnce, First, Lease},
         sql::HotStatement,
     },
 };
@@ -60,7 +60,7 @@ async fn deliver(world: &World, id: ContentId) -> Result<()> {
     ensure!(open.len() == 1, "200 targets make one subtask: {open:?}");
     let readers = store.pushed_readers(user(STAR), open[0].progress.range, Some(0)).await?;
     ensure!(readers.is_empty(), "all were seen");
-    let subtask = store.take_subtask(id, 0, 100, 200).await?.context("a subtask")?;
+    let subtask = store.take_subtask((id, 0), Lease { now_ms: 100, until_ms: 200 }).await?.context("a subtask")?;
     let pushed = store.push_batch(&subtask, SIZE).await?;
     ensure!(pushed.rows == 200 && store.finish(id).await?, "{pushed:?}");
     Ok(())

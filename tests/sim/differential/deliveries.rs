@@ -72,7 +72,7 @@ impl Act {
             Self::ExtendChain(content, size, limit) => outcome(deliveries.extend_chain(*content, *size, *limit).await),
             Self::OpenSubtasks(content) => outcome(deliveries.open_subtasks(*content).await),
             Self::TakeSubtask(content, after, until) => {
-                outcome(deliveries.take_subtask(*content, *after, now, *until).await)
+                outcome(deliveries.take_subtask((*content, *after), Lease { now_ms: now, until_ms: *until }).await)
             }
             Self::BeginSubtask(subtask, until, size, push_threshold) => {
                 let begun = (subtask.content, subtask.progress.range.after);

@@ -77,7 +77,7 @@ pub async fn in_steps(
     if let Some((author, _)) = state.filter(|(author, _)| policy.is_selective(author)) {
         return Ok(Begun::ToBeJudged(author));
     }
-    let Some(taken) = primary_store.take_subtask(content, after, lease.now_ms, lease.until_ms).await? else {
+    let Some(taken) = primary_store.take_subtask((content, after), lease).await? else {
         return Ok(Begun::NotTaken);
     };
     let pushed = primary_store.push_batch(&taken, size).await?;

@@ -88,7 +88,7 @@ pub async fn take(
     primary_store: &PrimaryStore,
     tx: &mut Tx,
     (content, after): (ContentId, i64),
-    Lease { now_ms, until_ms: lease_until_ms }: Lease,
+    Lease { now_ms, until_ms }: Lease,
 ) -> Result<Option<Subtask>, StoreError> {
     let key = (content, after);
     let for_ever = primary_store.breaks(Rule::LeasesNeverEnd);
@@ -100,7 +100,7 @@ pub async fn take(
         .write(|tables| {
             let free = |task: &&Task| task.pushed_through < task.last_fan && free_since(task.lease_until);
             let task = tables.subtasks.get(&key).filter(free);
-            let leased = |task: &Task| Task { lease_until: lease_until_ms, ..*task };
+            let leased = |task: &Task| Task { lease_until: until_ms, ..*task };
             task.map(|task| Change::Subtask(key, Some(leased(task)), None)).into_iter().collect()
         })
         .await?;

@@ -61,14 +61,8 @@ impl Deliveries for PrimaryStore {
         .await
     }
 
-    async fn take_subtask(
-        &self,
-        content: ContentId,
-        after: i64,
-        now_ms: i64,
-        lease_until_ms: i64,
-    ) -> Result<Option<Subtask>, StoreError> {
-        transaction!(self, tx => begin::take(self, tx, (content, after), Lease { now_ms, until_ms: lease_until_ms }))
+    async fn take_subtask(&self, subtask: (ContentId, i64), lease: Lease) -> Result<Option<Subtask>, StoreError> {
+        transaction!(self, tx => begin::take(self, tx, subtask, lease))
     }
 
     async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError> {

@@ -34,7 +34,7 @@ pub(super) async fn begin(
     if before.is_last && records::lock(tx, content).await?.is_none() {
         return Ok(Begun::NotTaken);
     }
-    let Some(taken) = chain::take(tx, (content, after), lease.now_ms, lease.until_ms).await? else {
+    let Some(taken) = chain::take(tx, (content, after), lease).await? else {
         return Ok(Begun::NotTaken);
     };
     let pushed = batch::push_taken(tx, &taken, before.entry, size).await?;

@@ -8,7 +8,10 @@ use crate::{
         delivery::subtask::{END, Progress, Range, next_range},
         limits::{MAX_SUBTASKS_PER_TX, MAX_WAIT_MS},
     },
-    store::{StoreError, deliveries::Subtask},
+    store::{
+        StoreError,
+        deliveries::{Lease, Subtask},
+    },
 };
 
 /// Selects what [`subtask`] reads, and the attempt.
@@ -118,25 +121,16 @@ async fn insert(tx: &Tx, content: ContentId, number: i32, range: Range) -> Resul
 pub(super) async fn take(
     tx: &Tx,
     (content, after): (ContentId, i64),
-    now_ms: i64,
-    lease_until_ms: i64,
+    Lease { now_ms, until_ms }: Lease,
 ) -> Result<Option<Subtask>, StoreError> {
     let sql = "UPDATE subtasks SET lease_until = ? \
                WHERE content_id = ? AND first_fan = ? AND pushed_through < last_fan \
                AND (lease_until <= ? OR lease_until > ?)";
     let too_far = now_ms.saturating_add(MAX_WAIT_MS);
-    let values = [lease_until_ms.into(), content.get().into(), after.into(), now_ms.into(), too_far.into()];
+    let values = [until_ms.into(), content.get().into(), after.into(), now_ms.into(), too_far.into()];
     if tx.execute(sql, values).await? == 0 {
         return Ok(None);
     }
     let sql = format!("{SELECT_SUBTASK} WHERE content_id = ? AND first_fan = ?");
     tx.query_one(&sql, [content.get().into(), after.into()]).await?.as_ref().map(subtask).transpose()
-}
-
-/// Whether the chain reaches `end` and every subtask of it is done.
-pub(super) async fn is_served(tx: &Tx, content: ContentId, end: i64) -> Result<bool, StoreError> {
-    let sql = "SELECT MAX(last_fan), COUNT(CASE WHEN pushed_through < last_fan THEN 1 END) \
-               FROM subtasks WHERE content_id = ?";
-    let Some(row) = tx.query_one(sql, [content.get().into()]).await? else { return Ok(false) };
-    Ok(row.get::<Option<i64>>(0)? == Some(end) && row.count(1)? == 0)
 }

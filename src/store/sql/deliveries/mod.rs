@@ -94,15 +94,9 @@ impl Deliveries for SqlStore {
         self.read(&sql, [content.get().into()]).await?.iter().map(chain::subtask).collect()
     }
 
-    async fn take_subtask(
-        &self,
-        content: ContentId,
-        after: i64,
-        now_ms: i64,
-        lease_until_ms: i64,
-    ) -> Result<Option<Subtask>, StoreError> {
+    async fn take_subtask(&self, subtask: (ContentId, i64), lease: Lease) -> Result<Option<Subtask>, StoreError> {
         self.transaction(move |tx| async move {
-            let taken = chain::take(&tx, (content, after), now_ms, lease_until_ms).await?;
+            let taken = chain::take(&tx, subtask, lease).await?;
             tx.commit(taken).await
         })
         .await

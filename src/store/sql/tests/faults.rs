@@ -130,7 +130,7 @@ async fn deliver(store: &SqlStore, what: &str) -> Result<(), StoreError> {
     match what {
         "at once" => store.deliver_at_once(id(10), 10, &POLICY).await.map(drop),
         "chain" => store.extend_chain(id(20), 100, 1).await.map(drop),
-        "take" => store.take_subtask(id(20), 0, 10, 20).await.map(drop),
+        "take" => store.take_subtask((id(20), 0), Lease { now_ms: 10, until_ms: 20 }).await.map(drop),
         "push" => store.push_batch(&subtask, 100).await.map(drop),
         "finish" => store.finish(id(20)).await.map(drop),
         "another chain" => store.extend_chain(id(9), 100, 1).await.map(drop),

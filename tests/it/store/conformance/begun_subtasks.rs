@@ -3,10 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use futures_util::future::try_join_all;
 use tidefeed::{
-    domain::{
-        ContentId,
-        delivery::{DeliveryPolicy, EdgeRule, subtask::END},
-    },
+    domain::{ContentId, delivery::subtask::END},
     store::{
         Deliveries as _,
         deliveries::{Begun, Lease},
@@ -15,16 +12,11 @@ use tidefeed::{
 
 use super::{
     World,
-    deliveries::{counted_world, ranges, served},
+    deliveries::{counted_world, lease, policy, ranges, served},
 };
 use crate::servers::on_each_backend;
 
-const LEASE: Lease = Lease { now_ms: 100, until_ms: 200 };
-
-/// A policy that checks the readers of authors with more followers than this.
-const fn policy(push_threshold: u64) -> DeliveryPolicy {
-    DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold, active_days: 7 }, dormant_days: 30 }
-}
+const LEASE: Lease = lease(100, 200);
 
 /// The number of new rows, and whether the delivery ended; `None` if the subtask could not be taken.
 async fn begin(world: &World, subtask: (ContentId, i64), size: u32, lease: Lease) -> Result<Option<(u64, bool)>> {
@@ -64,8 +56,8 @@ on_each_backend! {
         let Begun::Served { subtask, rows: 2, ended: false } = begun else { anyhow::bail!("{begun:?}") };
         assert_eq!((subtask.progress.pushed_through, subtask.progress.range.through), (2, END));
         assert_eq!(ranges(&world).await?, [[1, 0, END, 2]]);
-        assert_eq!(begin(&world, (id, 0), 2, Lease { now_ms: 199, until_ms: 300 }).await?, None, "the lease runs");
-        let later = Lease { now_ms: 200, until_ms: 300 };
+        assert_eq!(begin(&world, (id, 0), 2, lease(199, 300)).await?, None, "the lease runs");
+        let later = lease(200, 300);
         assert_eq!(begin(&world, (id, 0), 10, later).await?, Some((3, true)), "it goes on where the row says");
         assert_eq!(served(&world).await?, [1, 2, 3, 4, 5]);
         Ok(())
@@ -78,7 +70,7 @@ on_each_backend! {
         let begun = world.store.begin_subtask((id, 0), LEASE, 10, &policy(3)).await?;
         let Begun::ToBeJudged(author) = begun else { anyhow::bail!("{begun:?}") };
         assert_eq!((author.author, author.followers), (content.author, 4));
-        assert!(world.store.take_subtask(id, 0, 100, 200).await?.is_some() && served(&world).await?.is_empty());
+        assert!(world.store.take_subtask((id, 0), LEASE).await?.is_some() && served(&world).await?.is_empty());
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use tidefeed::{
     },
     store::{
         Deliveries as _,
-        deliveries::{AtOnce, Backlog, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Lease, Pushed, Subtask},
     },
 };
 
@@ -41,12 +41,16 @@ pub async fn counted_world(backend: crate::servers::Backend, fans: i64) -> Resul
 }
 
 /// A policy that checks the readers of authors with more followers than this.
-const fn policy(push_threshold: u64) -> DeliveryPolicy {
+pub const fn policy(push_threshold: u64) -> DeliveryPolicy {
     DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold, active_days: 7 }, dormant_days: 30 }
 }
 
+pub const fn lease(now_ms: i64, until_ms: i64) -> Lease {
+    Lease { now_ms, until_ms }
+}
+
 async fn take(world: &World, content: ContentId, after: i64) -> Result<Option<Subtask>> {
-    Ok(world.store.take_subtask(content, after, 100, 200).await?)
+    Ok(world.store.take_subtask((content, after), lease(100, 200)).await?)
 }
 
 /// Pushes the subtask to its end. Returns the number of rows inserted.
@@ -128,14 +132,14 @@ on_each_backend! {
         let (world, content) = world(backend, 3).await?;
         world.store.extend_chain(content.content, 2, 9).await?;
         let id = content.content;
-        let taken = at_once((0..5).map(|_| world.store.take_subtask(id, 0, 100, 200))).await?;
+        let taken = at_once((0..5).map(|_| world.store.take_subtask((id, 0), lease(100, 200)))).await?;
         assert_eq!(taken.iter().flatten().count(), 1);
-        assert!(world.store.take_subtask(id, 0, 199, 300).await?.is_none(), "the lease runs");
-        let again = world.store.take_subtask(id, 0, 200, 300).await?.context("the lease has ended")?;
+        assert!(world.store.take_subtask((id, 0), lease(199, 300)).await?.is_none(), "the lease runs");
+        let again = world.store.take_subtask((id, 0), lease(200, 300)).await?.context("the lease has ended")?;
         assert_eq!((again.content, again.progress.range.through), (id, 2));
         assert!(take(&world, id, 1).await?.is_none(), "no subtask begins there");
         push_all(&world, &again, 10).await?;
-        assert!(world.store.take_subtask(id, 0, 10_000, 10_001).await?.is_none(), "it is done");
+        assert!(world.store.take_subtask((id, 0), lease(10_000, 10_001)).await?.is_none(), "it is done");
         Ok(())
     }
 
@@ -354,12 +358,12 @@ on_each_backend! {
         let (world, content) = world(backend, 1).await?;
         let (id, now, then) = (content.content, 1_000, 1_001 + MAX_WAIT_MS);
         world.store.extend_chain(id, 2, 9).await?;
-        world.store.take_subtask(id, 0, then - 1, then).await?.context("a subtask")?;
+        world.store.take_subtask((id, 0), lease(then - 1, then)).await?.context("a subtask")?;
         world.store.record_failure(id, None, "late", then).await?;
         assert!(world.store.due(now + 1, now + 5, 9).await?.is_empty(), "so late it may be");
         assert_eq!(world.store.due(now, now + 5, 9).await?.len(), 1);
-        assert!(world.store.take_subtask(id, 0, now + 1, now + 2).await?.is_none(), "so long it may be");
-        assert!(world.store.take_subtask(id, 0, now, now + 2).await?.is_some());
+        assert!(world.store.take_subtask((id, 0), lease(now + 1, now + 2)).await?.is_none(), "so long it may be");
+        assert!(world.store.take_subtask((id, 0), lease(now, now + 2)).await?.is_some());
         Ok(())
     }
 

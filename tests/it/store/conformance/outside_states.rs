@@ -20,7 +20,7 @@ use tidefeed::{
     },
 };
 
-use super::{World, rows::entry, user};
+use super::{World, deliveries::lease, rows::entry, user};
 use crate::servers::on_each_backend;
 
 const AUTHOR: i64 = 50;
@@ -170,7 +170,7 @@ on_each_backend! {
         world.set_floor(user(READER + 1), Floor::OPEN).await?;
         world.deliver(&[content]).await?;
         store.extend_chain(content.content, 100, 9).await?;
-        let task = store.take_subtask(content.content, 0, 1, 2).await?.context("a subtask")?;
+        let task = store.take_subtask((content.content, 0), lease(1, 2)).await?.context("a subtask")?;
         let first = store.begin_batch(&task, 1, 1).await?.context("a batch")?;
         assert_eq!((first.recipients.len(), first.through), (1, READER));
         let second = store.begin_batch(&task, 1, 2).await?.context("a batch")?;
@@ -194,7 +194,7 @@ on_each_backend! {
         let refused = store.deliver_at_once(content.content, 100, &POLICY).await;
         assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
         store.extend_chain(content.content, 100, 9).await?;
-        let task = store.take_subtask(content.content, 0, 1, 2).await?.context("a subtask")?;
+        let task = store.take_subtask((content.content, 0), lease(1, 2)).await?.context("a subtask")?;
         assert!(matches!(store.push_batch(&task, 10).await, Err(StoreError::Refused(_))));
         store.set_token(bucket(), Some(token(1)), None).await?;
         assert!(store.push_batch(&task, 10).await?.progress.unwrap().is_done());

@@ -109,14 +109,8 @@ impl Deliveries for FaultyDeliveries {
         self.inner.open_subtasks(content).await
     }
 
-    async fn take_subtask(
-        &self,
-        content: ContentId,
-        after: i64,
-        now_ms: i64,
-        lease_until_ms: i64,
-    ) -> Result<Option<Subtask>, StoreError> {
-        self.inner.take_subtask(content, after, now_ms, lease_until_ms).await
+    async fn take_subtask(&self, subtask: (ContentId, i64), lease: Lease) -> Result<Option<Subtask>, StoreError> {
+        self.inner.take_subtask(subtask, lease).await
     }
 
     async fn finish(&self, content: ContentId) -> Result<bool, StoreError> {
