@@ -1,20 +1,19 @@
-//! Opens the pools of connections and configures every session.
+//! Opens the connections and configures every session.
 //!
 //! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each
 //! other's transactions, and readers never wait for it (WAL): `sqlite_writer`, `sqlite_readers`. With `synchronous =
 //! FULL`, a commit is on the disk before it is acknowledged, so that it survives a power loss as well as a crash.
-//! Transactions that wait for each other share a commit (`shared_commits`). **MySQL, MariaDB**: one pool, every
-//! session READ COMMITTED. A store made by `with_own_connections` has its own connections beside these.
+//! Transactions that wait for each other share a commit (`shared_commits`). **MySQL, MariaDB**: every session
+//! READ COMMITTED (`server_connections`). A store made by `with_own_connections` has its own connections beside these.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
 use sea_orm::{
-    DatabaseConnection, SqlxMySqlConnector, SqlxSqliteConnector,
+    DatabaseConnection, SqlxSqliteConnector,
     sqlx::{
-        self, ConnectOptions, Connection, Executor, Pool,
-        mysql::{MySqlConnectOptions, MySqlPoolOptions},
-        pool::PoolOptions,
-        sqlite::SqliteConnectOptions,
+        ConnectOptions,
+        mysql::MySqlConnectOptions,
+        sqlite::{SqliteConnectOptions, SqlitePoolOptions},
     },
 };
 use tokio::task::spawn_blocking;
@@ -26,6 +25,7 @@ use super::{
     finish::Finisher,
     options::SqlOptions,
     remembered::RememberedSubjects,
+    server_connections::ServerConnections,
     shared_commits::SharedCommits,
     sql_store::{Readers, SqlStore, TimeLimits, Writer},
     sqlite_readers::SqliteReaders,
@@ -33,12 +33,6 @@ use super::{
     writability::Writability,
 };
 use crate::store::StoreError;
-
-/// A connection that was idle for longer is pinged before it is used.
-const TRUSTED_IDLE: Duration = Duration::from_secs(1);
-/// A connection that is older is replaced before it is used again, because a proxy or a DNS name may point to another
-/// server by now.
-const LONGEST_LIFE: Duration = Duration::from_mins(30);
 
 /// Why an address cannot be used.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
@@ -64,8 +58,8 @@ impl SqlStore {
         open(options).await
     }
 
-    /// Opens the same store with a separate pool of `options.max_connections` connections, so its users never wait for
-    /// users of this pool. On SQLite only the reading connections are separate: the one writing connection is shared.
+    /// Opens the same store with separate connections, `options.max_connections` of them, so its users never wait for
+    /// users of these. On SQLite only the reading connections are separate: the one writing connection is shared.
     /// All other `options` must equal those of this store.
     pub async fn with_own_connections(&self, options: &SqlOptions) -> Result<Self, StoreError> {
         match &self.readers {
@@ -73,9 +67,11 @@ impl SqlStore {
                 let readers = Readers::File(Arc::new(SqliteReaders::open(readers.file(), options).await?));
                 Ok(Self { readers, ..self.clone() })
             }
-            Readers::Pool(_) => {
-                let (pool, permits) = mysql_connections(options, &self.finisher).await?;
-                Ok(Self { readers: Readers::Pool(pool.clone()), writer: Writer::Pool(pool), permits, ..self.clone() })
+            Readers::Server(connections) => {
+                let connections = connections.separate(options.acquire_timeout);
+                let permits = ConnectionPermits::new(options.connections(), options.acquire_timeout);
+                let (readers, writer) = (Readers::Server(connections.clone()), Writer::Server(connections));
+                Ok(Self { readers, writer, permits, ..self.clone() })
             }
         }
     }
@@ -120,17 +116,10 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     })
 }
 
-/// Options of a pool without an idle time-out and a maximum lifetime. The task that enforces them can occupy a core for
-/// ever (sqlx 0.9.0, transact-rs/sqlx#3645; fixed by #4289, which is not released). MySQL connections are checked by
-/// `before_acquire` instead.
-fn without_expiry<DB: sqlx::Database>() -> PoolOptions<DB> {
-    PoolOptions::new().idle_timeout(None).max_lifetime(None).test_before_acquire(false)
-}
-
-/// A connection to the file for sea-orm, to be closed by its user. The store's own connections are not of sea-orm.
+/// A connection to the file for sea-orm, to be closed by its user.
 pub(super) async fn file_for_migrations(file: &Path, lock_wait: Duration) -> Result<DatabaseConnection, StoreError> {
     let options = SqliteConnectOptions::new().filename(file).busy_timeout(lock_wait).disable_statement_logging();
-    let pool = without_expiry::<sqlx::Sqlite>().max_connections(1);
+    let pool = SqlitePoolOptions::new().idle_timeout(None).max_lifetime(None).max_connections(1);
     let pool = pool.connect_with(options).await.map_err(connect_error)?;
     Ok(SqlxSqliteConnector::from_sqlx_sqlite_pool(pool))
 }
@@ -156,13 +145,18 @@ async fn make_private(file: &Path) {
 }
 
 async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, StoreError> {
-    let finisher = Finisher::new(limits.operation);
-    let (pool, permits) = mysql_connections(options, &finisher).await?;
+    let server: MySqlConnectOptions = options.url.parse().map_err(connect_error)?;
+    if server.get_database().is_none_or(str::is_empty) {
+        return Err(Unusable::NoDatabase.into());
+    }
+    let server = server.charset("utf8mb4").disable_statement_logging();
+    let connections = ServerConnections::to(server, mysql_session(options), options.acquire_timeout);
+    connections.take().await.map_err(connect_error)?.give_back();
     Ok(SqlStore {
-        readers: Readers::Pool(pool.clone()),
-        writer: Writer::Pool(pool),
-        permits,
-        finisher,
+        readers: Readers::Server(connections.clone()),
+        writer: Writer::Server(connections),
+        permits: ConnectionPermits::new(options.connections(), options.acquire_timeout),
+        finisher: Finisher::new(limits.operation),
         dialect: Dialect::Mysql,
         limits,
         subjects: RememberedSubjects::default(),
@@ -170,54 +164,6 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
         begun: Arc::default(),
         writability: Writability::default(),
     })
-}
-
-/// A pool, and the permits to use its connections.
-async fn mysql_connections(
-    options: &SqlOptions,
-    finisher: &Finisher,
-) -> Result<(DatabaseConnection, ConnectionPermits), StoreError> {
-    let server: MySqlConnectOptions = options.url.parse().map_err(connect_error)?;
-    if server.get_database().is_none_or(str::is_empty) {
-        return Err(Unusable::NoDatabase.into());
-    }
-    let pool: Pool<sqlx::MySql> = mysql_pool(options, finisher)
-        .connect_with(server.charset("utf8mb4").disable_statement_logging())
-        .await
-        .map_err(connect_error)?;
-    let permits = ConnectionPermits::new(options.connections(), options.acquire_timeout);
-    Ok((SqlxMySqlConnector::from_sqlx_mysql_pool(pool), permits))
-}
-
-fn mysql_pool(options: &SqlOptions, finisher: &Finisher) -> MySqlPoolOptions {
-    let session = mysql_session(options);
-    let finisher = finisher.clone();
-    without_expiry::<sqlx::MySql>()
-        .acquire_timeout(options.acquire_timeout)
-        .max_connections(options.connections())
-        .before_acquire(|connection, seen| {
-            Box::pin(async move {
-                if seen.age > LONGEST_LIFE {
-                    return Ok(false);
-                }
-                if seen.idle_for > TRUSTED_IDLE {
-                    connection.ping().await?;
-                }
-                Ok(true)
-            })
-        })
-        .after_release(move |_, seen| {
-            let has_finished = finisher.has_finished_all(seen.age);
-            Box::pin(async move { Ok(has_finished) })
-        })
-        .after_connect(move |connection, _| {
-            let session = session.clone();
-            Box::pin(async move {
-                connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await?;
-                connection.execute(sqlx::AssertSqlSafe(session)).await?;
-                Ok(())
-            })
-        })
 }
 
 /// A value that does not fit is an error. A statement that runs too long is ended (on MySQL only reads can be), and so

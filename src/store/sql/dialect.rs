@@ -1,8 +1,6 @@
 //! Holds the parts of SQL in which SQLite, MySQL and MariaDB differ. The store chooses a dialect once, when it
 //! connects, and fills its parts into statements that are otherwise the same. All engines take `?` as placeholder.
 
-use sea_orm::{DbBackend, Statement, Value};
-
 use super::fragment::Fragment;
 
 /// The dialect of an engine.
@@ -15,15 +13,6 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// A text with a value for each `?`, in sea-orm's form.
-    pub(super) fn statement(self, sql: &str, values: impl IntoIterator<Item = Value>) -> Statement {
-        let backend = match self {
-            Self::Sqlite => DbBackend::Sqlite,
-            Self::Mysql => DbBackend::MySql,
-        };
-        Statement::from_sql_and_values(backend, sql, values)
-    }
-
     /// Opens an insert that skips rows whose key exists already; followed by the table's name. Affected rows count the
     /// new ones. On MySQL it ignores every other error of a row as well, so use it only for rows that the database
     /// itself selects.

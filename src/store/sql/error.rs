@@ -1,18 +1,20 @@
 //! Maps a driver's error to what the caller can do about it, by the engine's error number, never by its message.
 
-use sea_orm::{DbErr, RuntimeErr, SqlErr, sqlx};
+use sea_orm::{
+    DbErr, RuntimeErr,
+    sqlx::{self, error::DatabaseError, mysql::MySqlDatabaseError},
+};
 use tokio::task::JoinError;
 
 use crate::store::StoreError;
 
 /// MySQL and MariaDB: 1205 a lock wait that took too long, 1213 a deadlock.
 const MYSQL_CONTENDED: [u16; 2] = [1205, 1213];
-/// The server is full (1040, 1203), is stopping (1053), lost the connection (1152 to 1161, 1184, 1927, 2006, 2013), or
-/// ended a statement that ran too long (1317, 1969, 3024).
-const MYSQL_UNAVAILABLE: [u16; 20] = [
-    1040, 1053, 1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1203, 1317, 1927, 1969, 2006, 2013,
-    3024,
-];
+/// The server is full (1040, 1203), is stopping (1053), or lost the connection (1152 to 1161, 1184, 1927, 2006, 2013).
+const MYSQL_CONNECTION_ENDED: [u16; 17] =
+    [1040, 1053, 1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1203, 1927, 2006, 2013];
+/// The server ended a statement that ran too long.
+const MYSQL_TOO_LONG: [u16; 3] = [1317, 1969, 3024];
 /// The disk (1021, 3675) or the tablespace (1114) is full, a file cannot be written (3, 1026), the server is read-only
 /// (1290, 1836).
 const MYSQL_TAKES_NO_WRITES: [u16; 7] = [3, 1021, 1026, 1114, 1290, 1836, 3675];
@@ -40,23 +42,24 @@ pub(super) enum WriterError {
 }
 
 /// The driver's error as the port's.
-pub(super) fn store_error(error: DbErr) -> StoreError {
-    match &error {
-        DbErr::ConnectionAcquire(_) | DbErr::Conn(_) => StoreError::Unavailable(Box::new(error)),
-        DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause)) => match class(cause) {
-            Class::Contended => StoreError::Contended(Box::new(error)),
-            Class::Unavailable => StoreError::Unavailable(Box::new(error)),
-            Class::TakesNoWrites => StoreError::TakesNoWrites(Box::new(error)),
-            Class::Refused => StoreError::Refused(Box::new(error)),
-        },
-        DbErr::Type(what) => StoreError::Unreadable(what.clone()),
-        _ => StoreError::Refused(Box::new(error)),
-    }
+pub(super) fn store_error(error: sqlx::Error) -> StoreError {
+    let class = class(&error);
+    class.of(error)
+}
+
+/// As [`store_error`], for what comes through sea-orm.
+pub(super) fn migration_error(error: DbErr) -> StoreError {
+    let class = match &error {
+        DbErr::ConnectionAcquire(_) | DbErr::Conn(_) => Class::Unavailable,
+        DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause)) => class(cause),
+        _ => Class::Refused,
+    };
+    class.of(error)
 }
 
 /// As [`store_error`], for a statement that reads. No room for a temporary table does not mean that the store takes no
 /// writes.
-pub(super) fn read_error(error: DbErr) -> StoreError {
+pub(super) fn read_error(error: sqlx::Error) -> StoreError {
     match store_error(error) {
         StoreError::TakesNoWrites(cause) => StoreError::Unavailable(cause),
         other => other,
@@ -65,14 +68,23 @@ pub(super) fn read_error(error: DbErr) -> StoreError {
 
 /// As [`store_error`], for a `COMMIT`. After any error except contention it is unknown whether the transaction was
 /// committed.
-pub(super) fn commit_error(error: DbErr) -> StoreError {
-    match store_error(error) {
+pub(super) fn commit_error(error: sqlx::Error) -> StoreError {
+    in_doubt(store_error(error))
+}
+
+/// As [`commit_error`], for what comes through sea-orm.
+pub(super) fn migration_commit_error(error: DbErr) -> StoreError {
+    in_doubt(migration_error(error))
+}
+
+fn in_doubt(error: StoreError) -> StoreError {
+    match error {
         StoreError::Refused(cause) => StoreError::Unavailable(cause),
         other => other,
     }
 }
 
-/// As [`store_error`], for an error that does not come through sea-orm.
+/// As [`store_error`], for an attempt to connect.
 pub(super) fn connect_error(error: sqlx::Error) -> StoreError {
     match class(&error) {
         Class::Refused => StoreError::Refused(Box::new(error)),
@@ -100,10 +112,7 @@ pub(super) fn writer_error(error: WriterError) -> StoreError {
 
 /// As [`commit_error`], for the writer of a SQLite file.
 pub(super) fn writer_commit_error(error: WriterError) -> StoreError {
-    match writer_error(error) {
-        StoreError::Refused(cause) => StoreError::Unavailable(cause),
-        other => other,
-    }
+    in_doubt(writer_error(error))
 }
 
 /// As [`is_unique_violation`], for the writer of a SQLite file.
@@ -118,8 +127,14 @@ pub(super) fn died(error: JoinError) -> StoreError {
 }
 
 /// Whether a row was refused because its key, or another unique value of it, exists already.
-pub(super) fn is_unique_violation(error: &DbErr) -> bool {
-    matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_)))
+pub(super) fn is_unique_violation(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(DatabaseError::is_unique_violation)
+}
+
+/// Whether a server has ended the connection with this error.
+pub(super) fn has_ended_connection(error: &dyn DatabaseError) -> bool {
+    let number = error.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number);
+    number.is_none_or(|number| MYSQL_CONNECTION_ENDED.contains(&number))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +143,17 @@ enum Class {
     Unavailable,
     TakesNoWrites,
     Refused,
+}
+
+impl Class {
+    fn of(self, error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
+        match self {
+            Self::Contended => StoreError::Contended(Box::new(error)),
+            Self::Unavailable => StoreError::Unavailable(Box::new(error)),
+            Self::TakesNoWrites => StoreError::TakesNoWrites(Box::new(error)),
+            Self::Refused => StoreError::Refused(Box::new(error)),
+        }
+    }
 }
 
 fn class(error: &sqlx::Error) -> Class {
@@ -143,8 +169,8 @@ fn class(error: &sqlx::Error) -> Class {
     }
 }
 
-fn database_class(error: &dyn sqlx::error::DatabaseError) -> Class {
-    if let Some(mysql) = error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>() {
+fn database_class(error: &dyn DatabaseError) -> Class {
+    if let Some(mysql) = error.try_downcast_ref::<MySqlDatabaseError>() {
         return mysql_class(mysql.number());
     }
     error.code().and_then(|code| code.parse().ok()).map_or(Class::Refused, sqlite_class)
@@ -155,7 +181,7 @@ fn mysql_class(number: u16) -> Class {
         Class::Contended
     } else if MYSQL_TAKES_NO_WRITES.contains(&number) {
         Class::TakesNoWrites
-    } else if MYSQL_UNAVAILABLE.contains(&number) {
+    } else if MYSQL_CONNECTION_ENDED.contains(&number) || MYSQL_TOO_LONG.contains(&number) {
         Class::Unavailable
     } else {
         Class::Refused
@@ -199,7 +225,7 @@ mod tests {
 
     #[test]
     fn waiting_for_a_connection_in_vain_is_transient() {
-        let error = store_error(DbErr::ConnectionAcquire(sea_orm::ConnAcquireErr::Timeout));
+        let error = store_error(sqlx::Error::PoolTimedOut);
         assert!(error.is_transient());
         assert_eq!(error.to_string(), "the store cannot be reached");
     }

@@ -3,32 +3,27 @@
 use std::path::Path;
 
 use migration::{MigrationTrait, Migrator, MigratorTrait};
-use sea_orm::{SqliteTransactionMode, TransactionOptions, TransactionTrait};
+use sea_orm::{
+    ConnectionTrait as _, DatabaseConnection, DatabaseTransaction, DbBackend, SqliteTransactionMode, Statement,
+    TransactionOptions, TransactionTrait as _,
+};
 
 use super::{
     SqlStore,
     connect::file_for_migrations,
-    error::{commit_error, store_error},
-    open_transaction::{Runs, Tx},
+    error::{connect_error, migration_commit_error, migration_error},
+    server_connections::ServerConnections,
     sql_store::Writer,
     user_names::FillUserNames,
 };
 use crate::store::StoreError;
 
 /// Run before [`LOCK`] on a server: building an index may take long. MySQL limits reads only, MariaDB (`/*M!`)
-/// everything.
-const BEFORE: [&str; 2] = [
-    "SET @tidefeed_limit = 0 /*M! + @@SESSION.max_statement_time */",
-    "SET @tidefeed_migrates = 1 /*M! , SESSION max_statement_time = 0 */",
-];
+/// everything. The session is ended afterwards.
+const BEFORE: &str = "SET @tidefeed_migrates = 1 /*M! , SESSION max_statement_time = 0 */";
 /// Takes a server's lock to migrate this database, within a minute, and returns 1 if it was taken. It belongs to the
-/// session, because tables commit at once here. May take longer than other statements may.
+/// session, because tables commit at once here, and ends with it. May take longer than other statements may.
 const LOCK: &str = "SELECT /*+ MAX_EXECUTION_TIME(70000) */ GET_LOCK(LEFT(CONCAT('tidefeed:', DATABASE()), 64), 60)";
-/// Undoes both.
-const AFTER: [&str; 2] = [
-    "DO RELEASE_LOCK(LEFT(CONCAT('tidefeed:', DATABASE()), 64))",
-    "SET @tidefeed_migrates = 0 /*M! , SESSION max_statement_time = @tidefeed_limit */",
-];
 
 /// The migrations of the tables, and those that fill one by rules of the domain.
 struct Migrations;
@@ -47,23 +42,20 @@ impl SqlStore {
     /// and then report contention. The migration itself has no time limit.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         match &self.writer {
-            Writer::Pool(_) => self.migrate_server().await,
+            Writer::Server(connections) => self.migrate_server(connections).await,
             Writer::File(writer, _) => self.migrate_file(writer.file()).await,
         }
     }
 
     /// Names of the migrations that have yet to be applied, oldest first. Reads only.
     pub async fn pending_migrations(&self) -> Result<Vec<String>, StoreError> {
-        let pending = match &self.writer {
-            Writer::Pool(pool) => Migrations::get_pending_migrations_read_only(pool).await,
-            Writer::File(writer, _) => {
-                let file = file_for_migrations(writer.file(), self.limits.lock_wait).await?;
-                let pending = Migrations::get_pending_migrations_read_only(&file).await;
-                file.close().await.map_err(store_error)?;
-                pending
-            }
+        let database = match &self.writer {
+            Writer::Server(connections) => connections.for_migrations().await.map_err(connect_error)?,
+            Writer::File(writer, _) => file_for_migrations(writer.file(), self.limits.lock_wait).await?,
         };
-        Ok(pending.map_err(store_error)?.iter().map(|migration| migration.name().to_owned()).collect())
+        let pending = Migrations::get_pending_migrations_read_only(&database).await;
+        database.close().await.map_err(migration_error)?;
+        Ok(pending.map_err(migration_error)?.iter().map(|migration| migration.name().to_owned()).collect())
     }
 
     /// The transaction holds the file's lock for writing from its start, so that one process migrates at a time.
@@ -74,31 +66,33 @@ impl SqlStore {
             sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
             ..TransactionOptions::default()
         };
-        let tx = file.begin_with_options(options).await.map_err(store_error)?;
-        Migrations::up(&tx, None).await.map_err(store_error)?;
-        tx.commit().await.map_err(commit_error)?;
-        file.close().await.map_err(store_error)
+        let tx = file.begin_with_options(options).await.map_err(migration_error)?;
+        Migrations::up(&tx, None).await.map_err(migration_error)?;
+        tx.commit().await.map_err(migration_commit_error)?;
+        file.close().await.map_err(migration_error)
     }
 
-    async fn migrate_server(&self) -> Result<(), StoreError> {
-        let tx = self.begin(Runs::HandedOver).await?;
-        for statement in BEFORE {
-            tx.execute(statement, []).await?;
-        }
-        let done = migrate_alone(&tx).await;
-        for statement in AFTER {
-            // A lost connection has released its lock. The error is reported below.
-            let _ = tx.execute(statement, []).await;
-        }
-        done?;
-        tx.commit(()).await.map(|_| ())
+    async fn migrate_server(&self, connections: &ServerConnections) -> Result<(), StoreError> {
+        let _one_of_all = self.permits.take().await?;
+        let server = connections.for_migrations().await.map_err(connect_error)?;
+        let done = migrate_in_turn(&server).await;
+        server.close().await.map_err(migration_error)?;
+        done
     }
 }
 
-async fn migrate_alone(tx: &Tx) -> Result<(), StoreError> {
-    let held = tx.query_one(LOCK, []).await?;
-    if held.map_or(Ok(None), |row| row.get::<Option<i64>>(0))? != Some(1) {
+async fn migrate_in_turn(server: &DatabaseConnection) -> Result<(), StoreError> {
+    let tx = server.begin().await.map_err(migration_error)?;
+    tx.execute_unprepared(BEFORE).await.map_err(migration_error)?;
+    migrate_alone(&tx).await?;
+    tx.commit().await.map_err(migration_commit_error)
+}
+
+async fn migrate_alone(tx: &DatabaseTransaction) -> Result<(), StoreError> {
+    let held = tx.query_one_raw(Statement::from_string(DbBackend::MySql, LOCK)).await.map_err(migration_error)?;
+    let held = held.map_or(Ok(None), |row| row.try_get_by_index::<Option<i64>>(0)).map_err(migration_error)?;
+    if held != Some(1) {
         return Err(StoreError::Contended("another node has been migrating for a minute".into()));
     }
-    Migrations::up(tx.server()?, None).await.map_err(store_error)
+    Migrations::up(tx, None).await.map_err(migration_error)
 }

@@ -44,6 +44,8 @@ mod schema;
 mod search;
 mod search_terms;
 mod seeding;
+mod server_connections;
+mod server_transaction;
 mod sessions;
 mod shared_commits;
 mod sql_store;

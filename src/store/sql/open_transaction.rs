@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, Value};
+use sea_orm::{Value, sqlx};
 use tokio::{
     runtime::Handle,
     sync::OwnedSemaphorePermit,
@@ -21,6 +21,7 @@ use super::{
     },
     finish::Finisher,
     rows::Row,
+    server_transaction::ServerTransaction,
     shared_commits::{Group, SharedCommits},
     sqlite_writer::FileTransaction,
 };
@@ -68,7 +69,7 @@ pub(super) struct Parts {
 /// A transaction of an engine.
 pub(super) enum Inner {
     /// MySQL, MariaDB.
-    Server(DatabaseTransaction),
+    Server(ServerTransaction),
     /// SQLite.
     File(InFile),
 }
@@ -114,21 +115,25 @@ impl Parts {
 
     async fn roll_back(self) -> Result<(), StoreError> {
         match self.inner {
-            Inner::Server(transaction) => transaction.rollback().await.map_err(store_error),
+            Inner::Server(transaction) => transaction.roll_back().await.map_err(store_error),
             Inner::File(file) => file.roll_back(self.permit).await,
         }
     }
 
-    fn group(&self) -> Option<&Group> {
-        if let Inner::File(file) = &self.inner { file.group.as_ref() } else { None }
+    /// Whether dropping it would undo more than itself, or cost its connection.
+    fn is_to_be_rolled_back(&self) -> bool {
+        match &self.inner {
+            Inner::Server(_) => true,
+            Inner::File(file) => file.group.is_some(),
+        }
     }
 }
 
 impl Open {
-    fn server(&self) -> Result<&DatabaseTransaction, StatementError> {
+    fn server(&self) -> Result<&ServerTransaction, sqlx::Error> {
         match &self.0 {
             Some(Parts { inner: Inner::Server(transaction), .. }) => Ok(transaction),
-            _ => Err(StatementError::Server(DbErr::Custom("there is no transaction on a server".to_owned()))),
+            _ => Err(sqlx::Error::Protocol("there is no transaction on a server".to_owned())),
         }
     }
 
@@ -140,13 +145,15 @@ impl Open {
     }
 }
 
-/// Rolls back an abandoned savepoint without the others of its group.
+/// Rolls back what was abandoned: a savepoint without the others of its group; a transaction on a server so that its
+/// connection can be used again.
 impl Drop for Open {
     fn drop(&mut self) {
-        let Some(parts) = self.0.take_if(|parts| parts.group().is_some()) else { return };
+        let Some(parts) = self.0.take_if(|parts| parts.is_to_be_rolled_back()) else { return };
         let Ok(runtime) = Handle::try_current() else { return };
         runtime.spawn(async move {
-            // If that fails, the whole group is rolled back, and its callers get an error.
+            // If that fails, the whole group is rolled back, and its callers get an error; a server rolls back once
+            // the connection is closed.
             let _ = parts.roll_back().await;
         });
     }
@@ -154,7 +161,7 @@ impl Drop for Open {
 
 /// Why a statement failed.
 enum StatementError {
-    Server(DbErr),
+    Server(sqlx::Error),
     File(WriterError),
     Died(JoinError),
 }
@@ -183,7 +190,7 @@ impl Tx {
     /// Whether it shares a commit with transactions that began before it.
     #[cfg(test)]
     pub(super) fn shares(&self) -> bool {
-        self.open.0.as_ref().is_some_and(|parts| parts.group().is_some())
+        self.open.0.as_ref().is_some_and(Parts::is_to_be_rolled_back)
     }
 
     /// Runs a statement; returns the rows affected, as [`super::SqlStore::write`] does.
@@ -211,10 +218,9 @@ impl Tx {
         if self.dialect == Dialect::Sqlite {
             return Ok(self.in_file(sql, values, FileTransaction::query).await?);
         }
-        let (open, statement) = (Arc::clone(&self.open), self.dialect.statement(sql, values));
-        let asked = async move { open.server()?.query_all_raw(statement).await.map_err(StatementError::Server) };
-        let rows = self.finisher.finish(asked).await?;
-        Ok(rows.into_iter().map(Row::Driver).collect())
+        let (open, sql, values) = (Arc::clone(&self.open), sql.to_owned(), values.into_iter().collect());
+        let asked = async move { open.server()?.query(sql, values).await };
+        Ok(self.finisher.finish(asked).await.map_err(StatementError::Server)?)
     }
 
     /// The first row of a statement that gives one or none.
@@ -229,11 +235,6 @@ impl Tx {
     /// The engine's dialect.
     pub(super) const fn dialect(&self) -> Dialect {
         self.dialect
-    }
-
-    /// For migrations on a server, which use sea-orm.
-    pub(super) fn server(&self) -> Result<&DatabaseTransaction, StoreError> {
-        Ok(self.open.server()?)
     }
 
     /// Commits, then returns `value`. Without the engine's confirmation the outcome is unknown:
@@ -256,9 +257,9 @@ impl Tx {
         if self.dialect == Dialect::Sqlite {
             return self.in_file(sql, values, FileTransaction::execute).await;
         }
-        let (open, statement) = (Arc::clone(&self.open), self.dialect.statement(sql, values));
-        let sent = async move { open.server()?.execute_raw(statement).await.map_err(StatementError::Server) };
-        Ok(self.finisher.finish(sent).await?.rows_affected())
+        let (open, sql, values) = (Arc::clone(&self.open), sql.to_owned(), values.into_iter().collect());
+        let sent = async move { open.server()?.execute(sql, values).await };
+        self.finisher.finish(sent).await.map_err(StatementError::Server)
     }
 
     /// If the caller is dropped, a statement that was handed over runs to its end, and then the transaction is dropped.

@@ -1,9 +1,11 @@
 //! Reads columns of a row by their place, and writes lists of ids into a statement.
 
 use rusqlite::types::Value as Cell;
-use sea_orm::{QueryResult, TryGetable, Value};
+use sea_orm::{
+    Value,
+    sqlx::{self, Row as _, mysql::MySqlRow},
+};
 
-use super::error::store_error;
 use crate::{
     domain::{ContentId, Entry, Floor, Kinds, Position, UserId, ids::InvalidId},
     store::StoreError,
@@ -15,9 +17,9 @@ pub(super) const MAX_LIST: usize = 16_384;
 /// A row of an answer; columns by place, from 0.
 #[derive(Debug)]
 pub(super) enum Row {
-    /// A row from a connection of sea-orm.
-    Driver(QueryResult),
-    /// A row from a reader of a SQLite file.
+    /// A row from a server.
+    Server(MySqlRow),
+    /// A row from a SQLite file.
     Cells(Vec<Cell>),
 }
 
@@ -25,7 +27,7 @@ impl Row {
     /// A number (`i64`, `i32`), a text (`String`), or an `Option` of either.
     pub(super) fn get<T: Readable>(&self, column: usize) -> Result<T, StoreError> {
         match self {
-            Self::Driver(row) => row.try_get_by_index(column).map_err(store_error),
+            Self::Server(row) => row.try_get(column).map_err(|error| StoreError::Unreadable(error.to_string())),
             Self::Cells(cells) => cells
                 .get(column)
                 .and_then(T::of_cell)
@@ -69,7 +71,7 @@ impl Row {
 }
 
 /// A type that a column can be read as.
-pub(super) trait Readable: TryGetable {
+pub(super) trait Readable: sqlx::Type<sqlx::MySql> + for<'r> sqlx::Decode<'r, sqlx::MySql> {
     /// `None` if the cell has another type. A text was validated when its row was read, and is not validated again, as
     /// rusqlite's `FromSql` would.
     fn of_cell(cell: &Cell) -> Option<Self>;

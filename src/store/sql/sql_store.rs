@@ -8,16 +8,17 @@ use std::{
     time::Duration,
 };
 
-use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
+use sea_orm::Value;
 use tokio::task::spawn_blocking;
 
 use super::{
     connection_permits::ConnectionPermits,
     dialect::Dialect,
-    error::{died, read_error, store_error},
+    error::{died, read_error},
     finish::Finisher,
     remembered::RememberedSubjects,
     rows::Row,
+    server_connections::ServerConnections,
     shared_commits::SharedCommits,
     sqlite_readers::SqliteReaders,
     sqlite_writer::SqliteWriter,
@@ -50,7 +51,7 @@ pub struct SqlStore {
 #[derive(Clone, Debug)]
 pub(super) enum Readers {
     /// Connections to a server.
-    Pool(DatabaseConnection),
+    Server(ServerConnections),
     /// Connections to a file, each used by one thread at a time.
     File(Arc<SqliteReaders>),
 }
@@ -58,8 +59,8 @@ pub(super) enum Readers {
 /// Where transactions and single writing statements run.
 #[derive(Clone, Debug)]
 pub(super) enum Writer {
-    /// Connections to a server: the same pool as the readers'.
-    Pool(DatabaseConnection),
+    /// Connections to a server: the same as the readers'.
+    Server(ServerConnections),
     /// The connection that writes a file, and its commits.
     File(Arc<SqliteWriter>, SharedCommits),
 }
@@ -101,16 +102,18 @@ impl SqlStore {
 
     /// Closes all connections once they are free; every later call fails as unavailable.
     pub async fn close(&self) -> Result<(), StoreError> {
-        match &self.readers {
-            Readers::Pool(pool) => pool.close_by_ref().await.map_err(store_error)?,
-            Readers::File(readers) => readers.close().await,
+        if let Readers::File(readers) = &self.readers {
+            readers.close().await;
         }
-        if let Writer::File(writer, shared_commits) = &self.writer {
-            self.permits.close().await;
-            shared_commits.finish().await;
-            let writer = Arc::clone(writer);
-            let closed = spawn_blocking(move || writer.close()).await;
-            closed.map_err(died)?;
+        self.permits.close().await;
+        match &self.writer {
+            Writer::Server(connections) => connections.close().await,
+            Writer::File(writer, shared_commits) => {
+                shared_commits.finish().await;
+                let writer = Arc::clone(writer);
+                let closed = spawn_blocking(move || writer.close()).await;
+                closed.map_err(died)?;
+            }
         }
         Ok(())
     }
@@ -123,11 +126,10 @@ impl SqlStore {
     ) -> Result<Vec<Row>, StoreError> {
         self.sent.fetch_add(1, Ordering::Relaxed);
         match &self.readers {
-            Readers::Pool(pool) => {
-                let (pool, statement) = (pool.clone(), self.dialect.statement(sql, values));
-                let read = self.finished(async move { pool.query_all_raw(statement).await });
-                let rows = self.in_time(async { read.await?.0.map_err(read_error) }).await?;
-                Ok(rows.into_iter().map(Row::Driver).collect())
+            Readers::Server(connections) => {
+                let (connections, sql, values) = (connections.clone(), sql.to_owned(), values.into_iter().collect());
+                let read = self.finished(async move { connections.query(sql, values).await });
+                self.in_time(async { read.await?.0.map_err(read_error) }).await
             }
             Readers::File(readers) => {
                 let values = values.into_iter().collect();

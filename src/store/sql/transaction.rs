@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use sea_orm::{ConnectionTrait, TransactionTrait, Value};
+use sea_orm::Value;
 use tokio::{
     sync::OwnedSemaphorePermit,
     task::spawn_blocking,
@@ -18,6 +18,7 @@ use super::{
     SqlStore,
     error::{died, store_error, writer_error},
     open_transaction::{Ended, InFile, Inner, Open, Parts, Runs, Tx},
+    server_transaction::ServerTransaction,
     shared_commits::SharedCommits,
     sql_store::Writer,
     sqlite_writer::{FileTransaction, SqliteWriter},
@@ -64,15 +65,15 @@ impl SqlStore {
     pub(super) async fn write(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
         let values = &values.into_iter().collect::<Vec<_>>();
         let attempt = move || async move {
-            let Writer::Pool(pool) = &self.writer else {
+            let Writer::Server(connections) = &self.writer else {
                 let tx = self.begin(Runs::HandedOver).await?;
                 let written = tx.execute(sql, values.iter().cloned()).await?;
                 return tx.commit(written).await.map(Ended::into_inner);
             };
             self.sent.fetch_add(1, Ordering::Relaxed);
-            let (pool, statement) = (pool.clone(), self.dialect.statement(sql, values.iter().cloned()));
-            let write = async move { pool.execute_raw(statement).await };
-            self.finished(write).await?.0.map(|done| done.rows_affected()).map_err(store_error)
+            let (connections, sql, values) = (connections.clone(), sql.to_owned(), values.clone());
+            let write = async move { connections.execute(sql, values).await };
+            self.finished(write).await?.0.map_err(store_error)
         };
         let done = self.while_contended(attempt).await;
         self.writability.note(&done);
@@ -116,16 +117,18 @@ impl SqlStore {
     pub(super) async fn begin(&self, runs: Runs) -> Result<Tx, StoreError> {
         let permit = self.permits.take().await?;
         self.begun.fetch_add(1, Ordering::Relaxed);
-        let parts = match &self.writer {
-            Writer::Pool(pool) => {
-                let pool = pool.clone();
-                let begin =
-                    async move { pool.begin().await.map(|begun| Parts { inner: Inner::Server(begun), permit }) };
+        let open = match &self.writer {
+            Writer::Server(connections) => {
+                let connections = connections.clone();
+                let begin = async move {
+                    let begun = ServerTransaction::begin(&connections).await?;
+                    Ok(Open(Some(Parts { inner: Inner::Server(begun), permit })))
+                };
                 self.finisher.finish(begin).await.map_err(store_error)?
             }
-            Writer::File(writer, shared_commits) => begin_in_file(writer, shared_commits, permit).await?,
+            Writer::File(writer, shared_commits) => Open(Some(begin_in_file(writer, shared_commits, permit).await?)),
         };
-        let (open, sent, finisher) = (Arc::new(Open(Some(parts))), Arc::clone(&self.sent), self.finisher.clone());
+        let (open, sent, finisher) = (Arc::new(open), Arc::clone(&self.sent), self.finisher);
         Ok(Tx { dialect: self.dialect, open, runs, sent, finisher })
     }
 

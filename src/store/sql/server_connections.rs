@@ -1,0 +1,248 @@
+//! The connections to a server: made when they are needed, and kept while they are idle. Users take turns by permits
+//! (`connection_permits`).
+//!
+//! A connection is kept only if its work has ended and its server has answered, so that nothing has to be asked of it.
+//! The driver's own pool pings each connection that comes back, in a task of its own. A connection whose work is given
+//! up half way is closed: sqlx counts a transaction only once its `BEGIN` is answered, and does not know how much of an
+//! answer it has read.
+
+use std::{
+    io::ErrorKind,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use sea_orm::{
+    DatabaseConnection, SqlxMySqlConnector, Value,
+    sqlx::{
+        self, Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, MySqlConnection,
+        mysql::{MySqlArguments, MySqlConnectOptions, MySqlPoolOptions},
+    },
+};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{error::has_ended_connection, rows::Row};
+
+/// A connection that was idle for longer is pinged before it is used.
+const TRUSTED_IDLE: Duration = Duration::from_secs(1);
+/// A connection that is older is replaced before it is used again, because a proxy or a DNS name may point to another
+/// server by now.
+const LONGEST_LIFE: Duration = Duration::from_mins(30);
+/// The pause before a server that refuses connections is tried again; each later one is twice as long, up to the
+/// longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Clones share the connections.
+#[derive(Clone)]
+pub(super) struct ServerConnections(Arc<Shared>);
+
+struct Shared {
+    server: MySqlConnectOptions,
+    /// Configures a new session.
+    session: String,
+    /// How long to wait for a connection.
+    patience: Duration,
+    /// The last one was in use last.
+    idle: Mutex<Vec<Idle>>,
+}
+
+struct Idle {
+    connection: MySqlConnection,
+    made: Instant,
+    since: Instant,
+}
+
+/// The options hold a password.
+impl std::fmt::Debug for ServerConnections {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerConnections").field("idle", &self.idle().len()).finish_non_exhaustive()
+    }
+}
+
+impl ServerConnections {
+    /// Connects to nobody yet. `session` is a statement that configures each new session.
+    pub(super) fn to(server: MySqlConnectOptions, session: String, patience: Duration) -> Self {
+        Self(Arc::new(Shared { server, session, patience, idle: Mutex::default() }))
+    }
+
+    /// Other connections to the same server.
+    pub(super) fn separate(&self, patience: Duration) -> Self {
+        Self::to(self.0.server.clone(), self.0.session.clone(), patience)
+    }
+
+    /// An idle connection, or a new one. Waits for a server that refuses connections.
+    pub(super) async fn take(&self) -> Result<ServerConnection, sqlx::Error> {
+        let taken = timeout(self.0.patience, async {
+            match self.take_idle().await {
+                Some(taken) => Ok(taken),
+                None => self.connect().await,
+            }
+        });
+        taken.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+    }
+
+    /// Runs one statement on a connection of its own.
+    pub(super) async fn query(&self, sql: String, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
+        let mut connection = self.take().await?;
+        let rows = connection.query(sql, values).await;
+        connection.give_back_after(&rows);
+        rows
+    }
+
+    /// As [`Self::query`]; returns the rows affected.
+    pub(super) async fn execute(&self, sql: String, values: Vec<Value>) -> Result<u64, sqlx::Error> {
+        let mut connection = self.take().await?;
+        let changed = connection.execute(sql, values).await;
+        connection.give_back_after(&changed);
+        changed
+    }
+
+    /// A connection for sea-orm, to be closed by its user.
+    pub(super) async fn for_migrations(&self) -> Result<DatabaseConnection, sqlx::Error> {
+        let session = self.0.session.clone();
+        // sqlx 0.9.0 may occupy a core for ever where either is set (transact-rs/sqlx#3645).
+        let pool = MySqlPoolOptions::new().idle_timeout(None).max_lifetime(None).max_connections(1);
+        let pool = pool.acquire_timeout(self.0.patience).after_connect(move |connection, _| {
+            let session = session.clone();
+            Box::pin(async move { configure(connection, session).await })
+        });
+        Ok(SqlxMySqlConnector::from_sqlx_mysql_pool(pool.connect_with(self.0.server.clone()).await?))
+    }
+
+    /// Closes the idle connections. The caller has made sure that no others are in use.
+    pub(super) async fn close(&self) {
+        let idle = std::mem::take(&mut *self.idle());
+        for Idle { connection, .. } in idle {
+            close(connection).await;
+        }
+    }
+
+    async fn take_idle(&self) -> Option<ServerConnection> {
+        loop {
+            let Idle { mut connection, made, since } = self.idle().pop()?;
+            if made.elapsed() > LONGEST_LIFE {
+                close(connection).await;
+            } else if since.elapsed() <= TRUSTED_IDLE || connection.ping().await.is_ok() {
+                return Some(ServerConnection { connection, made, home: self.clone() });
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<ServerConnection, sqlx::Error> {
+        let mut pause = FIRST_PAUSE;
+        let mut connection = loop {
+            match self.0.server.connect().await {
+                Err(error) if is_refused(&error) => sleep(pause).await,
+                done => break done?,
+            }
+            pause = LONGEST_PAUSE.min(pause * 2);
+        };
+        configure(&mut connection, self.0.session.clone()).await?;
+        Ok(ServerConnection { connection, made: Instant::now(), home: self.clone() })
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection in use. Dropping it closes it.
+pub(super) struct ServerConnection {
+    connection: MySqlConnection,
+    made: Instant,
+    home: ServerConnections,
+}
+
+impl ServerConnection {
+    /// The rows of a statement, which stays prepared.
+    pub(super) async fn query(&mut self, sql: String, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
+        let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
+        let rows = query.fetch_all(&mut self.connection).await?;
+        Ok(rows.into_iter().map(Row::Server).collect())
+    }
+
+    /// The rows affected by a statement, which stays prepared.
+    pub(super) async fn execute(&mut self, sql: String, values: Vec<Value>) -> Result<u64, sqlx::Error> {
+        let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
+        Ok(query.execute(&mut self.connection).await?.rows_affected())
+    }
+
+    /// Begins a transaction.
+    pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
+        self.connection.execute("BEGIN").await.map(drop)
+    }
+
+    /// Commits. After an error except contention it is unknown whether the transaction was committed.
+    pub(super) async fn commit(mut self) -> Result<(), sqlx::Error> {
+        self.connection.execute("COMMIT").await?;
+        self.give_back();
+        Ok(())
+    }
+
+    /// Rolls back. If the server does not answer, it rolls back once the connection is closed.
+    pub(super) async fn roll_back(mut self) -> Result<(), sqlx::Error> {
+        let undone = timeout(self.home.0.patience, self.connection.execute("ROLLBACK")).await;
+        undone.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
+        self.give_back();
+        Ok(())
+    }
+
+    /// As [`Self::give_back`], unless its last statement has ended it.
+    fn give_back_after<T>(self, done: &Result<T, sqlx::Error>) {
+        if is_usable_after(done) {
+            self.give_back();
+        }
+    }
+
+    /// Keeps it for the next user.
+    pub(super) fn give_back(self) {
+        let Self { connection, made, home } = self;
+        home.idle().push(Idle { connection, made, since: Instant::now() });
+    }
+}
+
+/// Whether a connection goes on after a statement that ended so: the server has answered, and has not closed it.
+pub(super) fn is_usable_after<T>(done: &Result<T, sqlx::Error>) -> bool {
+    match done {
+        Ok(_) => true,
+        Err(sqlx::Error::Database(error)) => !has_ended_connection(error.as_ref()),
+        Err(_) => false,
+    }
+}
+
+async fn configure(connection: &mut MySqlConnection, session: String) -> Result<(), sqlx::Error> {
+    connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await?;
+    connection.execute(AssertSqlSafe(session)).await.map(drop)
+}
+
+/// Tells the server, if it listens.
+async fn close(connection: MySqlConnection) {
+    // An error means that the connection has ended already.
+    let _ = timeout(TRUSTED_IDLE, connection.close()).await;
+}
+
+/// Whether nobody listens at the address yet, or no more.
+fn is_refused(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Io(error) = error else { return false };
+    matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset)
+}
+
+fn arguments(values: Vec<Value>) -> Result<MySqlArguments, sqlx::Error> {
+    let mut arguments = MySqlArguments::default();
+    for value in values {
+        let added = match value {
+            Value::Bool(it) => arguments.add(it),
+            Value::TinyInt(it) => arguments.add(it),
+            Value::SmallInt(it) => arguments.add(it),
+            Value::Int(it) => arguments.add(it),
+            Value::BigInt(it) => arguments.add(it),
+            Value::Double(it) => arguments.add(it),
+            Value::String(it) => arguments.add(it),
+            Value::Bytes(it) => arguments.add(it),
+            other => arguments.add(other.to_string()),
+        };
+        added.map_err(sqlx::Error::Encode)?;
+    }
+    Ok(arguments)
+}
