@@ -28,8 +28,8 @@ use crate::{
     telemetry::metrics,
 };
 
-/// Deliveries of at most so many batches serve nobody first.
-const FIRST_BEYOND_BATCHES: u32 = 4;
+/// A delivery of at most so many batches is one transaction: its rows cost less than the transactions of a chain.
+const BATCHES_AT_ONCE: u32 = 4;
 
 /// The settings of the use cases.
 pub fn use_cases(config: &Config) -> Settings {
@@ -38,11 +38,12 @@ pub fn use_cases(config: &Config) -> Settings {
         policy: DeliveryPolicy { rule: rule(delivery), dormant_days: delivery.dormant_days },
         first: FirstServed {
             most: delivery.first_served,
-            beyond_batches: FIRST_BEYOND_BATCHES,
+            beyond_transactions: 1,
             within_ms: i64::from(delivery.first_seen_minutes) * 60_000,
         },
         subtask_size: delivery.subtask_size,
         batch_size: delivery.batch_size,
+        batches_at_once: BATCHES_AT_ONCE,
         lease_ms: delivery.lease_ms.as_i64(),
         failing_after: delivery.failing_after,
         tiers: InboxTiers {

@@ -6,7 +6,7 @@ use crate::{
     accounts::{AccountRemover, ProfilesService, Pruner, RemoverStores},
     api::graphql::FeedShare,
     clock::SharedClock,
-    domain::{delivery::DeliveryPolicy, timeline::tier::InboxTiers},
+    domain::{delivery::DeliveryPolicy, limits::MAX_DELIVERED_AT_ONCE, timeline::tier::InboxTiers},
     follow::{Excluding, Following, RelationReconciler},
     live::{Hub, LiveFeed, LiveSettings},
     publish::{
@@ -164,8 +164,10 @@ pub struct Settings {
     pub first: FirstServed,
     /// Followers of a subtask.
     pub subtask_size: u32,
-    /// Inbox rows of one transaction.
+    /// Inbox rows of one transaction of a subtask.
     pub batch_size: u32,
+    /// Most batches of a delivery that is made in one transaction.
+    pub batches_at_once: u32,
     /// How long a subtask's lease lasts, in ms.
     pub lease_ms: i64,
     /// Failures after which a delivery counts as failing.
@@ -306,9 +308,10 @@ fn publisher(ports: &Ports, clock: &SharedClock, rng: &SharedRng) -> Publisher {
 }
 
 fn dispatcher(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Dispatcher {
+    let batch = settings.batch_size.min(settings.subtask_size);
     let options = DispatcherOptions {
         subtask_size: settings.subtask_size,
-        at_once: settings.batch_size.min(settings.subtask_size),
+        at_once: batch.saturating_mul(settings.batches_at_once).min(MAX_DELIVERED_AT_ONCE),
         policy: settings.policy,
         first: settings.first,
         batch: DISPATCH_BATCH,

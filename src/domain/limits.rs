@@ -89,6 +89,8 @@ pub const MAX_LEAVING_ACCOUNTS: usize = 32;
 /// Milliseconds that anything may be put off. A lease that lies further in the future was set by a clock that was
 /// wrong.
 pub const MAX_WAIT_MS: i64 = 60 * 60 * 1_000;
+/// Followers that one transaction delivers to. Other writes wait for it on SQLite.
+pub const MAX_DELIVERED_AT_ONCE: u32 = 10_000;
 /// Subtasks that are added to a delivery's chain in one transaction.
 pub const MAX_SUBTASKS_PER_TX: usize = 100;
 /// Entries that a subscription knows its client to hold, and that a resume token names: three screens, and a token of

@@ -1,6 +1,6 @@
-//! The dispatcher: delivers a content to all followers at once if they fit one batch, or else cuts the delivery into
-//! subtasks. It decides by what SQL holds; a message only says where to look. Any number of dispatchers may run, die
-//! and repeat each other's work.
+//! The dispatcher: delivers a content to all followers at once if they fit one transaction, or else cuts the delivery
+//! into subtasks. It decides by what SQL holds; a message only says where to look. Any number of dispatchers may run,
+//! die and repeat each other's work.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,9 +28,9 @@ const UNDER_WAY: usize = 4;
 pub struct FirstServed {
     /// The most followers; 0 for none.
     pub most: u32,
-    /// Only in deliveries to more followers than so many transactions serve. A smaller one is over in some
-    /// milliseconds, and would insert most of its rows twice.
-    pub beyond_batches: u32,
+    /// Only in deliveries to more targets than so many transactions of [`DispatcherOptions::at_once`] serve. A smaller
+    /// one is over in some milliseconds, and would insert most of its rows twice.
+    pub beyond_transactions: u32,
     /// Only followers who were seen within this time, in ms.
     pub within_ms: i64,
 }
@@ -136,10 +136,11 @@ impl Dispatcher {
     }
 
     async fn serve_first(&self, content: ContentId) -> Result<(), StoreError> {
-        let DispatcherOptions { at_once, first: FirstServed { most, beyond_batches, within_ms }, .. } = self.options;
+        let DispatcherOptions { at_once, first: FirstServed { most, beyond_transactions, within_ms }, .. } =
+            self.options;
         if most > 0 {
             let seen_since_ms = self.clock.now_ms().saturating_sub(within_ms);
-            let first = First { more_than: at_once.saturating_mul(beyond_batches.max(1)), seen_since_ms, most };
+            let first = First { more_than: at_once.saturating_mul(beyond_transactions.max(1)), seen_since_ms, most };
             let rows = self.deliveries.serve_first(content, first).await?;
             metrics::counter!(ROWS_PUSHED).increment(rows);
         }

@@ -195,13 +195,23 @@ impl Tx {
 
     /// Runs a statement; returns the rows affected, as [`super::SqlStore::write`] does.
     pub(super) async fn execute(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
-        Ok(self.run(sql, values).await?)
+        self.execute_on(self.runs, sql, values).await
+    }
+
+    /// As [`Self::execute`], for a statement that runs elsewhere than the transaction's others on SQLite.
+    pub(super) async fn execute_on(
+        &self,
+        runs: Runs,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<u64, StoreError> {
+        Ok(self.run(runs, sql, values).await?)
     }
 
     /// Runs an insert; `false` if a unique value of the row is there already, in which case nothing was inserted and
     /// the transaction goes on.
     pub(super) async fn insert(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<bool, StoreError> {
-        match self.run(sql, values).await {
+        match self.run(self.runs, sql, values).await {
             Ok(_) => Ok(true),
             Err(error) if error.is_unique_violation() => Ok(false),
             Err(error) => Err(error.into()),
@@ -216,7 +226,7 @@ impl Tx {
     ) -> Result<Vec<Row>, StoreError> {
         self.sent.fetch_add(1, Ordering::Relaxed);
         if self.dialect == Dialect::Sqlite {
-            return Ok(self.in_file(sql, values, FileTransaction::query).await?);
+            return Ok(self.in_file(self.runs, sql, values, FileTransaction::query).await?);
         }
         let (open, sql, values) = (Arc::clone(&self.open), sql.to_owned(), values.into_iter().collect());
         let asked = async move { open.server()?.query(sql, values).await };
@@ -252,10 +262,10 @@ impl Tx {
         Ok(Ended(value))
     }
 
-    async fn run(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StatementError> {
+    async fn run(&self, runs: Runs, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StatementError> {
         self.sent.fetch_add(1, Ordering::Relaxed);
         if self.dialect == Dialect::Sqlite {
-            return self.in_file(sql, values, FileTransaction::execute).await;
+            return self.in_file(runs, sql, values, FileTransaction::execute).await;
         }
         let (open, sql, values) = (Arc::clone(&self.open), sql.to_owned(), values.into_iter().collect());
         let sent = async move { open.server()?.execute(sql, values).await };
@@ -265,13 +275,14 @@ impl Tx {
     /// If the caller is dropped, a statement that was handed over runs to its end, and then the transaction is dropped.
     async fn in_file<T: Send + 'static>(
         &self,
+        runs: Runs,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
         statement: fn(&FileTransaction, &str, Vec<Value>) -> Result<T, WriterError>,
     ) -> Result<T, StatementError> {
         let (open, values) = (Arc::clone(&self.open), values.into_iter().collect());
         let run = move |sql: &str| open.file().map_or(Err(WriterError::Undone), |file| statement(file, sql, values));
-        let done = match self.runs {
+        let done = match runs {
             Runs::Here => run(sql),
             Runs::HandedOver => {
                 let sql = sql.to_owned();

@@ -41,7 +41,8 @@ impl SqlStore {
         self.transaction_that(Runs::HandedOver, work).await
     }
 
-    /// As [`Self::transaction`], for one whose statements each change or find a few rows by their keys.
+    /// As [`Self::transaction`], for one whose statements each change or find a few rows by their keys. A statement
+    /// that does not is handed over by [`Tx::execute_on`].
     pub(super) async fn brief_transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<Ended<T>, StoreError>>,

@@ -1,7 +1,11 @@
 //! One batch of a subtask: the rows by one `INSERT .. SELECT`, and the progress in the same transaction.
 
 use super::{
-    super::{dialect::Dialect, fragment::Fragment, open_transaction::Tx},
+    super::{
+        dialect::Dialect,
+        fragment::Fragment,
+        open_transaction::{Runs, Tx},
+    },
     chain::{SELECT_SUBTASK, subtask, targets_at},
     fences,
 };
@@ -52,7 +56,7 @@ async fn advance(
     (entry, progress): (Entry, Progress),
     batch: Range,
 ) -> Result<Pushed, StoreError> {
-    let rows = insert(tx, entry, batch).await?;
+    let rows = insert(tx, Runs::HandedOver, entry, batch).await?;
     let sql = format!(
         "UPDATE subtasks SET pushed_through = {}(pushed_through, ?) WHERE content_id = ? AND first_fan = ?",
         tx.dialect().greatest()
@@ -88,9 +92,9 @@ pub(super) async fn last_of_batch(
 }
 
 /// Inserts the rows of a batch. Returns how many are new.
-pub(super) async fn insert(tx: &Tx, entry: Entry, batch: Range) -> Result<u64, StoreError> {
+pub(super) async fn insert(tx: &Tx, runs: Runs, entry: Entry, batch: Range) -> Result<u64, StoreError> {
     let statement = statement(tx.dialect(), entry, batch);
-    tx.execute(&statement.text, statement.values).await
+    tx.execute_on(runs, &statement.text, statement.values).await
 }
 
 /// Skips pulled edges and readers whose inbox is off, as this statement's snapshot has them, and nobody else: any

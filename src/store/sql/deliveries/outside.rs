@@ -29,7 +29,7 @@ pub(in super::super) async fn deliver_at_once(
     attempt: Option<i64>,
 ) -> Result<AtOnce, StoreError> {
     store
-        .transaction(move |tx| async move {
+        .brief_transaction(move |tx| async move {
             match at_once::deliver(&tx, content, most, policy, attempt).await? {
                 AtOnce::ToBeCut => tx.roll_back(AtOnce::ToBeCut).await,
                 ended @ AtOnce::Ended { .. } => tx.commit(ended).await,

@@ -78,6 +78,21 @@ on_each_backend! {
         Ok(())
     }
 
+    async fn a_delivery_to_four_batches_is_one_transaction_and_to_more_a_chain(backend: Backend) -> Result<()> {
+        let settings = Settings { batch_size: 3, batches_at_once: 4, ..settings() };
+        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
+        followed_author(&app, 11).await?;
+        publish(&app, user(AUTHOR), post()?).await?;
+        let after = cost(&app, app.settle()).await?;
+        ensure!((after.1, after.2) == (6, 1), "eleven followers and the author: {after:?}");
+        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
+        followed_author(&app, 12).await?;
+        publish(&app, user(AUTHOR), post()?).await?;
+        let after = cost(&app, app.settle()).await?;
+        ensure!(after.2 > 2, "one follower more: {after:?}");
+        Ok(())
+    }
+
     async fn each_further_subtask_costs_one_transaction(backend: Backend) -> Result<()> {
         let mut costs = Vec::new();
         for followers in [2_500, 3_500] {

@@ -13,7 +13,7 @@ const MINUTE: i64 = 60 * 1_000;
 
 /// Ranges of six, transactions of three, and four followers who are served first.
 fn cut() -> Settings {
-    let first = FirstServed { most: 4, beyond_batches: 4, within_ms: 20 * MINUTE };
+    let first = FirstServed { most: 4, beyond_transactions: 4, within_ms: 20 * MINUTE };
     Settings { subtask_size: 6, batch_size: 3, first, ..settings() }
 }
 
@@ -79,7 +79,7 @@ on_each_backend! {
 
     /// Nor does a delivery that few transactions serve.
     async fn a_delivery_of_few_batches_has_nobody_first(backend: Backend) -> Result<()> {
-        let first = FirstServed { beyond_batches: 7, ..cut().first };
+        let first = FirstServed { beyond_transactions: 7, ..cut().first };
         let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { first, ..cut() }).await?;
         followed_author(&app, 20).await?;
         see(&app, &[2, 9]).await?;
@@ -109,7 +109,7 @@ on_each_backend! {
 
     /// The same inbox rows exist in the end, whatever the order; zero switches it off.
     async fn nobody_is_first_if_the_configuration_says_so(backend: Backend) -> Result<()> {
-        let first = FirstServed { most: 0, beyond_batches: 4, within_ms: 20 * MINUTE };
+        let first = FirstServed { most: 0, beyond_transactions: 4, within_ms: 20 * MINUTE };
         let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { first, ..cut() }).await?;
         followed_author(&app, 20).await?;
         let entry = publish(&app).await?;
