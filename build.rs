@@ -1,5 +1,5 @@
 //! Puts the web pages into the binary: what Vite has built in web-demo/dist, or else the page that says how to build
-//! it.
+//! it. And asks the linker for short relocations.
 //!
 //! Writes a list of assets for `src/api/pages.rs`, each in the compressed forms that `scripts/web.sh` has made, or as
 //! it is if there are none. A fresh clone compiles without Node.
@@ -9,6 +9,7 @@ use std::{
     fmt::Write as _,
     fs, io,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use sha2::{Digest as _, Sha256};
@@ -38,7 +39,25 @@ fn main() -> io::Result<()> {
         println!("cargo::warning=For the demo and GraphiQL run `make web` first, or `make release` or `make install`.");
     }
     println!("cargo::rustc-env=TIDEFEED_PAGES={}", if is_built { "built" } else { "unbuilt" });
+    if loads_short_relocations() {
+        println!("cargo::rustc-link-arg-bin=tidefeed=-Wl,-z,pack-relative-relocs");
+    }
     Ok(())
+}
+
+/// Whether the C library of this machine, for which the binary is built, reads relative relocations in their short
+/// form. In the long one they take 1.3 MB, all of which each start reads.
+#[expect(clippy::disallowed_methods, reason = "this is how cargo tells a build script its target")]
+fn loads_short_relocations() -> bool {
+    let is = |name: &str, value: &str| env::var_os(name).is_some_and(|it| it == value);
+    if env::var_os("TARGET") != env::var_os("HOST") || !is("CARGO_CFG_TARGET_ENV", "gnu") {
+        return false;
+    }
+    let answer = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
+    let text = answer.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()).unwrap_or_default();
+    let version = text.trim().strip_prefix("glibc ").and_then(|version| version.split_once('.'));
+    let number = |text: &str| text.parse::<u32>().unwrap_or(0);
+    version.is_some_and(|(major, minor)| (number(major), number(minor)) >= (2, 36))
 }
 
 /// Runs again when something in `folder` changes. Cargo takes a folder that is missing for one that always has

@@ -55,6 +55,11 @@ impl Burst {
         count(self.accepted) / self.seconds
     }
 
+    /// Answers a second of a kind.
+    pub fn rate_of(&self, kind: &str) -> f64 {
+        count(self.times.get(kind).map_or(0, Vec::len) as u64) / self.seconds
+    }
+
     /// Refusals a second.
     pub fn refusal_rate(&self) -> f64 {
         count(self.refused) / self.seconds

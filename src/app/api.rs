@@ -10,7 +10,7 @@ use axum::{
 };
 use graphql_transport::{
     guard::Shape,
-    http::{self, Client, Entropy, HttpSettings, Scope, Transport},
+    http::{self, Client, Endpoints, Entropy, HttpSettings, Scope, Transport},
     payer,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -85,13 +85,23 @@ pub struct ApiRuntime {
     pub tasks: TaskTracker,
 }
 
-/// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, the pages and the pictures.
+/// The routes of [`endpoints`] alone.
 pub fn router(
     use_cases: &UseCases,
     ports: &Ports,
     settings: &ApiSettings,
     runtime: ApiRuntime,
 ) -> Result<Router, AppError> {
+    endpoints(use_cases, ports, settings, runtime).map(|endpoints| endpoints.router)
+}
+
+/// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, the pages and the pictures.
+pub fn endpoints(
+    use_cases: &UseCases,
+    ports: &Ports,
+    settings: &ApiSettings,
+    runtime: ApiRuntime,
+) -> Result<Endpoints, AppError> {
     let tokens = Arc::new(tokens(settings, &runtime)?);
     let ambient = (runtime.clock.clone(), runtime.rng.clone());
     let (kept, announcer) = (ports.sessions.clone(), ports.announcements.clone());
@@ -132,8 +142,9 @@ pub fn router(
         stop: runtime.stop,
         sockets: runtime.tasks,
     };
-    let router = http::router(transport).map_err(AppError::Manifest)?.merge(described);
-    Ok(router.merge(copies).merge(pages::router()).merge(pictures::router()))
+    let Endpoints { router, early_refusals } = http::endpoints(transport).map_err(AppError::Manifest)?;
+    let router = router.merge(described).merge(copies).merge(pages::router()).merge(pictures::router());
+    Ok(Endpoints { router, early_refusals })
 }
 
 const SCHEMA_IS_OFF: &str =

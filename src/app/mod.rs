@@ -117,7 +117,7 @@ impl App {
             stop: lifecycle.draining(),
             tasks: tasks.clone(),
         };
-        let api = api::router(&self.use_cases, &self.adapters.ports, &self.api, runtime)?;
+        let api = api::endpoints(&self.use_cases, &self.adapters.ports, &self.api, runtime)?;
         let graphiql = self.config.graphql.graphiql;
         let routes = server::all_routes(api, self.operators(lifecycle, measurements), graphiql);
         self.listen(listener, routes, lifecycle).await;
@@ -139,7 +139,7 @@ impl App {
 
     async fn listen(&self, listener: TcpListener, routes: Routes, lifecycle: &Lifecycle) {
         let wrapped = |router| surrounded(router, api::entropy(self.rng.clone()));
-        let routes = Routes { all: wrapped(routes.all), full: wrapped(routes.full) };
+        let routes = Routes { all: wrapped(routes.all), full: wrapped(routes.full), ..routes };
         let limits = settings::connections(&self.config, open_files::at_most());
         server::serve(listener, routes, limits, lifecycle).await;
     }

@@ -77,7 +77,8 @@ pub async fn overload(site: &mut Site) -> Result<Vec<Figure>> {
     people::wait_for_none(&mut site.database().await?, OPEN, "deliveries").await?;
     let millis = |seen: &Burst| KINDS.map(|kind| format!("{kind} {:.1}", seen.quantile(kind, 0.99) / 1e3)).join(", ");
     for (seen, what) in [(&full, format!("{clients} clients")), (&over, format!("{TIMES_CAPACITY} times as much"))] {
-        let rates = format!("{:.0}/s accepted, {:.0}/s refused", seen.rate(), seen.refusal_rate());
+        let kinds = KINDS.map(|kind| format!("{kind} {:.0}", seen.rate_of(kind))).join(", ");
+        let rates = format!("{:.0}/s accepted ({kinds}), {:.0}/s refused", seen.rate(), seen.refusal_rate());
         figures.push(Figure::reported(format!("overload, {what}: p99 in ms: {}", millis(seen)), rates));
     }
     let longer = over.quantile("page", 0.99) / full.quantile("page", 0.99);

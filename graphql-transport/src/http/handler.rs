@@ -242,7 +242,7 @@ async fn asked(request: Request) -> Result<Params, Refused> {
     Params::of_url(url).map_err(|error| malformed(&error))
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let Some(text) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
         return false;
     };

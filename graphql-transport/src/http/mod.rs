@@ -10,6 +10,7 @@ mod codes;
 mod connections;
 mod document;
 mod documents;
+mod early_refusals;
 mod engine;
 mod entropy;
 mod handler;
@@ -36,6 +37,7 @@ mod ws;
 
 pub use self::{
     connections::{ConnectionLimits, Routes, serve},
+    early_refusals::EarlyRefusals,
     entropy::Entropy,
     limits::{
         AdmissionLimit, AdmissionLimits, HttpSettings, PersistedSettings, RequestLimits, SocketLimits, StreamLimits,
@@ -45,6 +47,6 @@ pub use self::{
     origin::Origins,
     rate::{RateLimits, TokenBucket},
     request_id::RequestId,
-    router::{Transport, router},
+    router::{Endpoints, Transport, endpoints, router},
     viewer::{Attach, Authenticate, AuthenticateError, Client, Scope, Viewer},
 };

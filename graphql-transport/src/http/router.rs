@@ -13,6 +13,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     admission::Admission,
     documents::{Documents, Naming},
+    early_refusals::EarlyRefusals,
     engine::Engine,
     entropy::Entropy,
     handler,
@@ -59,12 +60,29 @@ pub struct Transport<E, V: Viewer> {
     pub sockets: TaskTracker,
 }
 
-/// The routes `/graphql` and `/graphql/ws`, without a fallback, so that others can be merged. Fails if the manifest
-/// does not fit the schema.
+/// What [`endpoints`] makes.
+pub struct Endpoints {
+    /// The routes `/graphql` and `/graphql/ws`, without a fallback, so that others can be merged.
+    pub router: Router,
+    /// Decides, before all layers, on operations for which there is no room. Without it they are refused all the same,
+    /// at a higher cost.
+    pub early_refusals: EarlyRefusals,
+}
+
+/// The routes of [`endpoints`] alone.
 ///
-/// Serve it with [`super::serve`], or with `into_make_service_with_connect_info`: anonymous clients are told apart by
+/// Serve them with [`super::serve`], or with `into_make_service_with_connect_info`: anonymous clients are told apart by
 /// their addresses.
 pub fn router<E, V>(transport: Transport<E, V>) -> Result<Router, ManifestError>
+where
+    E: PreparedExecutor,
+    V: Viewer,
+{
+    endpoints(transport).map(|endpoints| endpoints.router)
+}
+
+/// The endpoints of the transport, for [`super::serve`]. Fails if the manifest does not fit the schema.
+pub fn endpoints<E, V>(transport: Transport<E, V>) -> Result<Endpoints, ManifestError>
 where
     E: PreparedExecutor,
     V: Viewer,
@@ -106,11 +124,12 @@ where
         free_streams,
         stream_slots,
     });
+    let early_refusals = EarlyRefusals::new(core.clone());
     let router = Router::new()
         .route("/graphql", any(handler::serve::<E, V>))
         .layer(readers)
         .layer(strangers)
         .route("/graphql/ws", get(ws::upgrade::<E, V>))
         .with_state(core);
-    Ok(surrounded(router, drawn))
+    Ok(Endpoints { router: surrounded(router, drawn), early_refusals })
 }

@@ -38,6 +38,7 @@ use tower::ServiceExt as _;
 pub(super) use self::received::Received;
 use self::wire::Wire;
 use super::{
+    early_refusals::EarlyRefusals,
     limits::INCOMING,
     slots::{Gauged, Slot, Slots},
 };
@@ -101,6 +102,15 @@ pub struct Routes {
     pub all: Router,
     /// For connections beyond the limit: operators' endpoints, and a refusal of everything else.
     pub full: Router,
+    /// Asked before `all`.
+    pub early_refusals: Option<EarlyRefusals>,
+}
+
+impl Routes {
+    /// What serves a connection.
+    fn of(&self, is_spare: bool) -> (Router, Option<EarlyRefusals>) {
+        if is_spare { (self.full.clone(), None) } else { (self.all.clone(), self.early_refusals.clone()) }
+    }
 }
 
 /// `listener` with Nagle's algorithm off. Otherwise a small answer waits some 40 ms for the acknowledgement of the
@@ -124,8 +134,8 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
     while let Some((stream, peer)) = stop.run_until_cancelled(listener.accept()).await {
         match slots.enter(peer) {
             Some(permit) => {
-                let served = if permit.is_spare { &routes.full } else { &routes.all };
-                open.spawn(talk((stream, peer), permit, served.clone(), Arc::clone(&limits), stop.clone()));
+                let served = routes.of(permit.is_spare);
+                open.spawn(talk((stream, peer), permit, served, Arc::clone(&limits), stop.clone()));
             }
             None => drop(stream),
         }
@@ -200,16 +210,15 @@ impl ConnectionSlots {
 async fn talk(
     (stream, peer): (TcpStream, SocketAddr),
     permit: ConnectionPermit,
-    router: Router,
+    (router, early_refusals): (Router, Option<EarlyRefusals>),
     limits: Arc<ConnectionLimits>,
     stop: CancellationToken,
 ) {
-    let is_spare = permit.is_spare;
-    let (received, begun) = (Received::default(), Arc::new(AtomicBool::new(false)));
+    let (is_spare, begun) = (permit.is_spare, Arc::new(AtomicBool::new(false)));
+    let (received, begins) = (Received::default(), Arc::clone(&begun));
     let (heads, client) = (permit.heads.clone(), [permit.client, None]);
     received.hold_with(Some(heads.open(client)));
     let wire = Wire::new(stream, permit, received.clone(), limits.stall_time);
-    let begins = Arc::clone(&begun);
     let service = service_fn(move |request: Request<Incoming>| {
         begins.store(true, Ordering::Relaxed);
         let refusal = host::refusal(&request);
@@ -219,7 +228,9 @@ async fn talk(
         // The head is complete. From here on the reader of the body counts its memory.
         received.hold_with(None);
         let (router, received, next_head) = (router.clone(), received.clone(), heads.open(client));
+        let early_refusals = early_refusals.clone();
         async move {
+            let refusal = refusal.or_else(|| early_refusals.and_then(|early| early.refusal(&mut request)));
             let response = match refusal {
                 Some(refusal) => Ok(refusal),
                 None => router.oneshot(request).await,

@@ -4,6 +4,7 @@
 mod client;
 mod connections;
 mod costs;
+mod early_refusals;
 mod fuzz;
 mod limits;
 mod named;

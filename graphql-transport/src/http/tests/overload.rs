@@ -10,13 +10,13 @@ use super::{
 };
 
 /// Limits of one running and `waiting` waiting operations of each kind. They may wait longer than any test takes.
-fn narrow(waiting: usize) -> HttpSettings {
+pub(super) fn narrow(waiting: usize) -> HttpSettings {
     let each = AdmissionLimit { running: 1, waiting, wait_time: PATIENCE };
     HttpSettings { admission: AdmissionLimits { queries: each, mutations: each }, ..HttpSettings::default() }
 }
 
 /// A transport whose held fields wait at `barrier`.
-fn gated(settings: HttpSettings, barrier: &Barrier) -> Transport<TestSchema, Person> {
+pub(super) fn gated(settings: HttpSettings, barrier: &Barrier) -> Transport<TestSchema, Person> {
     let barrier = barrier.clone();
     let attach = move |request: Request, _: &Scope<Person>| request.data(barrier.clone());
     Transport { attach: Arc::new(attach), ..transport(settings) }
@@ -34,7 +34,7 @@ const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
 /// Sends `query` from a task.
-fn spawned(router: &Router, query: &'static str) -> JoinHandle<(StatusCode, String)> {
+pub(super) fn spawned(router: &Router, query: &'static str) -> JoinHandle<(StatusCode, String)> {
     let router = router.clone();
     #[expect(clippy::disallowed_methods, reason = "the test waits for it")]
     tokio::spawn(async move {
