@@ -223,7 +223,7 @@ pub fn connections(config: &Config, files: Option<usize>) -> ConnectionLimits {
 const QUERIES_A_PROCESSOR: usize = 8;
 const MUTATIONS_A_PROCESSOR: usize = 16;
 /// Default number of operations that wait for each running one. Such short queues end before a client notices.
-const QUERIES_WAITING_FOR_ONE: usize = 3;
+const QUERIES_WAITING_FOR_ONE: usize = 4;
 const MUTATIONS_WAITING_FOR_ONE: usize = 6;
 
 fn admission(config: &Config) -> AdmissionLimits {

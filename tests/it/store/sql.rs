@@ -28,6 +28,14 @@ impl Rival {
         let statement = Statement::from_string(self.0.get_database_backend(), sql);
         Ok(self.0.query_one_raw(statement).await?.context("a row")?.try_get_by_index(0)?)
     }
+
+    /// A server's counter.
+    async fn status(&self, name: &str) -> Result<i64> {
+        let statement =
+            Statement::from_string(self.0.get_database_backend(), format!("SHOW GLOBAL STATUS LIKE '{name}'"));
+        let row = self.0.query_one_raw(statement).await?.context("a row")?;
+        Ok(row.try_get_by_index::<String>(1)?.parse()?)
+    }
 }
 
 fn options(url: &str, statement_timeout: Duration) -> SqlOptions {
@@ -269,6 +277,32 @@ mod servers_only {
             server.restart().await?;
             assert_eq!(store.count().await?, 2);
             assert_eq!(follow(&store).await?, Followed::New);
+            Ok(())
+        }
+
+        async fn connections_are_used_again_unasked_also_after_abandoned_work(backend: Backend) -> Result<()> {
+            let server = Server::start(if backend == Backend::Mysql { Kind::Mysql } else { Kind::MariaDb }).await?;
+            let database = FreshDatabase::on(&server).await?;
+            let (store, rival) = (impatient(&database).await?, Rival::on(&database).await?);
+            let lock = rival.0.begin().await?;
+            lock.execute_unprepared("UPDATE user_counts SET followers = 5 WHERE user_id = 2").await?;
+            for _ in 0..4 {
+                timeout(Duration::from_millis(50), follow(&store)).await.expect_err("the row is locked");
+            }
+            lock.rollback().await?;
+            assert_eq!(follow(&store).await?, Followed::New);
+            while rival.number("SELECT COUNT(*) FROM information_schema.innodb_trx").await? > 0 {
+                sleep(Duration::from_millis(150)).await;
+            }
+            let connections = rival.status("Connections").await?;
+            let questions = rival.status("Com_admin_commands").await?;
+            for _ in 0..20 {
+                assert_eq!(store.count().await?, 2);
+                assert_eq!(follow(&store).await?, Followed::Already);
+            }
+            let new = rival.status("Connections").await? - connections;
+            let pings = rival.status("Com_admin_commands").await? - questions;
+            assert!(new < 10 && pings < 20, "{new}, {pings}: more than the rival's own and those after a pause");
             Ok(())
         }
     }
