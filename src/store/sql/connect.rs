@@ -151,7 +151,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     }
     let server = server.charset("utf8mb4").disable_statement_logging();
     let connections = ServerConnections::to(server, mysql_session(options), options.acquire_timeout);
-    connections.take().await.map_err(connect_error)?.give_back();
+    connections.try_take().await.map_err(connect_error)?.give_back();
     Ok(SqlStore {
         readers: Readers::Server(connections.clone()),
         writer: Writer::Server(connections),

@@ -10,9 +10,12 @@ use crate::store::StoreError;
 
 /// MySQL and MariaDB: 1205 a lock wait that took too long, 1213 a deadlock.
 const MYSQL_CONTENDED: [u16; 2] = [1205, 1213];
-/// The server is full (1040, 1203), is stopping (1053), or lost the connection (1152 to 1161, 1184, 1927, 2006, 2013).
-const MYSQL_CONNECTION_ENDED: [u16; 17] =
-    [1040, 1053, 1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1203, 1927, 2006, 2013];
+/// The server is full (1040, 1203), is stopping (1053), or ended the connection (1080, 1152 to 1161, 1184, 1927, 2006,
+/// 2013, 3169, 4031).
+const MYSQL_CONNECTION_ENDED: [u16; 20] = [
+    1040, 1053, 1080, 1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1203, 1927, 2006, 2013, 3169,
+    4031,
+];
 /// The server ended a statement that ran too long.
 const MYSQL_TOO_LONG: [u16; 3] = [1317, 1969, 3024];
 /// The disk (1021, 3675) or the tablespace (1114) is full, a file cannot be written (3, 1026), the server is read-only

@@ -49,9 +49,12 @@ impl SqlStore {
 
     /// Names of the migrations that have yet to be applied, oldest first. Reads only.
     pub async fn pending_migrations(&self) -> Result<Vec<String>, StoreError> {
-        let database = match &self.writer {
-            Writer::Server(connections) => connections.for_migrations().await.map_err(connect_error)?,
-            Writer::File(writer, _) => file_for_migrations(writer.file(), self.limits.lock_wait).await?,
+        let (database, _permit) = match &self.writer {
+            Writer::Server(connections) => {
+                let permit = self.permits.take().await?;
+                (connections.for_migrations().await.map_err(connect_error)?, Some(permit))
+            }
+            Writer::File(writer, _) => (file_for_migrations(writer.file(), self.limits.lock_wait).await?, None),
         };
         let pending = Migrations::get_pending_migrations_read_only(&database).await;
         database.close().await.map_err(migration_error)?;
@@ -73,11 +76,12 @@ impl SqlStore {
     }
 
     async fn migrate_server(&self, connections: &ServerConnections) -> Result<(), StoreError> {
-        let _one_of_all = self.permits.take().await?;
+        let _permit = self.permits.take().await?;
         let server = connections.for_migrations().await.map_err(connect_error)?;
         let done = migrate_in_turn(&server).await;
-        server.close().await.map_err(migration_error)?;
-        done
+        let closed = server.close().await.map_err(migration_error);
+        done?;
+        closed
     }
 }
 

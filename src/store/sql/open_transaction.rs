@@ -190,7 +190,7 @@ impl Tx {
     /// Whether it shares a commit with transactions that began before it.
     #[cfg(test)]
     pub(super) fn shares(&self) -> bool {
-        self.open.0.as_ref().is_some_and(Parts::is_to_be_rolled_back)
+        self.open.file().is_some_and(FileTransaction::is_savepoint)
     }
 
     /// Runs a statement; returns the rows affected, as [`super::SqlStore::write`] does.

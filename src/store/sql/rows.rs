@@ -3,7 +3,7 @@
 use rusqlite::types::Value as Cell;
 use sea_orm::{
     Value,
-    sqlx::{self, Row as _, mysql::MySqlRow},
+    sqlx::{self, Row as _, ValueRef as _, mysql::MySqlRow},
 };
 
 use crate::{
@@ -27,7 +27,7 @@ impl Row {
     /// A number (`i64`, `i32`), a text (`String`), or an `Option` of either.
     pub(super) fn get<T: Readable>(&self, column: usize) -> Result<T, StoreError> {
         match self {
-            Self::Server(row) => row.try_get(column).map_err(|error| StoreError::Unreadable(error.to_string())),
+            Self::Server(row) => T::of_server(row, column).map_err(|error| StoreError::Unreadable(error.to_string())),
             Self::Cells(cells) => cells
                 .get(column)
                 .and_then(T::of_cell)
@@ -71,31 +71,52 @@ impl Row {
 }
 
 /// A type that a column can be read as.
-pub(super) trait Readable: sqlx::Type<sqlx::MySql> + for<'r> sqlx::Decode<'r, sqlx::MySql> {
+pub(super) trait Readable: Sized {
+    /// Fails if the column has another type.
+    fn of_server(row: &MySqlRow, column: usize) -> Result<Self, sqlx::Error>;
+
     /// `None` if the cell has another type. A text was validated when its row was read, and is not validated again, as
     /// rusqlite's `FromSql` would.
     fn of_cell(cell: &Cell) -> Option<Self>;
 }
 
 impl Readable for i64 {
+    fn of_server(row: &MySqlRow, column: usize) -> Result<Self, sqlx::Error> {
+        row.try_get(column)
+    }
+
     fn of_cell(cell: &Cell) -> Option<Self> {
         if let Cell::Integer(number) = cell { Some(*number) } else { None }
     }
 }
 
 impl Readable for i32 {
+    fn of_server(row: &MySqlRow, column: usize) -> Result<Self, sqlx::Error> {
+        row.try_get(column)
+    }
+
     fn of_cell(cell: &Cell) -> Option<Self> {
         i64::of_cell(cell).and_then(|number| number.try_into().ok())
     }
 }
 
 impl Readable for String {
+    /// Also of a binary column, which the driver does not take for a text.
+    fn of_server(row: &MySqlRow, column: usize) -> Result<Self, sqlx::Error> {
+        let bytes: Vec<u8> = row.try_get(column)?;
+        Self::from_utf8(bytes).map_err(|error| sqlx::Error::Decode(Box::new(error)))
+    }
+
     fn of_cell(cell: &Cell) -> Option<Self> {
         if let Cell::Text(text) = cell { Some(text.clone()) } else { None }
     }
 }
 
 impl<T: Readable> Readable for Option<T> {
+    fn of_server(row: &MySqlRow, column: usize) -> Result<Self, sqlx::Error> {
+        if row.try_get_raw(column)?.is_null() { Ok(None) } else { T::of_server(row, column).map(Some) }
+    }
+
     fn of_cell(cell: &Cell) -> Option<Self> {
         if matches!(cell, Cell::Null) { Some(None) } else { T::of_cell(cell).map(Some) }
     }

@@ -7,7 +7,7 @@
 //! answer it has read.
 
 use std::{
-    io::ErrorKind,
+    io::{self, ErrorKind},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -71,8 +71,16 @@ impl ServerConnections {
         Self::to(self.0.server.clone(), self.0.session.clone(), patience)
     }
 
-    /// An idle connection, or a new one. Waits for a server that refuses connections.
+    /// As [`Self::try_take`]; whatever the server says to a new connection, it cannot be reached.
     pub(super) async fn take(&self) -> Result<ServerConnection, sqlx::Error> {
+        self.try_take().await.map_err(|error| match error {
+            sqlx::Error::Database(_) => sqlx::Error::Io(io::Error::other(error)),
+            other => other,
+        })
+    }
+
+    /// An idle connection, or a new one. Waits for a server that refuses connections.
+    pub(super) async fn try_take(&self) -> Result<ServerConnection, sqlx::Error> {
         let taken = timeout(self.0.patience, async {
             match self.take_idle().await {
                 Some(taken) => Ok(taken),
@@ -98,8 +106,12 @@ impl ServerConnections {
         changed
     }
 
-    /// A connection for sea-orm, to be closed by its user.
+    /// A connection for sea-orm in place of an idle one, to be closed by its user.
     pub(super) async fn for_migrations(&self) -> Result<DatabaseConnection, sqlx::Error> {
+        let replaced = self.idle().pop();
+        if let Some(Idle { connection, .. }) = replaced {
+            close(connection).await;
+        }
         let session = self.0.session.clone();
         // sqlx 0.9.0 may occupy a core for ever where either is set (transact-rs/sqlx#3645).
         let pool = MySqlPoolOptions::new().idle_timeout(None).max_lifetime(None).max_connections(1);
@@ -123,7 +135,7 @@ impl ServerConnections {
             let Idle { mut connection, made, since } = self.idle().pop()?;
             if made.elapsed() > LONGEST_LIFE {
                 close(connection).await;
-            } else if since.elapsed() <= TRUSTED_IDLE || connection.ping().await.is_ok() {
+            } else if since.elapsed() <= TRUSTED_IDLE || answers(&mut connection).await {
                 return Some(ServerConnection { connection, made, home: self.clone() });
             }
         }
@@ -216,6 +228,11 @@ async fn configure(connection: &mut MySqlConnection, session: String) -> Result<
     connection.execute(AssertSqlSafe(session)).await.map(drop)
 }
 
+/// Whether its server answers, soon.
+async fn answers(connection: &mut MySqlConnection) -> bool {
+    matches!(timeout(TRUSTED_IDLE, connection.ping()).await, Ok(Ok(())))
+}
+
 /// Tells the server, if it listens.
 async fn close(connection: MySqlConnection) {
     // An error means that the connection has ended already.
@@ -237,10 +254,14 @@ fn arguments(values: Vec<Value>) -> Result<MySqlArguments, sqlx::Error> {
             Value::SmallInt(it) => arguments.add(it),
             Value::Int(it) => arguments.add(it),
             Value::BigInt(it) => arguments.add(it),
+            Value::TinyUnsigned(it) => arguments.add(it),
+            Value::SmallUnsigned(it) => arguments.add(it),
+            Value::Unsigned(it) => arguments.add(it),
+            Value::BigUnsigned(it) => arguments.add(it),
             Value::Double(it) => arguments.add(it),
             Value::String(it) => arguments.add(it),
             Value::Bytes(it) => arguments.add(it),
-            other => arguments.add(other.to_string()),
+            other => return Err(sqlx::Error::Encode(format!("no column takes {other:?}").into())),
         };
         added.map_err(sqlx::Error::Encode)?;
     }

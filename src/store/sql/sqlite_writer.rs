@@ -157,6 +157,12 @@ impl FileTransaction {
         Ok(Self { writer: Arc::clone(&self.writer), number: self.number, scope: Scope::Savepoint, is_open: true })
     }
 
+    /// Whether it is a savepoint in a transaction of several.
+    #[cfg(test)]
+    pub(super) fn is_savepoint(&self) -> bool {
+        self.scope == Scope::Savepoint
+    }
+
     /// Runs a statement. Returns the rows changed.
     pub(super) fn execute(&self, sql: &str, values: Vec<Value>) -> Result<u64, WriterError> {
         self.within(|connection| change(connection, sql, values))

@@ -1,5 +1,5 @@
 //! Keeps a node's broken connections: the store has ended their transaction by itself, and the driver still counts it
-//! as open. A transaction on such a connection begins inside one that is never committed. The pool keeps them only if
+//! as open. A transaction on such a connection begins inside one that is never committed. A node keeps them only if
 //! a rule is broken; otherwise it closes them.
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -32,7 +32,7 @@ impl Inboxes for SqlStore {
         let sql = "SELECT COUNT(*) FROM (SELECT i.content_id FROM inbox_states s JOIN inboxes i ON i.user_id = s.user_id \
                    AND i.publish_time >= s.floor_time AND (i.publish_time > s.floor_time OR i.content_id >= s.floor_content) \
                    WHERE s.user_id = ? LIMIT ?) x";
-        let rows = self.read(sql, [reader.get().into(), at_most.into()]).await?;
+        let rows = self.read(sql, [reader.get().into(), i64::from(at_most).into()]).await?;
         rows.first().map_or(Ok(0), |row| row.count(0))
     }
 
