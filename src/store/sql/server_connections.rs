@@ -81,12 +81,11 @@ impl ServerConnections {
 
     /// An idle connection, or a new one. Waits for a server that refuses connections.
     pub(super) async fn try_take(&self) -> Result<ServerConnection, sqlx::Error> {
-        let taken = timeout(self.0.patience, async {
-            match self.take_idle().await {
-                Some(taken) => Ok(taken),
-                None => self.connect().await,
-            }
-        });
+        if let Some(trusted) = self.take_trusted() {
+            return Ok(trusted);
+        }
+        // Boxed, because it is large and rare.
+        let taken = timeout(self.0.patience, Box::pin(self.take_slowly()));
         taken.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
@@ -127,6 +126,19 @@ impl ServerConnections {
         let idle = std::mem::take(&mut *self.idle());
         for Idle { connection, .. } in idle {
             close(connection).await;
+        }
+    }
+
+    /// The connection that was in use last, if that was just now.
+    fn take_trusted(&self) -> Option<ServerConnection> {
+        let last = self.idle().pop_if(|it| it.since.elapsed() <= TRUSTED_IDLE && it.made.elapsed() <= LONGEST_LIFE)?;
+        Some(ServerConnection { connection: last.connection, made: last.made, home: self.clone() })
+    }
+
+    async fn take_slowly(&self) -> Result<ServerConnection, sqlx::Error> {
+        match self.take_idle().await {
+            Some(taken) => Ok(taken),
+            None => self.connect().await,
         }
     }
 
