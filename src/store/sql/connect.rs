@@ -10,11 +10,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use sea_orm::{
     DatabaseConnection, SqlxSqliteConnector,
-    sqlx::{
-        ConnectOptions,
-        mysql::MySqlConnectOptions,
-        sqlite::{SqliteConnectOptions, SqlitePoolOptions},
-    },
+    sqlx::{self, ConnectOptions, mysql::MySqlConnectOptions, sqlite::SqliteConnectOptions},
 };
 use tokio::task::spawn_blocking;
 
@@ -23,7 +19,7 @@ use super::{
     dialect::Dialect,
     error::{connect_error, died, sqlite_error},
     finish::Finisher,
-    options::SqlOptions,
+    options::{SqlOptions, one_connection},
     remembered::RememberedSubjects,
     server_connections::ServerConnections,
     shared_commits::SharedCommits,
@@ -119,8 +115,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
 /// A connection to the file for sea-orm, to be closed by its user.
 pub(super) async fn file_for_migrations(file: &Path, lock_wait: Duration) -> Result<DatabaseConnection, StoreError> {
     let options = SqliteConnectOptions::new().filename(file).busy_timeout(lock_wait).disable_statement_logging();
-    let pool = SqlitePoolOptions::new().idle_timeout(None).max_lifetime(None).max_connections(1);
-    let pool = pool.connect_with(options).await.map_err(connect_error)?;
+    let pool = one_connection::<sqlx::Sqlite>().connect_with(options).await.map_err(connect_error)?;
     Ok(SqlxSqliteConnector::from_sqlx_sqlite_pool(pool))
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sea_orm::sqlx::{self, pool::PoolOptions};
+
 /// The address of the store and its limits.
 #[derive(Clone)]
 pub struct SqlOptions {
@@ -31,4 +33,10 @@ impl SqlOptions {
     pub(super) fn connections(&self) -> u32 {
         self.max_connections.max(1)
     }
+}
+
+/// Options of a pool of one connection, without an idle time-out and a maximum lifetime. The task that enforces them
+/// can occupy a core for ever (sqlx 0.9.0, transact-rs/sqlx#3645; fixed by #4289, which is not released).
+pub(super) fn one_connection<DB: sqlx::Database>() -> PoolOptions<DB> {
+    PoolOptions::new().idle_timeout(None).max_lifetime(None).test_before_acquire(false).max_connections(1)
 }

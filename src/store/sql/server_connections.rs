@@ -16,12 +16,12 @@ use sea_orm::{
     DatabaseConnection, SqlxMySqlConnector, Value,
     sqlx::{
         self, Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, MySqlConnection,
-        mysql::{MySqlArguments, MySqlConnectOptions, MySqlPoolOptions},
+        mysql::{MySqlArguments, MySqlConnectOptions},
     },
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{error::has_ended_connection, rows::Row};
+use super::{error::has_ended_connection, options::one_connection, rows::Row};
 
 /// A connection that was idle for longer is pinged before it is used.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
@@ -112,12 +112,11 @@ impl ServerConnections {
             close(connection).await;
         }
         let session = self.0.session.clone();
-        // sqlx 0.9.0 may occupy a core for ever where either is set (transact-rs/sqlx#3645).
-        let pool = MySqlPoolOptions::new().idle_timeout(None).max_lifetime(None).max_connections(1);
-        let pool = pool.acquire_timeout(self.0.patience).after_connect(move |connection, _| {
-            let session = session.clone();
-            Box::pin(async move { configure(connection, session).await })
-        });
+        let pool =
+            one_connection::<sqlx::MySql>().acquire_timeout(self.0.patience).after_connect(move |connection, _| {
+                let session = session.clone();
+                Box::pin(async move { configure(connection, session).await })
+            });
         Ok(SqlxMySqlConnector::from_sqlx_mysql_pool(pool.connect_with(self.0.server.clone()).await?))
     }
 
