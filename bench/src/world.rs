@@ -175,9 +175,6 @@ async fn seed(engine: Engine, options: &Options, folder: &Path) -> Result<()> {
     node::run(&options.tidefeed, &["seed", "--users", &users.to_string()], &settings, &log)?;
     let mut database = store.database().await?;
     arrive(&mut database).await?;
-    if store.mariadb_port().is_some() {
-        take_statistics(&mut database).await?;
-    }
     database.close().await?;
     store.close().await
 }
@@ -192,15 +189,6 @@ async fn arrive(database: &mut Database) -> Result<()> {
         "UPDATE inbox_states SET floor_time = {now_ms}, floor_content = 1, rev = rev + 1, last_seen = {now_ms}"
     );
     database.execute(&claim).await?;
-    Ok(())
-}
-
-/// MariaDB takes statistics in the background, some seconds after a table has grown. A server that ends before that
-/// still believes the tables of the world to be empty when it starts again, and plans accordingly.
-async fn take_statistics(database: &mut Database) -> Result<()> {
-    for table in ["contents", "counters", "follows", "inboxes", "inbox_states", "user_counts", "users"] {
-        database.execute(&format!("ANALYZE TABLE {table}")).await?;
-    }
     Ok(())
 }
 

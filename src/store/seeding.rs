@@ -100,7 +100,7 @@ pub struct SeedFollow {
     pub followed_at: i64,
 }
 
-/// Bulk writes of a world, in this order: authors, follows, credentials. Counts are right after every call.
+/// Bulk writes of a world, in this order: authors, follows, credentials, statistics. Counts are right after every call.
 #[async_trait]
 pub trait Seeding: Send + Sync {
     /// Call it first: in an empty store it marks the search index as complete, because every seeded content is written
@@ -120,4 +120,8 @@ pub trait Seeding: Send + Sync {
 
     /// One transaction: lets these users sign in. Existing passwords stay.
     async fn open_accounts(&self, users: &[UserId], password: &PasswordHash) -> Result<(), StoreError>;
+
+    /// Takes the planner's statistics of what has been written. A server does so by itself some seconds later, and not
+    /// at all if it stops before that.
+    async fn take_statistics(&self) -> Result<(), StoreError>;
 }

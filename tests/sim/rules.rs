@@ -45,6 +45,7 @@ rules! {
     LastSubtaskFinishes "D3" "the last subtask ends the delivery, whatever the others do";
     FirstServedAreAll "D3" "a delivery ends with those who are served first";
     SmallRecordGoesFirst "D3" "a small delivery's record goes in a transaction of its own, before the rows";
+    FirstBatchIsAll "D3" "the last open subtask ends its delivery with its first batch";
     TakenCountsAsDone "D3" "subtasks that were taken count as done";
     LeasesNeverEnd "D3" "a subtask stays with an executor that died";
     NobodySweeps "D3" "no record is looked at again";

@@ -64,6 +64,7 @@ impl Stages<'_> {
             self.follows(&mut written).await?;
         }
         self.accounts(ranks, password).await?;
+        self.store.take_statistics().await?;
         written.interrupted = self.interrupted.is_cancelled();
         Ok(written)
     }

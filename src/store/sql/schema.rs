@@ -16,7 +16,13 @@ impl Schema for SqlStore {
     }
 
     async fn refresh_statistics(&self) -> Result<(), StoreError> {
-        let statements = self.dialect.refresh_statistics();
+        self.run_each(self.dialect.refresh_statistics()).await
+    }
+}
+
+impl SqlStore {
+    /// Runs statements one after another on one connection.
+    pub(super) async fn run_each(&self, statements: &'static [&'static str]) -> Result<(), StoreError> {
         if statements.is_empty() {
             return Ok(());
         }

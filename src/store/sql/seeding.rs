@@ -64,6 +64,10 @@ impl Seeding for SqlStore {
         })
         .await
     }
+
+    async fn take_statistics(&self) -> Result<(), StoreError> {
+        self.run_each(self.dialect.take_statistics()).await
+    }
 }
 
 const EDGES: &str = "follows (follower_id, author_id, mode, inc, followed_at)";

@@ -15,10 +15,11 @@ use tidefeed::{
 use super::{
     at_once::state_of,
     chains,
-    deliveries::{Part, end, push_within},
+    deliveries::{Part, delete_with_subtasks, end, push_within},
     tables::{Row, Tables},
     transaction::{PrimaryStore, Tx},
 };
+use crate::rules::Rule;
 
 /// See `Deliveries::take_subtask`.
 pub async fn take(
@@ -53,7 +54,12 @@ pub async fn begin(
     };
     let pushed = push_within(primary_store, &mut tx, &taken, size, Part::Both).await?;
     let subtask = Subtask { progress: pushed.progress.unwrap_or(taken.progress), ..taken };
-    let ended = is_last && subtask.progress.is_done() && end(primary_store, &mut tx, content).await?;
+    let ended = if is_last && primary_store.breaks(Rule::FirstBatchIsAll) {
+        delete_with_subtasks(&mut tx, content).await?;
+        true
+    } else {
+        is_last && subtask.progress.is_done() && end(primary_store, &mut tx, content).await?
+    };
     tx.commit(Begun::Served { subtask, rows: pushed.rows, ended }).await
 }
 

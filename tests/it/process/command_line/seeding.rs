@@ -92,6 +92,19 @@ on_each_backend! {
         Ok(())
     }
 
+    async fn the_planner_knows_of_a_seeded_world_at_once(backend: Backend) -> Result<()> {
+        let (app, ..) = seeded(backend).await?;
+        let database = crate::servers::connect_sql(app.database_url()).await?;
+        let known = match backend {
+            Backend::Sqlite => "SELECT COUNT(*) FROM sqlite_stat1 WHERE tbl = 'contents'",
+            _ => "SELECT CAST(n_rows AS SIGNED) FROM mysql.innodb_table_stats WHERE database_name = DATABASE() AND table_name = 'contents'",
+        };
+        let rows = crate::servers::numbers(&database, known).await?;
+        ensure!(rows.first().is_some_and(|rows| *rows > 0), "{rows:?}");
+        database.close().await?;
+        Ok(())
+    }
+
     async fn counts_are_those_of_the_rows(backend: Backend) -> Result<()> {
         let (app, ..) = seeded(backend).await?;
         let database = crate::servers::connect_sql(app.database_url()).await?;
