@@ -54,9 +54,9 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Begins a subscription; the server sends no acknowledgement.
-    pub async fn subscribe(&mut self, query: &str) -> Result<()> {
-        let subscribe = json!({ "type": "subscribe", "id": "1", "payload": { "query": query } });
+    /// Begins a subscription under this number; the server sends no acknowledgement.
+    pub async fn subscribe(&mut self, number: usize, query: &str) -> Result<()> {
+        let subscribe = json!({ "type": "subscribe", "id": number.to_string(), "payload": { "query": query } });
         self.send(TEXT, subscribe.to_string().as_bytes()).await
     }
 

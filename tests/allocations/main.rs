@@ -1,4 +1,5 @@
-//! What an answer of the API allocates, counted: in a binary of its own, because the allocator counts for the process.
+//! What an answer of the API allocates, and how often its thread waits, counted: in a binary of its own, because the
+//! allocator counts for the process.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod idle;
@@ -46,6 +47,32 @@ async fn an_answer_allocates_no_more_than_it_did() {
         }
     }
     assert!(beyond.is_empty(), "{beyond:#?}");
+}
+
+/// How often this thread has given up its processor to wait for something.
+#[cfg(target_os = "linux")]
+fn waits() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
+    count.trim().parse().unwrap()
+}
+
+/// Counts the fewest of some rounds: after a statement that took long, the next hundred are read on other threads.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_page_of_a_known_reader_is_read_on_the_thread_that_asks() {
+    let _alone = COUNTING.lock().await;
+    let world = World::open().await.unwrap();
+    let page = request(Some(world.token.as_str()), PAGE, &json!({ "first": 20 }));
+    let (pages, mut fewest) = (20, u64::MAX);
+    for _ in 0..20 {
+        let before = waits();
+        for _ in 0..pages {
+            world.ask(&page).await.unwrap();
+        }
+        fewest = fewest.min(waits() - before);
+    }
+    assert!(fewest < pages, "{pages} pages waited {fewest} times for another thread");
 }
 
 #[tokio::test]

@@ -40,13 +40,15 @@ pub async fn one_publish(site: &mut Site) -> Result<Vec<Figure>> {
     let (author, _) = site.author(0).await?;
     follow(site, &viewers, &author).await?;
     let mut ours = subscribed(site, &viewers, count).await?;
-    let event = broadcast(site.address(), &publish(&author), &mut ours).await?.event;
+    let ask = Ask::once(site.address(), publish(&author));
+    let event = broadcast(&ask, &mut ours).await?.event;
     let bare = Node::bare(site.store.folder(), b"{}", &event).await?;
     let mut theirs = opened(bare.address, &viewers, count).await?;
+    let bare_ask = Ask::once(bare.address, BARE_PUBLISH.to_vec());
     let rounds = alternate(
         site.options.rounds(),
-        async || Ok(broadcast(site.address(), &publish(&author), &mut ours).await?.last_ms),
-        async || Ok(broadcast(bare.address, BARE_PUBLISH, &mut theirs).await?.last_ms),
+        async || Ok(broadcast(&ask, &mut ours).await?.last_ms),
+        async || Ok(broadcast(&bare_ask, &mut theirs).await?.last_ms),
     )
     .await?;
     drop((ours, theirs));
@@ -58,9 +60,26 @@ pub async fn one_publish(site: &mut Site) -> Result<Vec<Figure>> {
 /// The same of the bare server.
 pub const BARE_PUBLISH: &[u8] = b"POST /publish HTTP/1.1\r\nhost: bench\r\ncontent-length: 0\r\n\r\n";
 
+/// A request that makes a server send an event to each subscription.
+pub struct Ask {
+    pub address: SocketAddr,
+    pub publish: Vec<u8>,
+    /// How often it is sent, one after the other.
+    pub times: usize,
+    /// Events that each socket gets in all.
+    pub events: usize,
+}
+
+impl Ask {
+    /// One request, and one subscription on each socket.
+    fn once(address: SocketAddr, publish: Vec<u8>) -> Self {
+        Self { address, publish, times: 1, events: 1 }
+    }
+}
+
 /// Times of one publish.
 pub struct Broadcast {
-    /// Milliseconds from the request until the first socket has got an event.
+    /// Milliseconds from the request until the first socket has got its events.
     pub first_ms: f64,
     /// Until the last has.
     pub last_ms: f64,
@@ -72,19 +91,24 @@ pub fn publish(author: &Person) -> Vec<u8> {
     request(Some(&author.token), PUBLISH, &json!({ "text": "High water at six, and the boats go out." }))
 }
 
-/// Sends the request and waits until every socket has got an event.
-pub async fn broadcast(address: SocketAddr, asked: &[u8], sockets: &mut [Socket]) -> Result<Broadcast> {
-    let mut client = Client::to(address).await?;
+/// Sends the request and waits until every socket has got its events.
+pub async fn broadcast(ask: &Ask, sockets: &mut [Socket]) -> Result<Broadcast> {
+    let mut client = Client::to(ask.address).await?;
     let began = Instant::now();
     let elapsed_ms = || began.elapsed().as_secs_f64() * 1e3;
     let asking = async {
-        client.ask(asked).await?;
-        ensure!(client.body().starts_with(b"{\"data\""), "{}", String::from_utf8_lossy(client.body()));
+        for _ in 0..ask.times {
+            client.ask(&ask.publish).await?;
+            ensure!(client.body().starts_with(b"{\"data\""), "{}", String::from_utf8_lossy(client.body()));
+        }
         Ok(())
     };
     let first_ms = Cell::new(f64::MAX);
     let hearing = try_join_all(sockets.iter_mut().map(async |socket| {
-        let event = socket.text().await?;
+        let mut event = socket.text().await?;
+        for _ in 1..ask.events {
+            event = socket.text().await?;
+        }
         first_ms.set(first_ms.get().min(elapsed_ms()));
         anyhow::Ok(event)
     }));
@@ -118,18 +142,20 @@ fn source(at: usize) -> Ipv4Addr {
 /// Sockets whose subscriptions have begun.
 async fn subscribed(site: &Site, viewers: &[Person], count: usize) -> Result<Vec<Socket>> {
     let mut sockets = opened(site.address(), viewers, count).await?;
-    subscribe(site, &mut sockets).await?;
+    subscribe(site, &mut sockets, 1).await?;
     Ok(sockets)
 }
 
-/// Begins a subscription on each socket.
-pub async fn subscribe(site: &Site, sockets: &mut [Socket]) -> Result<()> {
+/// Begins as many subscriptions on each socket.
+pub async fn subscribe(site: &Site, sockets: &mut [Socket], on_each: usize) -> Result<()> {
     for socket in sockets.iter_mut() {
-        socket.subscribe(SUBSCRIBE).await?;
+        for number in 0..on_each {
+            socket.subscribe(number, SUBSCRIBE).await?;
+        }
     }
-    let deadline = Instant::now() + Duration::from_mins(5);
-    while subscriptions(site).await? < sockets.len() {
-        ensure!(Instant::now() < deadline, "{} subscriptions of {}", subscriptions(site).await?, sockets.len());
+    let (wanted, deadline) = (sockets.len() * on_each, Instant::now() + Duration::from_mins(5));
+    while subscriptions(site).await? < wanted {
+        ensure!(Instant::now() < deadline, "{} subscriptions of {wanted}", subscriptions(site).await?);
         sleep(Duration::from_millis(50)).await;
     }
     Ok(())
@@ -159,7 +185,7 @@ pub async fn idle(site: &mut Site) -> Result<Vec<Figure>> {
     let before = processes::resident_bytes(site.node_pid())?;
     let mut sockets = opened(site.address(), &viewers, count).await?;
     let open = processes::resident_bytes(site.node_pid())?;
-    subscribe(site, &mut sockets).await?;
+    subscribe(site, &mut sockets, 1).await?;
     let subscribed = processes::resident_bytes(site.node_pid())?;
     let each = |from: f64, to: f64| (to - from) / f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / 1024.0;
     drop(sockets);

@@ -161,7 +161,8 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     })
 }
 
-/// A value that does not fit is an error. A statement that runs too long is ended (on MySQL only reads can be), and so
+/// A value that does not fit is an error. A single statement commits by itself, and a commit ends its transaction,
+/// whatever the server's defaults are. A statement that runs too long is ended (on MySQL only reads can be), and so
 /// is a wait for a lock. Without `in_predicate_conversion_threshold = 0` MariaDB would turn a long `IN` list into a
 /// join with a temporary table. `/*M!` is read by MariaDB only, `/*!80000` by MySQL only.
 fn mysql_session(options: &SqlOptions) -> String {
@@ -169,7 +170,7 @@ fn mysql_session(options: &SqlOptions) -> String {
     let statement = options.statement_timeout;
     format!(
         "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
-         innodb_lock_wait_timeout = {lock_wait} \
+         autocommit = 1, completion_type = 'NO_CHAIN', innodb_lock_wait_timeout = {lock_wait} \
          /*M! , max_statement_time = {seconds}, in_predicate_conversion_threshold = 0 */ \
          /*!80000 , max_execution_time = {millis} */",
         seconds = statement.as_secs_f64(),
