@@ -135,7 +135,7 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
         match slots.enter(peer) {
             Some(permit) => {
                 let served = routes.of(permit.is_spare);
-                open.spawn(talk((stream, peer), permit, served, Arc::clone(&limits), stop.clone()));
+                open.spawn(talk((stream, peer), permit, served, Arc::clone(&limits), (stop.clone(), open.clone())));
             }
             None => drop(stream),
         }
@@ -212,13 +212,13 @@ async fn talk(
     permit: ConnectionPermit,
     (router, early_refusals): (Router, Option<EarlyRefusals>),
     limits: Arc<ConnectionLimits>,
-    stop: CancellationToken,
+    (stop, tasks): (CancellationToken, TaskTracker),
 ) {
     let (is_spare, begun) = (permit.is_spare, Arc::new(AtomicBool::new(false)));
     let (received, begins) = (Received::default(), Arc::clone(&begun));
     let (heads, client) = (permit.heads.clone(), [permit.client, None]);
     received.hold_with(Some(heads.open(client)));
-    let wire = Wire::new(stream, permit, received.clone(), limits.stall_time);
+    let wire = Wire::new((stream, permit), tasks, received.clone(), limits.stall_time);
     let service = service_fn(move |request: Request<Incoming>| {
         begins.store(true, Ordering::Relaxed);
         let refusal = host::refusal(&request);

@@ -21,6 +21,7 @@ struct State {
     whole: u64,
     /// The memory of the rest; `None` while another part counts it.
     hold: Option<Hold>,
+    leaves_unread: bool,
 }
 
 impl Received {
@@ -56,6 +57,15 @@ impl Received {
         let mut state = self.state();
         state.whole = state.bytes;
         state.hold = hold;
+    }
+
+    /// Notes that the reader stops in the middle of what the client sends.
+    pub(crate) fn leave_unread(&self) {
+        self.state().leaves_unread = true;
+    }
+
+    pub(super) fn leaves_unread(&self) -> bool {
+        self.state().leaves_unread
     }
 
     /// Counts `bytes` more.

@@ -1,6 +1,7 @@
 //! Counts the bytes of a connection as they arrive, and breaks the connection when the peer stops reading.
 //!
-//! This applies to HTTP, event streams and WebSocket alike.
+//! This applies to HTTP, event streams and WebSocket alike. A connection whose reader has stopped in the middle of a
+//! message ends only after the rest of it: unread bytes would reset it, and the client would not see why it ends.
 
 use std::{
     io::{self, IoSlice},
@@ -10,27 +11,40 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf, copy, sink},
     net::TcpStream,
-    time::{Sleep, sleep},
+    runtime::Handle,
+    time::{Sleep, sleep, timeout},
 };
+use tokio_util::task::TaskTracker;
 
 use super::received::Received;
 
+/// Time for the rest of what a client sends after its last frame.
+const LINGER_TIME: Duration = Duration::from_secs(1);
+/// Most bytes of it.
+const LINGER_BYTES: u64 = 4 * 1024 * 1024;
+
 /// A connection. It keeps its slot `R` until it is closed, even after an upgrade.
-pub(super) struct Wire<R> {
-    stream: TcpStream,
+pub(super) struct Wire<R: Send + 'static> {
+    /// The connection and its slot; `None` once it lingers.
+    open: Option<(TcpStream, R)>,
+    /// For the task of a connection that lingers.
+    tasks: TaskTracker,
     received: Received,
     stall_time: Duration,
     /// Runs while a write finds no room.
     stalled: Option<Pin<Box<Sleep>>>,
-    _room: R,
 }
 
-impl<R> Wire<R> {
+impl<R: Send> Wire<R> {
     /// `stall_time`: how long a write may make no progress before the connection breaks.
-    pub(super) fn new(stream: TcpStream, room: R, received: Received, stall_time: Duration) -> Self {
-        Self { stream, received, stall_time, stalled: None, _room: room }
+    pub(super) fn new(open: (TcpStream, R), tasks: TaskTracker, received: Received, stall_time: Duration) -> Self {
+        Self { open: Some(open), tasks, received, stall_time, stalled: None }
+    }
+
+    fn stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
+        self.open.as_mut().map(|(stream, _)| Pin::new(stream)).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
     /// `written`, or an error if no write has made progress for too long.
@@ -44,10 +58,10 @@ impl<R> Wire<R> {
     }
 }
 
-impl<R: Unpin> AsyncRead for Wire<R> {
+impl<R: Send + Unpin> AsyncRead for Wire<R> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        let read = self.stream()?.poll_read(cx, buf);
         let count = buf.filled().len().saturating_sub(before);
         if let Err(no_room) = self.received.come(count) {
             buf.set_filled(before);
@@ -57,19 +71,19 @@ impl<R: Unpin> AsyncRead for Wire<R> {
     }
 }
 
-impl<R: Unpin> AsyncWrite for Wire<R> {
+impl<R: Send + Unpin> AsyncWrite for Wire<R> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        let written = self.stream()?.poll_write(cx, buf);
         self.in_time(written, cx)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        let flushed = self.stream()?.poll_flush(cx);
         self.in_time(flushed, cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        self.stream()?.poll_shutdown(cx)
     }
 
     fn poll_write_vectored(
@@ -77,11 +91,32 @@ impl<R: Unpin> AsyncWrite for Wire<R> {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        let written = self.stream()?.poll_write_vectored(cx, bufs);
         self.in_time(written, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.open.as_ref().is_some_and(|(stream, _)| stream.is_write_vectored())
     }
+}
+
+impl<R: Send + 'static> Drop for Wire<R> {
+    fn drop(&mut self) {
+        if self.received.leaves_unread()
+            && let (Some(open), Ok(runtime)) = (self.open.take(), Handle::try_current())
+        {
+            self.tasks.spawn_on(linger(open), &runtime);
+        }
+    }
+}
+
+/// Ends the sending side, so that the client closes, and discards what it still sends.
+async fn linger<R>((mut stream, room): (TcpStream, R)) {
+    let rest = async {
+        stream.shutdown().await?;
+        copy(&mut stream.take(LINGER_BYTES), &mut sink()).await
+    };
+    // Whether the client has closed or the time is up, the connection ends.
+    let _ = timeout(LINGER_TIME, rest).await;
+    drop(room);
 }

@@ -38,7 +38,7 @@ use super::{
 use crate::{execution::PreparedExecutor, payer::Payer};
 
 /// Bytes read from a socket at once, and kept by an idle one.
-const READ_BUFFER_BYTES: usize = 4096;
+const READ_BUFFER_BYTES: usize = 1024;
 
 const NO_UPGRADE: &str = "This path speaks WebSocket only. Use a WebSocket client, or send the request to /graphql.\n";
 

@@ -156,7 +156,12 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         let limit = self.core.settings.socket.message_bytes;
         let text = match frame {
             None => return Err(Ending::Lost),
-            Some(Err(error)) => return Err(Ending::Close(Closing::unreadable(error, limit))),
+            Some(Err(error)) => {
+                if let Some(received) = &self.caller.received {
+                    received.leave_unread();
+                }
+                return Err(Ending::Close(Closing::unreadable(error, limit)));
+            }
             Some(Ok(Message::Close(_))) => return Err(Ending::Closed),
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => return Ok(()),
             Some(Ok(Message::Binary(_))) => {
