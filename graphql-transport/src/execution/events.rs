@@ -57,12 +57,15 @@ pub(super) fn events<S: SubscriptionType + 'static>(
         for selection in &ctx.item.node.items {
             let Selection::Field(field) = &selection.node else { continue };
             let ctx = ctx.with_field(field);
-            let Some(mut events) = root.create_field_stream(&ctx) else { continue };
+            let Some(events) = root.create_field_stream(&ctx) else { continue };
+            // Boxed: the room for an event would stay reserved between two of them.
+            let mut events = events.map(Box::new);
             while let Some(event) = events.next().await {
                 yielder.yield_item(event).await;
             }
         }
     })
+    .map(|event| *event)
     .boxed()
 }
 

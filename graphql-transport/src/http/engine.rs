@@ -1,10 +1,10 @@
 //! Takes a request from its parameters to its outcome: guard, charge, attach the scope, execute, mask errors. HTTP,
 //! WebSocket and streams share it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_graphql::{Request, Response, ServerError, parser::types::OperationType};
-use futures_util::{Stream, StreamExt as _, stream};
+use futures_util::{StreamExt as _, stream::BoxStream};
 use tokio::time::sleep;
 
 use super::{
@@ -15,6 +15,7 @@ use super::{
     outcome::{Reason, Refused, cost_extension, no_room_for_answer, seconds},
     params::Params,
     rate::{Budget, Charge},
+    request_id::RequestId,
     viewer::{Attach, Scope, Viewer},
 };
 use crate::{
@@ -160,67 +161,74 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         Execution::Executed(response, budget)
     }
 
-    /// Runs a subscription: its events, or a single refusal. The first event includes the cost, and each later event
-    /// costs it again. A client without points waits for its events, and if too many gather, it is treated like any
-    /// slow reader.
-    pub(super) fn subscribe(
-        &self,
-        admitted: Box<AdmittedOperation>,
-        scope: Scope<V>,
-    ) -> impl Stream<Item = Execution> + use<'_, E, V> {
+    /// Begins a subscription. Frees the box, which an asynchronous caller would keep.
+    pub(super) fn subscribe(&self, admitted: Box<AdmittedOperation>, scope: Scope<V>) -> Events<'_, E, V> {
         let AdmittedOperation { operation, request, document, charge, budget, hold, permit: _ } = *admitted;
         // The guard has accepted the document, so equal subscriptions share it from now on.
         self.documents.keep(document);
-        let (cost, events) = (charge.map(|charge| charge.requested), self.schema.stream_prepared(operation, request));
-        let begun = (events, true, (scope, budget, hold));
-        stream::unfold(begun, move |(mut events, is_first, (scope, budget, hold))| async move {
-            if !is_first {
-                self.pay(&scope, cost).await;
-            }
-            let response = events.next().await?;
-            let execution = match budget.stopped() {
-                Some(Stop::NoRoom(no_room)) => {
-                    Execution::Refused(no_room_for_answer(*no_room, None, &scope.request_id))
-                }
-                _ if is_first => self.first_event(response, charge, (&scope, budget.clone())),
-                _ => Self::event(response, (&scope, budget.clone())),
-            };
-            Some((execution, (events, false, (scope, budget, hold))))
-        })
+        let responses = self.schema.stream_prepared(operation, request);
+        Events { engine: self, responses, scope, budget, charge, is_first: true, _hold: hold }
     }
+}
 
-    fn first_event(
-        &self,
-        mut response: Response,
-        charge: Option<Charge>,
-        (scope, budget): (&Scope<V>, AnswerBudget),
-    ) -> Execution {
-        if let Some(errors) = take_beginning_errors(&mut response) {
-            return self.refused(errors, charge, scope);
-        }
-        response.extensions.extend(charge.as_ref().map(cost_extension));
-        Self::event(response, (scope, budget))
-    }
-
-    fn event(mut response: Response, (scope, budget): (&Scope<V>, AnswerBudget)) -> Execution {
-        mask(&mut response.errors, &scope.request_id);
-        Execution::Executed(response, budget)
-    }
-
-    /// Waits until `cost` can be charged.
-    async fn pay(&self, scope: &Scope<V>, cost: Option<u64>) {
-        let (Some(budget), Some(cost)) = (&self.budget, cost) else { return };
-        while let Some(wait) = budget.charge(scope.payer(), cost).retry_after {
-            sleep(wait).await;
-        }
-    }
-
+impl<E, V: Viewer> Engine<E, V> {
     fn refused(&self, mut errors: Vec<ServerError>, charge: Option<Charge>, scope: &Scope<V>) -> Execution {
         if !self.suggests {
             errors.iter_mut().for_each(without_names);
         }
         mask(&mut errors, &scope.request_id);
         Execution::Refused(Refused { reason: Reason::Document, errors, charge })
+    }
+}
+
+/// The events of a subscription. The first one includes the cost, and each later event costs it again. A client without
+/// points waits for its events, and if too many gather, it is treated like any slow reader.
+pub(super) struct Events<'a, E, V: Viewer> {
+    engine: &'a Engine<E, V>,
+    responses: BoxStream<'static, Response>,
+    scope: Scope<V>,
+    budget: AnswerBudget,
+    charge: Option<Charge>,
+    is_first: bool,
+    /// Memory held for the request.
+    _hold: Option<Hold>,
+}
+
+impl<E, V: Viewer> Events<'_, E, V> {
+    pub(super) fn request_id(&self) -> &RequestId {
+        &self.scope.request_id
+    }
+
+    /// The next event, or a refusal, which is the last one.
+    pub(super) async fn next(&mut self) -> Option<Execution> {
+        while !self.is_first
+            && let Some(wait) = self.pay()
+        {
+            // Boxed: it is rare, and its timer would take room in every subscription.
+            Box::pin(sleep(wait)).await;
+        }
+        let response = self.responses.next().await?;
+        Some(self.event(response))
+    }
+
+    fn event(&mut self, mut response: Response) -> Execution {
+        if let Some(Stop::NoRoom(no_room)) = self.budget.stopped() {
+            return Execution::Refused(no_room_for_answer(*no_room, None, self.request_id()));
+        }
+        if std::mem::take(&mut self.is_first) {
+            if let Some(errors) = take_beginning_errors(&mut response) {
+                return self.engine.refused(errors, self.charge, &self.scope);
+            }
+            response.extensions.extend(self.charge.as_ref().map(cost_extension));
+        }
+        mask(&mut response.errors, self.request_id());
+        Execution::Executed(response, self.budget.clone())
+    }
+
+    /// Charges an event, or returns after how long there are enough points.
+    fn pay(&self) -> Option<Duration> {
+        let (budget, charge) = (self.engine.budget.as_ref()?, self.charge?);
+        budget.charge(self.scope.payer(), charge.requested).retry_after
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Both protocols use this file, so they apply the same limits and mask the same errors.
 
-use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
+use std::{any::Any, collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_graphql::{Value, parser::types::OperationType};
-use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture};
+use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
@@ -75,105 +75,112 @@ pub(super) fn extensions_of(refused: &Refused, request_id: &RequestId) -> BTreeM
     refused.charge.iter().map(cost_extension).chain([id_extension(request_id)]).collect()
 }
 
-/// Runs `admitted` to its end. `Err`: why it did not begin or broke off, for the client.
-pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
-    core: &Core<E, V>,
-    admitted: Box<AdmittedOperation>,
-    scope: Scope<V>,
-    sink: &(impl OperationSink + Sync),
-) -> Result<(), Refused> {
-    let request_id = scope.request_id.clone();
-    let work = async {
-        if admitted.operation_type() == OperationType::Subscription {
-            follow(core, admitted, scope, sink).await
-        } else {
-            // Boxed, because a subscription does not need its room.
-            Box::pin(answer(core, admitted, &scope, sink)).await
-        }
-    };
-    let ended = AssertUnwindSafe(work).catch_unwind().await;
-    let mut refused = match ended {
-        Ok(Ok(())) => return Ok(()),
-        Ok(Err(refused)) => refused,
-        Err(panic) => {
-            let errors = vec![mask::panicked(&*panic)];
-            Refused { reason: Reason::Internal, errors, charge: None }
-        }
-    };
-    mask::mask(&mut refused.errors, &request_id);
-    Err(refused)
+/// An operation before its preparation.
+pub(super) struct UnpreparedOperation<V> {
+    /// `Err`: the parameters are malformed.
+    pub(super) params: Result<Params, Refused>,
+    pub(super) scope: Scope<V>,
 }
 
-/// As [`run`], including the preparation from `params`, which are dropped before it runs.
-pub(super) fn run_params<E: PreparedExecutor, V: Viewer>(
-    core: &Core<E, V>,
-    params: Result<Params, Refused>,
+/// Runs `admitted` to its end. `Err`: why it did not begin or broke off, for the client.
+///
+/// The work is boxed by kind: a subscription, which is idle most of the time, takes no room of a query.
+pub(super) fn run<'a, E: PreparedExecutor, V: Viewer>(
+    core: &'a Core<E, V>,
+    admitted: Box<AdmittedOperation>,
     scope: Scope<V>,
+    sink: &'a (impl OperationSink + Sync),
+) -> BoxFuture<'a, Result<(), Refused>> {
+    let request_id = scope.request_id.clone();
+    let work = if admitted.operation_type() == OperationType::Subscription {
+        follow(core, admitted, scope, sink).boxed()
+    } else {
+        answer(core, admitted, scope, sink).boxed()
+    };
+    let masked = move |ended: std::thread::Result<_>| {
+        let mut refused = match ended {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(refused)) => refused,
+            Err(panic) => panicked(&*panic),
+        };
+        mask::mask(&mut refused.errors, &request_id);
+        Err(refused)
+    };
+    AssertUnwindSafe(work).catch_unwind().map(masked).boxed()
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Refused {
+    Refused { reason: Reason::Internal, errors: vec![mask::panicked(panic)], charge: None }
+}
+
+/// As [`run`], including the preparation. What only the preparation needs is dropped before the operation runs.
+pub(super) async fn prepare_and_run<E: PreparedExecutor, V: Viewer>(
+    core: &Core<E, V>,
+    unprepared: Box<UnpreparedOperation<V>>,
     sink: &(impl OperationSink + Sync),
-) -> impl Future<Output = Result<(), Refused>> + Send {
+) -> Result<(), Refused> {
     let preparing = Box::pin(async move {
-        let admitted = async { core.engine.prepare(params?, &scope, |_| Ok(())).await.map(Box::new) }.await;
-        (admitted, scope)
-    });
-    async move {
-        // A separate statement, which drops what preparing needed.
-        let (admitted, scope) = preparing.await;
-        match admitted {
-            Ok(admitted) => run(core, admitted, scope, sink).await,
+        let UnpreparedOperation { params, scope } = *unprepared;
+        match async { core.engine.prepare(params?, &scope, |_| Ok(())).await }.await {
+            Ok(admitted) => Ok(run(core, Box::new(admitted), scope, sink)),
             Err(mut refused) => {
                 mask::mask(&mut refused.errors, &scope.request_id);
                 Err(refused)
             }
         }
-    }
+    });
+    preparing.await?.await
 }
 
 /// A subscription: as many results as it has.
-async fn follow<E: PreparedExecutor, V: Viewer>(
+async fn follow<E: PreparedExecutor, V: Viewer, S: OperationSink>(
     core: &Core<E, V>,
     admitted: Box<AdmittedOperation>,
     scope: Scope<V>,
-    sink: &impl OperationSink,
+    sink: &S,
 ) -> Result<(), Refused> {
-    let (request_id, most) = (scope.request_id.clone(), core.settings.request.answer_bytes);
-    let with_id = id_extension(&request_id);
-    let mut events = pin!(core.engine.subscribe(admitted, scope));
-    while let Some(event) = events.next().await {
+    let most = core.settings.request.answer_bytes;
+    let mut events = core.engine.subscribe(admitted, scope);
+    // Encoded at once: while it waits to be sent, only its JSON takes memory.
+    while let Some(event) = events.next().await.map(|event| encoded(event, most, events.request_id(), sink)) {
         match event {
-            Execution::Executed(mut response, budget) => {
-                response.extensions.extend([with_id.clone()]);
-                let event = sink.event(Payload::executed(&response), budget.take_hold());
-                // While it waits to be sent, only its JSON takes memory.
-                drop(response);
-                sink.send(event.map_err(|TooLarge| too_large(most, &request_id))?).await;
-            }
-            Execution::Refused(refused) => return Err(refused),
+            Ok(event) => sink.send(event).await,
+            Err(refused) => return Err(refused),
         }
     }
     Ok(())
 }
 
 /// A query or a mutation: one result.
-async fn answer<E: PreparedExecutor, V: Viewer>(
+async fn answer<E: PreparedExecutor, V: Viewer, S: OperationSink>(
     core: &Core<E, V>,
     admitted: Box<AdmittedOperation>,
-    scope: &Scope<V>,
-    sink: &impl OperationSink,
+    scope: Scope<V>,
+    sink: &S,
 ) -> Result<(), Refused> {
-    let limit = core.settings.request.time;
-    let Ok(execution) = tokio::time::timeout(limit, core.engine.execute(*admitted, scope)).await else {
+    let limits = core.settings.request;
+    let Ok(execution) = tokio::time::timeout(limits.time, core.engine.execute(*admitted, &scope)).await else {
         tracing::warn!("An operation took too long.");
-        let message = format!("The operation took longer than {} seconds.", limit.as_secs_f32());
+        let message = format!("The operation took longer than {} seconds.", limits.time.as_secs_f32());
         return Err(Refused::new(Reason::TimedOut, INTERNAL, message));
     };
+    let event = encoded(execution, limits.answer_bytes, &scope.request_id, sink)?;
+    sink.send(event).await;
+    Ok(())
+}
+
+/// `execution` for its client, in at most `most` bytes.
+fn encoded<S: OperationSink>(
+    execution: Execution,
+    most: usize,
+    request_id: &RequestId,
+    sink: &S,
+) -> Result<S::Event, Refused> {
     match execution {
         Execution::Executed(mut response, budget) => {
-            response.extensions.extend([id_extension(&scope.request_id)]);
+            response.extensions.extend([id_extension(request_id)]);
             let event = sink.event(Payload::executed(&response), budget.take_hold());
-            drop(response);
-            let too_large = |TooLarge| too_large(core.settings.request.answer_bytes, &scope.request_id);
-            sink.send(event.map_err(too_large)?).await;
-            Ok(())
+            event.map_err(|TooLarge| too_large(most, request_id))
         }
         Execution::Refused(refused) => Err(refused),
     }

@@ -26,7 +26,8 @@ pub struct AnswerBudget(Arc<Inner>);
 struct Inner {
     most: usize,
     counts: Mutex<Counts>,
-    stopped: OnceLock<Stop>,
+    /// Boxed, because it is rare.
+    stopped: OnceLock<Box<Stop>>,
 }
 
 #[derive(Debug)]
@@ -83,7 +84,7 @@ impl AnswerBudget {
                 Err(no_room) => Stop::NoRoom(no_room),
             }
         };
-        self.0.stopped.get_or_init(|| stop);
+        self.0.stopped.get_or_init(|| Box::new(stop));
         false
     }
 
@@ -93,7 +94,7 @@ impl AnswerBudget {
 
     /// Why the operation must stop, if it must.
     pub fn stopped(&self) -> Option<&Stop> {
-        self.0.stopped.get()
+        self.0.stopped.get().map(AsRef::as_ref)
     }
 
     /// Takes the memory of the finished answer, to be settled and kept until it is sent.

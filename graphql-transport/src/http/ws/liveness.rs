@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::{
     sync::Notify,
-    time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until},
+    time::{Instant, sleep_until},
 };
 
 use crate::http::connections::Received;
@@ -18,7 +18,9 @@ pub(super) enum Step {
 
 /// What the server knows about whether the client is alive.
 pub(super) struct Liveness<'a> {
-    pings: Interval,
+    every: Duration,
+    /// When the next ping is due.
+    ping_at: Instant,
     /// Notified when a ping has been sent.
     pinged: &'a Notify,
     time: Duration,
@@ -42,17 +44,16 @@ enum Phase {
 impl<'a> Liveness<'a> {
     /// `every`: time between pings. `time`: time to answer one.
     pub(super) fn new(every: Duration, time: Duration, pinged: &'a Notify, received: Option<Received>) -> Self {
-        let mut pings = interval_at(Instant::now() + every, every);
-        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { pings, pinged, time, received, phase: Phase::Quiet }
+        Self { every, ping_at: Instant::now() + every, pinged, time, received, phase: Phase::Quiet }
     }
 
     /// Waits for the next step. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Step {
         loop {
-            let deadline = match self.phase {
+            let due = match self.phase {
+                Phase::Quiet => Some(self.ping_at),
+                Phase::Queued => None,
                 Phase::Sent { deadline, .. } => Some(deadline),
-                Phase::Quiet | Phase::Queued => None,
             };
             tokio::select! {
                 biased;
@@ -60,15 +61,10 @@ impl<'a> Liveness<'a> {
                 () = self.pinged.notified() => {
                     self.phase = Phase::Sent { deadline: Instant::now() + self.time, bytes: self.bytes() };
                 }
-                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
-                    if self.is_gone() {
-                        return Step::GiveUp;
+                () = sleep_until(due.unwrap_or(self.ping_at)), if due.is_some() => {
+                    if let Some(step) = self.step() {
+                        return step;
                     }
-                }
-                // Quiet -> Queued.
-                _ = self.pings.tick(), if matches!(self.phase, Phase::Quiet) => {
-                    self.phase = Phase::Queued;
-                    return Step::Ping;
                 }
             }
         }
@@ -81,11 +77,22 @@ impl<'a> Liveness<'a> {
         }
     }
 
-    /// Sent -> Quiet at the deadline. Whether not even a part of a frame has arrived.
-    fn is_gone(&mut self) -> bool {
-        let Phase::Sent { bytes, .. } = self.phase else { return false };
-        self.phase = Phase::Quiet;
-        self.bytes() == bytes
+    /// The step at the time that the phase has set.
+    fn step(&mut self) -> Option<Step> {
+        match self.phase {
+            // Quiet -> Queued.
+            Phase::Quiet => {
+                self.ping_at = Instant::now() + self.every;
+                self.phase = Phase::Queued;
+                Some(Step::Ping)
+            }
+            Phase::Queued => None,
+            // Sent -> Quiet. The client is gone if not even a part of a frame has arrived.
+            Phase::Sent { bytes, .. } => {
+                self.phase = Phase::Quiet;
+                (self.bytes() == bytes).then_some(Step::GiveUp)
+            }
+        }
     }
 
     fn bytes(&self) -> u64 {

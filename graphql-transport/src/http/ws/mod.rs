@@ -5,11 +5,12 @@ mod fuzz;
 mod liveness;
 mod message;
 mod operation;
+mod queues;
 mod socket;
 mod unfinished;
 mod writer;
 
-use std::{pin::pin, sync::Arc};
+use std::{future::ready, pin::pin, sync::Arc};
 
 use axum::{
     body::Body,
@@ -26,9 +27,11 @@ use tracing::Instrument as _;
 
 use self::{
     message::{Closing, SUBPROTOCOL},
+    queues::Queues,
     socket::{Caller, Conversation, Ending, drain},
 };
 use super::{
+    limits::SocketLimits,
     origin::Origins,
     request_id::{self, RequestId},
     slots::Gauged,
@@ -82,11 +85,11 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     let counted = core.sockets.token();
     let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES).max_message_size(largest).max_frame_size(largest);
     let mut response = upgrade.on_upgrade(move |socket| {
-        async move {
-            serve(core, socket, caller).await;
-            drop((room, gauged, counted));
-        }
-        .instrument(span)
+        // A task of its own is as large as the socket needs, without what the upgrade needed.
+        let sockets = core.sockets.clone();
+        sockets.spawn(serve(core, socket, caller, (room, gauged)).instrument(span));
+        drop(counted);
+        ready(())
     });
     // Keeps the client's spelling of headers: Python's gql requires its own spelling of `Sec-WebSocket-Protocol`.
     response.extensions_mut().extend(extensions);
@@ -103,31 +106,41 @@ fn refusal(headers: &HeaderMap, upgrade: &WebSocketUpgrade, origins: &Origins) -
 }
 
 /// Serves the socket and ends it as the protocol requires: sends the last messages, then completes the closing
-/// handshake.
-async fn serve<E: PreparedExecutor, V: Viewer>(core: Arc<Core<E, V>>, socket: WebSocket, caller: Caller) {
-    let limits = core.settings.socket;
-    let (sink, mut frames) = socket.split();
-    let (control, events, queues) = writer::queues(limits.queued_messages);
-    let pinged = Notify::new();
-    let mut writing = pin!(writer::write(sink, queues, limits.send_time, &pinged));
-    let mut conversation = Conversation::new(core, caller, control.clone(), events);
-    let ending = tokio::select! {
-        ending = conversation.run(&mut frames, &pinged) => ending,
-        () = &mut writing => Ending::Lost,
-    };
-    tracing::debug!(?ending, "A WebSocket session ended.");
-    let completes = conversation.stop_operations().await;
-    drop(conversation);
-    match ending {
-        Ending::Lost => {}
-        Ending::Closed => drain(&mut frames, limits.close_time).await,
-        Ending::Close(closing) => {
-            // Operations that end with the sign-in are not complete: the client continues them after the next sign-in.
-            let completes = completes.into_iter().filter(|_| closing != Closing::SignInEnded);
-            let last = completes.chain([closing.to_frame()]).collect();
-            if control.finish(last).is_ok() && timeout(limits.close_time, writing).await.is_ok() {
-                drain(&mut frames, limits.close_time).await;
+/// handshake. Drops `permits` at the end.
+fn serve<E: PreparedExecutor, V: Viewer>(
+    core: Arc<Core<E, V>>,
+    socket: WebSocket,
+    caller: Caller,
+    permits: impl Send,
+) -> impl Future<Output = ()> + Send {
+    let SocketLimits { queued_messages, send_time, close_time, .. } = core.settings.socket;
+    let (mut sink, mut frames) = socket.split();
+    let queues = Arc::new(Queues::new(queued_messages));
+    let mut conversation = Conversation::new(core, caller, Arc::clone(&queues));
+    // Keeps these parts where they are; arguments of an async function would take their room twice.
+    async move {
+        let pinged = Notify::new();
+        let mut writing = pin!(writer::write(&mut sink, &queues, send_time, &pinged));
+        let ending = tokio::select! {
+            ending = conversation.run(&mut frames, &pinged) => ending,
+            () = &mut writing => Ending::Lost,
+        };
+        tracing::debug!(?ending, "A WebSocket session ended.");
+        let completes = conversation.stop_operations().await;
+        drop(conversation);
+        match ending {
+            Ending::Lost => {}
+            Ending::Closed => drain(&mut frames, close_time).await,
+            Ending::Close(closing) => {
+                // Operations that end with the sign-in are not complete: the client continues them after the next
+                // sign-in.
+                let completes = completes.into_iter().filter(|_| closing != Closing::SignInEnded);
+                let last = completes.chain([closing.to_frame()]).collect();
+                if queues.finish(last).is_ok() && timeout(close_time, writing).await.is_ok() {
+                    drain(&mut frames, close_time).await;
+                }
             }
         }
+        drop(permits);
     }
 }

@@ -7,18 +7,19 @@ use std::{
 
 use async_graphql::ServerError;
 use axum::extract::ws::Message;
-use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
-use super::{message::ServerMessage, writer::Event};
+use super::{
+    message::ServerMessage,
+    queues::{Event, Queues},
+};
 use crate::{
     execution::PreparedExecutor,
     http::{
-        outcome::{Payload, Refused},
-        params::Params,
-        runner::{self, TooLarge},
+        outcome::Payload,
+        runner::{self, TooLarge, UnpreparedOperation},
         state::Core,
-        viewer::{Scope, Viewer},
+        viewer::Viewer,
     },
     memory::Hold,
 };
@@ -62,20 +63,14 @@ pub(super) struct OperationSink {
     pub(super) id: String,
     pub(super) stop: CancellationToken,
     pub(super) register: Register,
-    pub(super) events: Sender<Box<Event>>,
+    pub(super) queues: Arc<Queues>,
     /// Most bytes of one result.
     pub(super) answer_bytes: usize,
 }
 
 impl OperationSink {
-    async fn send(&self, message: ServerMessage<'_>) {
-        self.put((message.to_frame(), None)).await;
-    }
-
-    async fn put(&self, (frame, held): (Message, Option<Hold>)) {
-        let event = Event { frame, operation: Some(self.stop.clone()), held };
-        // The queue is closed only when the socket is gone and the task is about to be aborted.
-        let _ = self.events.send(Box::new(event)).await;
+    fn put(&self, frame: Message, held: Option<Hold>) -> impl Future<Output = ()> {
+        self.queues.send_event(Box::new(Event { frame, operation: Some(self.stop.clone()), held }))
     }
 
     /// Sends the last message. The id is freed before the client can know, because it may reuse it at once.
@@ -83,10 +78,11 @@ impl OperationSink {
         if self.register.remove(&self.id).is_none() {
             return;
         }
-        match errors {
-            Some(errors) => self.send(ServerMessage::Error { id: &self.id, payload: &errors }).await,
-            None => self.send(ServerMessage::Complete { id: &self.id }).await,
-        }
+        let last = match &errors {
+            Some(errors) => ServerMessage::Error { id: &self.id, payload: errors },
+            None => ServerMessage::Complete { id: &self.id },
+        };
+        self.put(last.to_frame(), None).await;
     }
 }
 
@@ -98,21 +94,23 @@ impl runner::OperationSink for OperationSink {
         next.to_held_frame(self.answer_bytes, hold).ok_or(TooLarge)
     }
 
-    async fn send(&self, (frame, held): (Message, Hold)) {
-        self.put((frame, Some(held))).await;
+    fn send(&self, (frame, held): (Message, Hold)) -> impl Future<Output = ()> + Send {
+        self.put(frame, Some(held))
     }
 }
 
-/// Runs the operation of `params` until it ends or the client stops it.
-pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
+/// Runs the operation until it ends or the client stops it.
+pub(super) fn run<E: PreparedExecutor, V: Viewer>(
     core: Arc<Core<E, V>>,
-    params: Result<Params, Refused>,
-    scope: Scope<V>,
+    unprepared: Box<UnpreparedOperation<V>>,
     sink: OperationSink,
-) {
+) -> impl Future<Output = ()> {
     let stop = sink.stop.clone();
-    let work = runner::run_params(&core, params, scope, &sink);
-    if let Some(ended) = stop.run_until_cancelled(work).await {
-        sink.end(ended.err().map(|refused| refused.errors)).await;
+    // Keeps these parts where they are; arguments of an async function would take their room twice.
+    async move {
+        let work = runner::prepare_and_run(&core, unprepared, &sink);
+        if let Some(ended) = stop.run_until_cancelled(work).await {
+            sink.end(ended.err().map(|refused| refused.errors)).await;
+        }
     }
 }

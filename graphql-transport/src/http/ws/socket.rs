@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use axum::extract::ws::Message;
-use futures_util::{
-    Stream, StreamExt as _,
-    future::{BoxFuture, OptionFuture},
-};
+use futures_util::{Stream, StreamExt as _, future::BoxFuture};
 use serde_json::{Map, Value as Json};
 use tokio::{
-    sync::{Notify, mpsc::Sender},
+    sync::Notify,
     task::JoinSet,
     time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout},
 };
@@ -19,8 +16,8 @@ use super::{
     liveness::{Liveness, Step},
     message::{ClientMessage, Closing, ServerMessage},
     operation::{self, OperationSink, Register},
+    queues::{NotDraining, Queues},
     unfinished::Unfinished,
-    writer::{ControlQueue, Event, NotDraining},
 };
 use crate::{
     execution::PreparedExecutor,
@@ -29,7 +26,7 @@ use crate::{
         mask,
         params::Params,
         request_id::RequestId,
-        runner::{malformed, over},
+        runner::{UnpreparedOperation, malformed, over},
         slots::Slot,
         state::Core,
         viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
@@ -59,8 +56,9 @@ pub(super) struct Conversation<E, V: Viewer> {
     core: Arc<Core<E, V>>,
     caller: Caller,
     phase: Phase<V>,
-    control: ControlQueue,
-    events: Sender<Box<Event>>,
+    /// Completes when the phase must not last longer.
+    over: BoxFuture<'static, ()>,
+    queues: Arc<Queues>,
     register: Register,
     tasks: JoinSet<()>,
 }
@@ -69,7 +67,17 @@ enum Phase<V> {
     /// Waiting for `connection_init` until this moment.
     Waiting(Instant),
     /// Open until the token expires or the sign-in is revoked.
-    Open { viewer: Option<V>, over: BoxFuture<'static, ()> },
+    Open { viewer: Option<V> },
+}
+
+impl<V> Phase<V> {
+    /// Why the socket closes at the phase's end.
+    fn closing(&self) -> Closing {
+        match self {
+            Self::Waiting(_) => Closing::InitTimeout,
+            Self::Open { .. } => Closing::SignInEnded,
+        }
+    }
 }
 
 /// The client of a socket.
@@ -85,14 +93,10 @@ pub(super) struct Caller {
 }
 
 impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
-    pub(super) fn new(
-        core: Arc<Core<E, V>>,
-        caller: Caller,
-        control: ControlQueue,
-        events: Sender<Box<Event>>,
-    ) -> Self {
-        let phase = Phase::Waiting(Instant::now() + core.settings.socket.init_time);
-        Self { core, caller, phase, control, events, register: Register::default(), tasks: JoinSet::new() }
+    pub(super) fn new(core: Arc<Core<E, V>>, caller: Caller, queues: Arc<Queues>) -> Self {
+        let deadline = Instant::now() + core.settings.socket.init_time;
+        let (phase, over) = (Phase::Waiting(deadline), Box::pin(sleep_until(deadline)));
+        Self { core, caller, phase, over, queues, register: Register::default(), tasks: JoinSet::new() }
     }
 
     /// Reads until the socket must end. `pinged` is notified of each sent ping.
@@ -103,32 +107,25 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
     ) -> Ending {
         let limits = self.core.settings.socket;
         let stop = self.core.stop.clone();
-        let begin = Instant::now();
         let received = self.caller.received.clone();
         let mut liveness = Liveness::new(limits.ping_every, limits.pong_time, pinged, received);
         let hold = self.core.bodies.open(self.caller.client.holders());
         let mut unfinished = Unfinished::new(self.caller.received.clone(), hold);
-        let mut checks = interval_at(begin + limits.message_time, limits.message_time);
+        let mut checks = interval_at(Instant::now() + limits.message_time, limits.message_time);
         // Two checks in a row would treat a message that had no time to arrive as stuck.
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let (deadline, over) = match &mut self.phase {
-                Phase::Waiting(deadline) => (Some(*deadline), None),
-                Phase::Open { over, .. } => (None, Some(over)),
-            };
             let turn = tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(Ending::Close(Closing::GoingAway)),
-                () = sleep_until(deadline.unwrap_or(begin)), if deadline.is_some() => {
-                    Err(Ending::Close(Closing::InitTimeout))
-                }
-                Some(()) = OptionFuture::from(over) => Err(Ending::Close(Closing::SignInEnded)),
+                () = &mut self.over => Err(Ending::Close(self.phase.closing())),
                 due = liveness.next() => match due {
-                    Step::Ping => self.control.ping().map_err(Ending::from),
-                    Step::GiveUp => Err(Ending::Close(Closing::NoPong { time: limits.pong_time })),
+                    Step::Ping => self.queues.ping().map_err(Ending::from),
+                    Step::GiveUp => Err(Ending::Close(Closing::NoPong { time: self.core.settings.socket.pong_time })),
                 },
                 _ = checks.tick() => if unfinished.is_stuck() {
-                    Err(Ending::Close(Closing::Unfinished { seconds: limits.message_time.as_secs() }))
+                    let seconds = self.core.settings.socket.message_time.as_secs();
+                    Err(Ending::Close(Closing::Unfinished { seconds }))
                 } else {
                     Ok(())
                 },
@@ -176,7 +173,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         match message {
             // Boxed: it runs once, and idle sockets need not reserve its room.
             ClientMessage::ConnectionInit { payload } => Box::pin(self.init(&payload)).await,
-            ClientMessage::Ping { payload } => Ok(self.control.send(ServerMessage::Pong { payload }.to_frame())?),
+            ClientMessage::Ping { payload } => Ok(self.queues.send(ServerMessage::Pong { payload }.to_frame())?),
             ClientMessage::Pong => Ok(()),
             ClientMessage::Subscribe { id, payload } => self.subscribe(id, payload, text.len()).map_err(Ending::Close),
             ClientMessage::Complete { id } => {
@@ -209,7 +206,8 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         match viewer {
             Ok(viewer) => {
                 self.count(viewer.as_ref())?;
-                self.phase = Phase::Open { over: over(&self.core, viewer.clone()), viewer };
+                self.over = over(&self.core, viewer.clone());
+                self.phase = Phase::Open { viewer };
             }
             Err(AuthenticateError::Invalid(why)) => return Err(Ending::Close(Closing::Forbidden(why))),
             Err(error @ AuthenticateError::Unavailable(_)) => {
@@ -217,7 +215,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
                 return Err(Ending::Close(Closing::TryAgainLater));
             }
         }
-        Ok(self.control.send(ServerMessage::ConnectionAck.to_frame())?)
+        Ok(self.queues.send(ServerMessage::ConnectionAck.to_frame())?)
     }
 
     /// Moves the socket from its address's slot to the viewer's.
@@ -231,7 +229,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
 
     /// `bytes`: the length of the message.
     fn subscribe(&mut self, id: String, payload: Json, bytes: usize) -> Result<(), Closing> {
-        let Phase::Open { viewer, .. } = &self.phase else {
+        let Phase::Open { viewer } = &self.phase else {
             return Err(Closing::Unauthorized);
         };
         let limits = self.core.settings.socket;
@@ -256,9 +254,10 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
             operation = tracing::field::Empty, name = tracing::field::Empty
         );
         let stop = self.register.add(&id);
-        let (register, events) = (self.register.clone(), self.events.clone());
-        let sink = OperationSink { id, stop, register, events, answer_bytes: self.core.settings.request.answer_bytes };
-        self.tasks.spawn(operation::run(Arc::clone(&self.core), params, scope, sink).instrument(span));
+        let (register, queues) = (self.register.clone(), Arc::clone(&self.queues));
+        let sink = OperationSink { id, stop, register, queues, answer_bytes: self.core.settings.request.answer_bytes };
+        let unprepared = Box::new(UnpreparedOperation { params, scope });
+        self.tasks.spawn(operation::run(Arc::clone(&self.core), unprepared, sink).instrument(span));
         Ok(())
     }
 }
