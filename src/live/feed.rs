@@ -136,35 +136,36 @@ impl<S: Default> LiveFeed<S> {
 }
 
 impl<S: Default> Subscription<S> {
-    /// The next event; `None` at the end of the subscription. An error also ends it. The client can then resume from
-    /// [`Self::point`].
-    pub async fn next(&mut self) -> Result<Option<Event<S>>, StoreError> {
+    /// The next event. An error ends the subscription. The client can then resume from [`Self::point`].
+    pub async fn next(&mut self) -> Result<Event<S>, StoreError> {
         loop {
             if let Some(update) = self.subscriber.next() {
-                return Ok(Some(self.event(update)));
+                return Ok(self.event(update));
             }
             if let Some(floor) = self.subscriber.catch_up_from() {
-                self.catch_up(floor).await?;
+                // Boxed, because it is rare.
+                Box::pin(self.catch_up(floor)).await?;
                 continue;
             }
-            let known = self.subscriber.is_known();
+            let is_check = self.subscriber.is_known() && self.check_at <= self.note_at;
+            let due = if is_check { self.check_at } else { self.note_at };
             let signal = tokio::select! {
                 signal = self.registration.next() => signal,
-                () = sleep_until(self.check_at), if known => Some(Signal::Reread(RereadCause::Missed)),
-                () = sleep_until(self.note_at) => {
+                () = sleep_until(due) => if is_check {
+                    Signal::Reread(RereadCause::Missed)
+                } else {
                     self.note_at = self.feed.note_present(self.reader).await;
                     continue;
-                }
+                },
             };
             match signal {
-                None => return Ok(None),
-                Some(Signal::ReadUpTo(marker)) => return Ok(Some(self.event(Update::ReadUpTo(marker)))),
-                Some(Signal::Removed(entry)) => self.subscriber.removed(entry),
-                Some(Signal::Added(new, batch)) => {
+                Signal::ReadUpTo(marker) => return Ok(self.event(Update::ReadUpTo(marker))),
+                Signal::Removed(entry) => self.subscriber.removed(entry),
+                Signal::Added(new, batch) => {
                     self.batch = Some(batch);
                     self.subscriber.added(new);
                 }
-                Some(Signal::Reread(cause)) => {
+                Signal::Reread(cause) => {
                     let followed = self.feed.watch(&self.registration, self.reader).await?;
                     self.subscriber.follows(cause, followed);
                 }

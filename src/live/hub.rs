@@ -5,13 +5,13 @@ use std::{
     collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::broadcast;
 
-use super::{followed::Followed, fresh::Batch, subscriber_state::RereadCause};
+use super::{followed::Followed, fresh::Batch, mailbox::Mailbox, subscriber_state::RereadCause};
 use crate::{
     domain::{Entry, Position, UserId, timeline::folding::Showing},
     store::{
@@ -48,9 +48,7 @@ struct Subscriber<S> {
     reader: UserId,
     /// Shares memory with the reader's other subscribers that watch the same authors.
     authors: Followed,
-    /// Boxed, because an empty channel reserves room for 32 items.
-    events: mpsc::Sender<Box<Signal<S>>>,
-    missed: Arc<AtomicBool>,
+    signals: Arc<Mailbox<S>>,
 }
 
 /// The index of this node's subscribers; `S` as in [`Batch`].
@@ -65,8 +63,7 @@ pub struct Hub<S> {
 pub struct Registration<S> {
     hub: Arc<Hub<S>>,
     id: u64,
-    events: mpsc::Receiver<Box<Signal<S>>>,
-    missed: Arc<AtomicBool>,
+    signals: Arc<Mailbox<S>>,
 }
 
 impl<S: Default> Hub<S> {
@@ -152,15 +149,13 @@ impl<S: Default> Hub<S> {
     /// Registers a subscriber that watches no author until [`Registration::watch`].
     pub fn register(self: &Arc<Self>, reader: UserId) -> Registration<S> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (sender, events) = mpsc::channel(self.buffer);
-        let missed = Arc::new(AtomicBool::new(false));
-        let authors = Followed::default();
-        let subscriber = Subscriber { reader, authors, events: sender, missed: Arc::clone(&missed) };
+        let signals = Arc::new(Mailbox::new(self.buffer));
+        let subscriber = Subscriber { reader, authors: Followed::default(), signals: Arc::clone(&signals) };
         let mut state = self.lock();
         state.subscribers.insert(id, subscriber);
         state.by_reader.entry(reader).or_default().push(id);
         metrics::gauge!(SUBSCRIPTIONS).increment(1);
-        Registration { hub: Arc::clone(self), id, events, missed }
+        Registration { hub: Arc::clone(self), id, signals }
     }
 
     /// The number of subscribers on this node.
@@ -248,17 +243,13 @@ impl<S> State<S> {
 
 impl<S> Subscriber<S> {
     fn send(&self, signal: Signal<S>) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(Box::new(signal)) {
-            self.missed.store(true, Ordering::SeqCst);
+        if !self.signals.put(signal) {
             metrics::counter!(LIVE_EVENTS_MISSED).increment(1);
         }
     }
 
-    /// Marks the subscriber as having missed something. Repeated calls count once until it notices.
     fn miss(&self) {
-        self.missed.store(true, Ordering::SeqCst);
-        // Only wakes the subscriber. If the buffer is full, it is awake already.
-        let _ = self.events.try_send(Box::new(Signal::Reread(RereadCause::Missed)));
+        self.signals.miss();
     }
 }
 
@@ -270,13 +261,8 @@ impl<S> Registration<S> {
     }
 
     /// The next signal. If some were lost, one [`RereadCause::Missed`] replaces everything that waits.
-    pub async fn next(&mut self) -> Option<Signal<S>> {
-        let signal = self.events.recv().await?;
-        if self.missed.swap(false, Ordering::SeqCst) {
-            while self.events.try_recv().is_ok() {}
-            return Some(Signal::Reread(RereadCause::Missed));
-        }
-        Some(*signal)
+    pub async fn next(&mut self) -> Signal<S> {
+        self.signals.next().await
     }
 }
 

@@ -5,6 +5,7 @@ mod feed;
 mod followed;
 mod fresh;
 mod hub;
+mod mailbox;
 mod subscriber_state;
 
 pub use feed::{Event, LiveFeed, LiveSettings, Subscription};

@@ -94,8 +94,7 @@ impl Device {
         let hang_up = client.shared.plan.watchers.hang_up;
         loop {
             let update = match subscription.next().await {
-                Ok(Some(event)) => event.update,
-                Ok(None) => return client.fail("a subscription ends by itself", || self.reader.to_string()),
+                Ok(event) => event.update,
                 Err(error) => return client.shared.excuse("a subscription failed", &error),
             };
             if injector.injects(hang_up) {

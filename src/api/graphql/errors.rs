@@ -84,9 +84,6 @@ pub enum Failure {
     /// A registration or a sign-in failed.
     #[error("an operation on an account failed")]
     Account(#[from] AccountError),
-    /// A live feed failed.
-    #[error("the live feed failed")]
-    FeedEnded,
     /// The request was executed without its scope.
     #[error("the request has no scope: the transport did not attach it")]
     NoScope,
@@ -129,7 +126,6 @@ impl Failure {
                 | StoreError::Refused(_),
             )
             | Self::Publish(PublishError::Store(_) | PublishError::NoFreeId)
-            | Self::FeedEnded
             | Self::NoScope => ErrorCode::InternalServerError,
             Self::Logged(error) => error.code,
         }
@@ -145,7 +141,7 @@ impl Failure {
                 StoreError::Unavailable(_) | StoreError::Contended(_) => PASSING,
                 StoreError::Unreadable(_) | StoreError::Refused(_) => STAYING,
             },
-            Self::Account(AccountError::Password(PasswordError::Busy)) | Self::FeedEnded => PASSING,
+            Self::Account(AccountError::Password(PasswordError::Busy)) => PASSING,
             _ => STAYING,
         }
     }

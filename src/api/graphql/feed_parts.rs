@@ -17,7 +17,7 @@ use crate::{
 
 /// The content of `entry`, which is in `batch`.
 pub async fn content(services: &Services, batch: &Batch<FeedShare>, entry: &Entry) -> SharedValue<Arc<Content>> {
-    let contents = async {
+    let contents = || async {
         // Reads without a viewer: only readers who may see the entry were signalled.
         let read = services.contents.by_ids(None, &contents(batch)).await;
         logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
@@ -34,12 +34,13 @@ pub async fn parts(
 ) -> SharedEntry {
     let share = batch.shared();
     let counters =
-        async { logged(services.contents.counters(&contents(batch)).await).map(|all| all.into_iter().collect()) };
-    let profiles = async {
+        || async { logged(services.contents.counters(&contents(batch)).await).map(|all| all.into_iter().collect()) };
+    let profiles = || async {
         let read = services.accounts.profiles(&authors(batch)).await;
         logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
     };
-    let counts = async { logged(services.accounts.counts(&authors(batch)).await).map(|all| all.into_iter().collect()) };
+    let counts =
+        || async { logged(services.accounts.counts(&authors(batch)).await).map(|all| all.into_iter().collect()) };
     SharedEntry {
         counters: one(&share.counters, counters, selection.counters, entry.content).await,
         profile: one(&share.profiles, profiles, selection.author.is_some(), entry.author).await,
@@ -58,16 +59,17 @@ fn authors(batch: &Batch<FeedShare>) -> Vec<UserId> {
     authors
 }
 
-async fn one<K: Copy + Eq + Hash, V: Clone>(
+async fn one<K: Copy + Eq + Hash, V: Clone, F: Future<Output = Option<HashMap<K, V>>>>(
     loaded: &Loaded<K, V>,
-    load: impl Future<Output = Option<HashMap<K, V>>>,
+    load: impl FnOnce() -> F,
     is_selected: bool,
     key: K,
 ) -> SharedValue<V> {
     if !is_selected {
         return SharedValue::Unknown;
     }
-    match loaded.get_or_init(|| load).await {
+    // Boxed: one subscriber loads, and none needs room for it while it waits for entries.
+    match loaded.get_or_init(|| Box::pin(load())).await {
         Some(all) => SharedValue::Known(all.get(&key).cloned()),
         None => SharedValue::Unknown,
     }

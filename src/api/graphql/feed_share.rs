@@ -45,15 +45,18 @@ pub struct RenderKey {
 /// What determines an operation: the whole text of its document, its name and the relevant variables. Only the whole
 /// text distinguishes two documents. Comparing it is cheap even if it is long.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub struct Shape(Arc<ShapeParts>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct ShapeParts {
     hash: u64,
-    rest: Arc<str>,
+    rest: Box<str>,
     query: Arc<str>,
 }
 
 impl Hash for Shape {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
+        state.write_u64(self.0.hash);
     }
 }
 
@@ -97,7 +100,7 @@ pub fn shape(ctx: &Context<'_>, query: Arc<str>) -> Shape {
     }
     let mut hasher = DefaultHasher::new();
     (&query, &rest).hash(&mut hasher);
-    Shape { hash: hasher.finish(), rest: rest.into(), query }
+    Shape(Arc::new(ShapeParts { hash: hasher.finish(), rest: rest.into(), query }))
 }
 
 /// A variable's definition and its only use.

@@ -55,7 +55,8 @@ impl SubscriptionRoot {
         )]
         compares: bool,
     ) -> Result<NewFeed, ApiError> {
-        match begin(ctx, after.as_deref(), compares).await {
+        // Boxed: the stream would keep its room.
+        match Box::pin(begin(ctx, after.as_deref(), compares)).await {
             Ok(watch) => Ok(watch.into_stream()),
             Err(failure) => Err(failure.into_api_error()),
         }
@@ -90,12 +91,10 @@ struct Watch {
 
 impl Watch {
     fn into_stream(self) -> NewFeed {
-        Box::pin(stream::unfold(Some(self), |watch| async {
-            let mut watch = watch?;
-            match watch.next().await {
-                Ok(payload) => Some((Ok(payload), Some(watch))),
-                Err(failure) => Some((Err(failure.into_api_error()), None)),
-            }
+        // Boxed once, because the stream holds it twice: between two events, and while it waits for one.
+        Box::pin(stream::try_unfold(Box::new(self), |mut watch| async move {
+            let payload = watch.next().await.map_err(Failure::into_api_error)?;
+            Ok(Some((payload, watch)))
         }))
     }
 
@@ -105,7 +104,7 @@ impl Watch {
             let event = tokio::select! {
                 biased;
                 () = sleep_until(self.ends_at) => return Err(Failure::SignInEnded),
-                event = self.feed.next() => event?.ok_or(Failure::FeedEnded)?,
+                event = self.feed.next() => event?,
             };
             return Ok(match event.update {
                 Update::Change(Change::Added(entry)) => match self.added(&entry, event.batch).await {
@@ -126,7 +125,8 @@ impl Watch {
                     ReadMarkerMoved { read_marker, resume_token: self.token() }.into()
                 }
                 Update::MayDiffer => TimelineMayDiffer { resume_token: self.token() }.into(),
-                Update::Relation { author, following } => self.relation(author, following).await.into(),
+                // Boxed, because it is rare.
+                Update::Relation { author, following } => Box::pin(self.relation(author, following)).await.into(),
             });
         }
     }
