@@ -169,7 +169,7 @@ impl TimelineReader {
 
     /// As [`Self::read_raw`], but reads everything from SQL.
     pub async fn read_uncached(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
-        self.read_everything(reader, request).await.map(|raw| raw.page)
+        self.read_whole(reader, request, Depth::Everything).await.map(|raw| raw.page)
     }
 
     /// The raw page. It has facts only where they cost no extra statement.
@@ -179,14 +179,14 @@ impl TimelineReader {
         }
         match self.read_known(reader, request, with_facts).await? {
             Outcome::Page(page) => return Ok(page),
-            Outcome::BelowFloor => return self.read_past_the_inbox(reader, request).await,
+            Outcome::BelowFloor => return self.read_past_the_inbox(reader, request, Depth::Outboxes).await,
             Outcome::Unknown => {}
         }
         // Cached outboxes do not contain the kinds of contents.
         let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
         let pulls = if cache.is_some() { &self.excluding } else { &self.pulling };
         if pulls.takes(reader) {
-            return self.read_past_the_inbox(reader, request).await;
+            return self.read_past_the_inbox(reader, request, Depth::Everything).await;
         }
         let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
         if snapshot.uncovered.is_empty() {
@@ -210,21 +210,28 @@ impl TimelineReader {
                 count(if snapshot.uncovered.is_empty() { "inbox" } else { "outboxes" });
                 Ok(Raw::of(page, snapshot.floor, HashMap::new()))
             }
-            Next::PullOutboxes | Next::PullEverything => self.read_past_the_inbox(reader, request).await,
+            Next::PullOutboxes | Next::PullEverything => {
+                self.read_past_the_inbox(reader, request, Depth::Everything).await
+            }
         }
     }
 
-    /// The page from outboxes alone.
-    async fn read_past_the_inbox(&self, reader: UserId, request: &PageRequest) -> Result<Raw, StoreError> {
+    /// The page from a stretch, or by a statement of this depth, which suffices.
+    async fn read_past_the_inbox(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        depth: Depth,
+    ) -> Result<Raw, StoreError> {
         match self.read_stretch(reader, request).await? {
             Some(page) => Ok(page),
-            None => self.read_everything(reader, request).await,
+            None => self.read_whole(reader, request, depth).await,
         }
     }
 
-    async fn read_everything(&self, reader: UserId, request: &PageRequest) -> Result<Raw, StoreError> {
+    async fn read_whole(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Raw, StoreError> {
         count("everything");
-        let snapshot: Snapshot = self.timelines.read(reader, request, Depth::Everything).await?;
+        let snapshot: Snapshot = self.timelines.read(reader, request, depth).await?;
         match decide(request, &snapshot, None) {
             Next::Serve(page) => {
                 self.known.note_page(reader, request, (&page, snapshot.floor));

@@ -12,12 +12,15 @@ use crate::{
 };
 
 impl TimelineReader {
-    /// The page, from a stretch whose length earlier pages suggest. `None` without earlier pages, or if the stretch is
-    /// too short for the page.
+    /// The page, from a stretch whose length earlier pages suggest. `None` without earlier pages, if the authors are too
+    /// many for one, or if the stretch is too short for the page.
     pub(super) async fn read_stretch(&self, reader: UserId, request: &PageRequest) -> Result<Option<Raw>, StoreError> {
         let Some((stretch, authors)) = self.known.stretch(reader, request, self.visits.now_ms()) else {
             return Ok(None);
         };
+        if authors.followed().len() > self.timelines.max_stretch_authors() {
+            return Ok(None);
+        }
         let mut found = self.timelines.stretch(reader, request, stretch, &authors).await?;
         if found.is_none() {
             let Some(renewed) = self.learn(reader).await?.filter(|it| it.authors.version() != authors.version()) else {

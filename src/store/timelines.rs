@@ -22,6 +22,9 @@ pub enum Depth {
     Inbox,
     /// Also the outboxes of uncovered authors, and everybody's below the floor: complete by itself.
     Everything,
+    /// The outboxes of all followed authors and nothing else: complete by itself, and cheaper if the inbox would give
+    /// nothing.
+    Outboxes,
 }
 
 /// Timelines.
@@ -32,8 +35,8 @@ pub enum Depth {
 /// first is in the second. The reader's reactions have a version of the same kind.
 #[async_trait]
 pub trait Timelines: Send + Sync {
-    /// docs/protocol.md#read: **one statement**, hence one snapshot, on the primary. With [`Depth::Everything`] the
-    /// snapshot always suffices for the page.
+    /// docs/protocol.md#read: **one statement**, hence one snapshot, on the primary. With [`Depth::Everything`] or
+    /// [`Depth::Outboxes`] the snapshot always suffices for the page.
     async fn read(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError>;
 
     /// A page by its definition, as far as it lies in this stretch (docs/protocol.md#stretch): **one statement** on the
@@ -47,6 +50,11 @@ pub trait Timelines: Send + Sync {
         stretch: Stretch,
         authors: &TimelineAuthors,
     ) -> Result<Option<Snapshot>, StoreError>;
+
+    /// Most authors with whom [`Self::stretch`] sends a statement.
+    fn max_stretch_authors(&self) -> usize {
+        usize::MAX
+    }
 
     /// What a node remembers of a reader: **one statement**, one snapshot. `None` if the reader has no account, or more
     /// exclusions than [`crate::domain::limits::MAX_REMEMBERED_EXCLUSIONS`].

@@ -398,11 +398,20 @@ on_each_backend! {
                 line(&page, &[" f ", " uncovered ", " range ", "using index"])?;
             }
         }
-        let everything = HotStatement::Page(user(1), request(Direction::Older, None)?, Depth::Everything);
-        let everything = plan(&world, backend, everything).await?;
-        match backend {
-            Backend::Sqlite => drop(line(&everything, &["search w using covering index outbox (author_id=?"])?),
-            Backend::MariaDb | Backend::Mysql => drop(line(&everything, &[" w ", " ref ", " outbox ", "using index"])?),
+        for depth in [Depth::Everything, Depth::Outboxes] {
+            let pulled = HotStatement::Page(user(1), request(Direction::Older, None)?, depth);
+            let pulled = plan(&world, backend, pulled).await?;
+            match backend {
+                Backend::Sqlite => {
+                    line(&pulled, &["search w using covering index outbox (author_id=?"])?;
+                    line(&pulled, &["search y using primary key (reader_id=?)"])?;
+                }
+                Backend::MariaDb | Backend::Mysql => {
+                    line(&pulled, &[" w ", " ref ", " outbox ", "using index"])?;
+                    line(&pulled, &[" subquery y "])?;
+                    ensure!(!pulled.iter().any(|line| line.contains("dependent subquery y ")), "{pulled:#?}");
+                }
+            }
         }
         let range = Range { after: 10_500, through: 11_500 };
         known_pages_are_ranges(&world, backend).await?;

@@ -90,10 +90,16 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
     }
     finding_people_touches_few_rows(&world, overhead).await?;
     world.set_floor(user(2), Floor::Off).await?;
-    let before = rows_read(&world).await?;
-    world.store.read(user(2), &request(Direction::Older, None)?, Depth::Everything).await?;
-    let touched = rows_read(&world).await? - before - overhead;
-    ensure!(touched < 10 * AUTHORS, "{touched} rows to pull {AUTHORS} authors, who have {ROWS} contents");
+    for depth in [Depth::Everything, Depth::Outboxes] {
+        let before = rows_read(&world).await?;
+        world.store.read(user(2), &request(Direction::Older, None)?, depth).await?;
+        let touched = rows_read(&world).await? - before - overhead;
+        ensure!(
+            // Rows that the engine keeps in memory, to rank the authors, count as well.
+            touched < 15 * AUTHORS,
+            "{touched} rows to pull {AUTHORS} authors, who have {ROWS} contents: {depth:?}"
+        );
+    }
     Ok(())
 }
 

@@ -53,7 +53,7 @@ impl Act {
                 Self::Stretch(from.user(), request, Stretch { end_ms: (begin + far).max(0), most_rows })
             }
             12..=18 => {
-                let depth = from.rng.pick(&[Depth::Inbox, Depth::Everything, Depth::Everything]);
+                let depth = from.rng.pick(&[Depth::Inbox, Depth::Everything, Depth::Everything, Depth::Outboxes]);
                 Self::Page(from.user(), from.request(), depth)
             }
             19..=20 => Self::Visible(from.user(), from.contents()),

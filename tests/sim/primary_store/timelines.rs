@@ -74,7 +74,7 @@ impl Timelines for PrimaryStore {
                 PrimaryStore::read(self, |it| view.over(it, it, request, depth, (&edges, it.floor(reader)))).await?;
             return Ok(snapshot);
         }
-        if self.breaks(Rule::InboxBeforeInFlight) {
+        if self.breaks(Rule::InboxBeforeInFlight) && depth != Depth::Outboxes {
             return view.in_two(request, depth).await;
         }
         if self.breaks(Rule::PulledInALaterSnapshot) && depth == Depth::Everything {
@@ -201,6 +201,10 @@ impl View<'_> {
         claims: Claims<'_>,
     ) -> Snapshot {
         let runs = |side: Side| {
+            if depth == Depth::Outboxes {
+                let pulled = self.followed(tables, side);
+                return vec![Run::from_limited_query(side.direction, pulled, side.limit)];
+            }
             let flying = Run::from_limited_query(side.direction, self.in_flight(in_flight, side), side.limit);
             let mut runs = vec![flying];
             runs.extend(self.runs(tables, side, depth, claims));
@@ -299,6 +303,12 @@ impl View<'_> {
         let shown = covered.filter(|(author, _)| self.shows(tables, *author));
         let pulled = shown.flat_map(|(author, _)| self.outbox(tables, author, side));
         side.first(pulled.filter(|it| it.position() < floor).collect())
+    }
+
+    /// Whatever the modes and the floor.
+    fn followed(&self, tables: &Tables, side: Side) -> Vec<Entry> {
+        let shown = tables.edges(self.reader).filter(|(author, _)| self.shows(tables, *author));
+        side.first(shown.flat_map(|(author, _)| self.outbox(tables, author, side)).collect())
     }
 
     /// The reverse order: what is in flight is read after the inbox.

@@ -77,6 +77,7 @@ async fn hot_statements_are_planned_as_their_explanations_show() {
         for statement in [
             HotStatement::Page(reader, request, Depth::Inbox),
             HotStatement::Page(reader, request, Depth::Everything),
+            HotStatement::Page(reader, request, Depth::Outboxes),
             HotStatement::Followers(reader, vec![reader; 3], request),
             HotStatement::Following(reader, vec![reader; 3], request),
             HotStatement::Likers(reader, vec![content; 3], request),

@@ -24,7 +24,7 @@ pub(super) use self::outside::{
 use self::{
     shown::{Timeline, repost_shown_to, shown_to},
     side::Side,
-    statement::{BELOW, EDGE, IN_FLIGHT, INBOX, STATE, UNCOVERED},
+    statement::{BELOW, EDGE, FOLLOWED, IN_FLIGHT, INBOX, STATE, UNCOVERED},
 };
 use super::{
     SqlStore,
@@ -69,6 +69,10 @@ impl Timelines for SqlStore {
         }
         let statement = Timeline { dialect: self.dialect, reader }.stretch(request, stretch, authors);
         stretch::snapshot(&self.read_few(&statement.text, statement.values).await?, request, stretch, authors)
+    }
+
+    fn max_stretch_authors(&self) -> usize {
+        self.dialect.max_ranges()
     }
 
     async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
@@ -243,13 +247,11 @@ impl Answer {
 
     fn runs(&self, side: Side, depth: Depth) -> Vec<Run> {
         let Side { direction, limit, .. } = side;
-        let in_flight = Run::from_limited_query(direction, self.of_source(side, IN_FLIGHT), limit);
+        let run = |source| Run::from_limited_query(direction, self.of_source(side, source), limit);
         match depth {
-            Depth::Inbox => vec![in_flight, self.trusted(side)],
-            Depth::Everything => {
-                let uncovered = Run::from_limited_query(direction, self.of_source(side, UNCOVERED), limit);
-                vec![in_flight, self.covered(side), uncovered]
-            }
+            Depth::Inbox => vec![run(IN_FLIGHT), self.trusted(side)],
+            Depth::Everything => vec![run(IN_FLIGHT), self.covered(side), run(UNCOVERED)],
+            Depth::Outboxes => vec![run(FOLLOWED)],
         }
     }
 

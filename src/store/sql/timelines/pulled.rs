@@ -1,7 +1,7 @@
 //! Pulls contents from the outboxes of many authors at once (source Q), with one text for every engine.
 //!
 //! MariaDB and SQLite have no `LATERAL`. A sub-select with `LIMIT` in the list of columns does the same for one value,
-//! and one value for each author is enough: first the id of its first content, then the time of the last one that can
+//! and one value for each author is enough: first the time of its first content, then the time of the last one that can
 //! matter. On MySQL and MariaDB a range of the outbox index cannot start at another table's value. They skip the
 //! entries between the author's end of the index and the window one by one, so a page far from both ends costs more.
 
@@ -15,35 +15,36 @@ use crate::domain::{Direction, Position};
 /// for each row.
 const ALL: &str = "LIMIT 9223372036854775807";
 
-const HEAD: Columns = Columns { time: "h.publish_time", id: "h.id" };
 const OF_AUTHOR: Columns = Columns { time: "w.publish_time", id: "w.id" };
 const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
 /// Q: the first contents of several authors together, without reading any outbox whole.
 ///
-/// The outbox index gives each author's first content. Only the authors of the first `side.limit` of these can have
-/// entries in the page; the statement reads at most `side.limit` contents of each, more if times are equal. `floor`
-/// names the columns of the floor, or is empty.
+/// The outbox index gives the time of each author's first content. Only the authors of the first `side.limit` of these
+/// times, and of times equal to the last of them, can have entries in the page: contents of as many others lie before
+/// everything else. The statement reads at most `side.limit` contents of each, more if times are equal. `floor` names
+/// the columns of the floor, or is empty.
 pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &str) -> Fragment {
     let then = dialect.join_in_order();
     let carried = |alias: &str| floor.replace("f.", &format!("{alias}."));
+    let limit = i64::try_from(side.limit).unwrap_or(i64::MAX);
+    let order = side_order(side.direction);
     let heads = Fragment::new(
-        format!("SELECT h.publish_time, h.id, h.author_id{} FROM (SELECT f.*, (SELECT w.id", carried("n")),
+        format!(
+            "SELECT r.author_id{} FROM (SELECT n.*, RANK() OVER (ORDER BY n.head {order}) AS place \
+             FROM (SELECT f.*, (SELECT w.publish_time",
+            carried("r")
+        ),
         [],
     )
     .then(of_author(side, "f", floor))
     .add(" LIMIT 1) AS head FROM ", [])
     .then(authors.into_table("f"))
-    .add(&format!(" {ALL}) n {then} contents h ON h.id = n.head"), [])
-    .then(side.first(HEAD));
-    if side.limit == 1 {
-        return Fragment::new("SELECT a.publish_time, a.id, a.author_id FROM ", []).then(heads.into_table("a"));
-    }
+    .add(&format!(" {ALL}) n WHERE n.head IS NOT NULL) r WHERE r.place <= ?"), [limit]);
     let (last, compare) = match side.direction {
         Direction::Older => (Position::OLDEST, ">="),
         Direction::Newer => (Position::NEWEST, "<="),
     };
-    let nth = i64::try_from(side.limit).unwrap_or(i64::MAX) - 1;
     Fragment::new(
         format!(
             "SELECT c.publish_time, c.id, c.author_id FROM (SELECT a.author_id{}, COALESCE((SELECT w.publish_time",
@@ -52,7 +53,7 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &st
         [],
     )
     .then(of_author(side, "a", floor))
-    .add(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [nth, last.publish_time()])
+    .add(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [limit - 1, last.publish_time()])
     .then(heads.into_table("a"))
     .add(&format!(" {ALL}) p {then} contents c ON c.author_id = p.author_id AND c.publish_time {compare} p.last"), [])
     .add(" WHERE ", [])

@@ -27,6 +27,19 @@ impl Timeline {
         Fragment::new(shown_to(self.dialect, "?", author), [self.reader.get()])
     }
 
+    /// As [`Self::shown`], where many rows are read: one look shows whether the reader has any exclusion, and only then
+    /// each row costs a probe. Every engine runs the look once a statement, because nothing of a row is in it.
+    pub(super) fn shown_of_many(self, author: &str) -> Fragment {
+        let probe = not_excluded_from(self.dialect, "?", author);
+        let text = format!(
+            " AND ((SELECT y.cause FROM exclusions y{} WHERE y.reader_id = ? LIMIT 1) IS NULL OR {}){}",
+            self.by_key(),
+            probe.trim_start_matches(" AND "),
+            author_remains(author),
+        );
+        Fragment::new(text, [self.reader.get(), self.reader.get()])
+    }
+
     /// Like [`Self::shown`], for the original's author of a repost. Contents that are no reposts pass.
     pub(super) fn shown_repost(self, contents: &str) -> Fragment {
         Fragment::new(repost_shown_to(self.dialect, "?", contents), [self.reader.get()])

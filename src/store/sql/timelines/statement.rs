@@ -27,6 +27,8 @@ pub(super) const INBOX: i64 = 3;
 pub(super) const UNCOVERED: i64 = 4;
 /// As [`IN_FLIGHT`]: contents of covered authors below the floor.
 pub(super) const BELOW: i64 = 5;
+/// As [`IN_FLIGHT`]: contents of all followed authors.
+pub(super) const FOLLOWED: i64 = 7;
 
 const DELIVERY: Columns = Columns { time: "d.publish_time", id: "d.content_id" };
 /// Columns of the position of an inbox row.
@@ -76,11 +78,19 @@ impl Timeline {
     pub(super) fn newest_of_followed(self, limit: usize) -> Fragment {
         let (direction, kinds) = (Direction::Older, Kinds::ALL);
         let side = Side { direction, bound: None, inclusive: false, limit, tag: 0, kinds, timeline: None };
+        pulled(self.dialect, side, self.followed_authors(), "")
+    }
+
+    fn followed_authors(self) -> Fragment {
         let text = format!("SELECT e.author_id FROM follows e{} WHERE e.follower_id = ?", self.by_key());
-        pulled(self.dialect, side, Fragment::new(text, [self.reader.get()]), "")
+        Fragment::new(text, [self.reader.get()])
     }
 
     fn sources(self, side: Side, depth: Depth) -> Vec<(i64, Fragment)> {
+        if depth == Depth::Outboxes {
+            let authors = self.followed_authors().then(self.shown_of_many("e.author_id"));
+            return vec![(FOLLOWED, pulled(self.dialect, side, authors, ""))];
+        }
         let mut sources = vec![(IN_FLIGHT, self.in_flight(side)), (INBOX, self.inbox(side))];
         if depth == Depth::Everything {
             sources.push((UNCOVERED, pulled(self.dialect, side, self.uncovered_authors(), "")));
@@ -142,7 +152,7 @@ impl Timeline {
             pull = EdgeMode::Pull.code(),
             fill = EdgeMode::Fill.code(),
         );
-        Fragment::new(text, [self.reader.get()]).then(self.shown("e.author_id"))
+        Fragment::new(text, [self.reader.get()]).then(self.shown_of_many("e.author_id"))
     }
 
     /// The covered authors, each with the floor. If the page needs no entries below the floor, it gives no rows and
@@ -166,7 +176,7 @@ impl Timeline {
         )
         .then(self.wants_below_floor(side))
         .add(&text, [reader])
-        .then(self.shown("e.author_id"))
+        .then(self.shown_of_many("e.author_id"))
     }
 
     /// Whether the page needs entries below the floor. Towards older entries: the inbox gives fewer than wanted, and
