@@ -128,6 +128,18 @@ fn has_reactions(known: &RememberedReader, found: &Candidates, wanted: Wanted) -
     !wanted.facts || wanted.reactions || known.reactions.as_deref().is_some_and(is_current)
 }
 
+/// These facts with the remembered reactions; empty if the snapshot has another version of them.
+pub(super) fn with_reactions(
+    known: &RememberedReader,
+    reactions_version: i64,
+    facts: HashMap<ContentId, CardFacts>,
+) -> HashMap<ContentId, CardFacts> {
+    let Some(all) = known.reactions.as_deref().filter(|it| it.version() == reactions_version) else {
+        return HashMap::new();
+    };
+    facts.into_iter().map(|(content, facts)| (content, CardFacts { reactions: all.to(content), ..facts })).collect()
+}
+
 /// The facts of the page's snapshot; empty if the reactions among them are not known.
 pub(super) fn facts(known: &RememberedReader, found: &Candidates, wanted: Wanted) -> HashMap<ContentId, CardFacts> {
     if !has_reactions(known, found, wanted) {

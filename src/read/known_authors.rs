@@ -134,13 +134,12 @@ impl KnownAuthors {
         reader: UserId,
         request: &PageRequest,
         now_ms: i64,
-    ) -> Option<(Stretch, Arc<TimelineAuthors>)> {
+    ) -> Option<(Stretch, RememberedReader)> {
         let mut known = self.get(reader).filter(|_| request.kinds.is_all())?;
         let of_author = Pace::from_us(self.author_pace_us.load(Ordering::Relaxed));
         let typical = of_author.map(|pace| pace.of_all(known.authors.followed().len()));
         let stretch = known.hints.stretch(request, typical, now_ms);
-        let authors = Arc::clone(&known.authors);
-        self.remember(reader, known);
-        stretch.map(|stretch| (stretch, authors))
+        self.remember(reader, known.clone());
+        stretch.map(|stretch| (stretch, known))
     }
 }

@@ -179,14 +179,14 @@ impl TimelineReader {
         }
         match self.read_known(reader, request, with_facts).await? {
             Outcome::Page(page) => return Ok(page),
-            Outcome::BelowFloor => return self.read_past_the_inbox(reader, request, Depth::Outboxes).await,
+            Outcome::BelowFloor => return self.read_past_the_inbox(reader, request, with_facts, Depth::Outboxes).await,
             Outcome::Unknown => {}
         }
         // Cached outboxes do not contain the kinds of contents.
         let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
         let pulls = if cache.is_some() { &self.excluding } else { &self.pulling };
         if pulls.takes(reader) {
-            return self.read_past_the_inbox(reader, request, Depth::Everything).await;
+            return self.read_past_the_inbox(reader, request, with_facts, Depth::Everything).await;
         }
         let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
         if snapshot.uncovered.is_empty() {
@@ -211,7 +211,7 @@ impl TimelineReader {
                 Ok(Raw::of(page, snapshot.floor, HashMap::new()))
             }
             Next::PullOutboxes | Next::PullEverything => {
-                self.read_past_the_inbox(reader, request, Depth::Everything).await
+                self.read_past_the_inbox(reader, request, with_facts, Depth::Everything).await
             }
         }
     }
@@ -221,9 +221,10 @@ impl TimelineReader {
         &self,
         reader: UserId,
         request: &PageRequest,
+        with_facts: bool,
         depth: Depth,
     ) -> Result<Raw, StoreError> {
-        match self.read_stretch(reader, request).await? {
+        match self.read_stretch(reader, request, with_facts).await? {
             Some(page) => Ok(page),
             None => self.read_whole(reader, request, depth).await,
         }

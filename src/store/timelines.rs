@@ -11,7 +11,7 @@ use crate::domain::{
         authors::{ReaderSnapshot, TimelineAuthors},
         candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
         plan::Snapshot,
-        stretch::Stretch,
+        stretch::{Stretch, StretchSnapshot},
     },
 };
 
@@ -49,7 +49,7 @@ pub trait Timelines: Send + Sync {
         request: &PageRequest,
         stretch: Stretch,
         authors: &TimelineAuthors,
-    ) -> Result<Option<Snapshot>, StoreError>;
+    ) -> Result<Option<StretchSnapshot>, StoreError>;
 
     /// Most authors with whom [`Self::stretch`] sends a statement.
     fn max_stretch_authors(&self) -> usize {

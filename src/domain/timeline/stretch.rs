@@ -4,10 +4,15 @@
 //! The estimate affects only the cost of a page, never its entries: a stretch that is too short yields no page, and
 //! the page is read another way.
 
+use std::collections::HashMap;
+
 use super::{
+    candidates::CardFacts,
     page::{Direction, Page, PageRequest},
+    plan::Snapshot,
     position::{Entry, Position},
 };
+use crate::domain::ids::ContentId;
 
 /// A stretch is this many times as long as the page probably is, because entries come in bursts.
 const SLACK: i64 = 3;
@@ -28,6 +33,20 @@ pub struct Stretch {
     pub end_ms: i64,
     /// Maximum number of rows to read. A stretch with more rows yields no page.
     pub most_rows: usize,
+    /// The publish time (ms) up to which entries come with facts, inclusive; `None` for no facts. An entry beyond it
+    /// that the page shows costs another statement.
+    pub facts_end_ms: Option<i64>,
+}
+
+/// What one snapshot says about a page in a stretch.
+#[derive(Debug, Clone)]
+pub struct StretchSnapshot {
+    /// The sources of the page.
+    pub snapshot: Snapshot,
+    /// The version of the reader's reactions.
+    pub reactions_version: i64,
+    /// Facts without reactions.
+    pub facts: HashMap<ContentId, CardFacts>,
 }
 
 /// The mean time between two entries of a timeline, in microseconds, at least 1.
@@ -136,9 +155,11 @@ impl Hints {
         let length = length.or(self.oldest_ms.map(|_| 0))?;
         let bound = request.bound.map(Position::publish_time);
         let newest_ms = self.newest_ms.unwrap_or(now_ms);
-        let end_ms = bound.unwrap_or(newest_ms).saturating_sub(length).max(0);
+        let begin = bound.unwrap_or(newest_ms);
+        let end_ms = begin.saturating_sub(length).max(0);
         let end_ms = if self.oldest_ms.is_some_and(|oldest| end_ms <= oldest) { 0 } else { end_ms };
-        Some(Stretch { end_ms, most_rows: request.need() * MOST_ROWS_AN_ENTRY })
+        let facts_end_ms = Some(begin.saturating_sub(length / 2).max(0));
+        Some(Stretch { end_ms, most_rows: request.need() * MOST_ROWS_AN_ENTRY, facts_end_ms })
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
             authors::{ReaderSnapshot, TimelineAuthors},
             candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
             plan::Snapshot,
-            stretch::Stretch,
+            stretch::{Stretch, StretchSnapshot},
         },
     },
     store::{StoreError, timelines::Depth},
@@ -39,7 +39,7 @@ impl Timelines for Everybody {
         _: &PageRequest,
         _: Stretch,
         _: &TimelineAuthors,
-    ) -> Result<Option<Snapshot>, StoreError> {
+    ) -> Result<Option<StretchSnapshot>, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }
 

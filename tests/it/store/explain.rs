@@ -352,7 +352,8 @@ async fn stretches_are_ranges(world: &World, backend: Backend) -> Result<()> {
             Direction::Older => request.bound.map_or(1_000 + ROWS / 2, Position::publish_time) - 100,
             Direction::Newer => request.bound.map_or(1_000, Position::publish_time) + 100,
         };
-        let stretch = HotStatement::Stretch(user(1), request, Stretch { end_ms, most_rows: 100 }, authors.clone());
+        let stretch = Stretch { end_ms, most_rows: 100, facts_end_ms: Some(end_ms) };
+        let stretch = HotStatement::Stretch(user(1), request, stretch, authors.clone());
         let page = plan(world, backend, stretch).await?;
         if backend == Backend::Sqlite {
             line(&page, &["search c using", "index outbox (author_id=? and publish_time"])?;
@@ -404,7 +405,7 @@ on_each_backend! {
             match backend {
                 Backend::Sqlite => {
                     line(&pulled, &["search w using covering index outbox (author_id=?"])?;
-                    line(&pulled, &["search y using primary key (reader_id=?)"])?;
+                    line(&pulled, &["search y using covering index exclusions_by_reader (reader_id=?)"])?;
                 }
                 Backend::MariaDb | Backend::Mysql => {
                     line(&pulled, &[" w ", " ref ", " outbox ", "using index"])?;

@@ -50,7 +50,11 @@ impl Act {
                 let begin = request.bound.map_or(from.later(), Position::publish_time);
                 // The model reads few of them.
                 let most_rows = from.rng.index(request.need() + 2);
-                Self::Stretch(from.user(), request, Stretch { end_ms: (begin + far).max(0), most_rows })
+                Self::Stretch(
+                    from.user(),
+                    request,
+                    Stretch { end_ms: (begin + far).max(0), most_rows, facts_end_ms: None },
+                )
             }
             12..=18 => {
                 let depth = from.rng.pick(&[Depth::Inbox, Depth::Everything, Depth::Everything, Depth::Outboxes]);
@@ -78,7 +82,10 @@ impl Act {
                 }))
             }
             Self::Stretch(reader, request, stretch) => match timelines.reader(*reader).await {
-                Ok(Some(known)) => outcome(timelines.stretch(*reader, request, *stretch, &known.authors).await),
+                Ok(Some(known)) => {
+                    let found = timelines.stretch(*reader, request, *stretch, &known.authors).await;
+                    outcome(found.map(|found| found.map(|it| it.snapshot)))
+                }
                 known => outcome(known),
             },
             Self::Reader(reader) => outcome(timelines.reader(*reader).await),

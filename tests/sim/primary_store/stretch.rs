@@ -1,8 +1,14 @@
 //! Reads a page from a stretch of time, in the model.
 
+use std::collections::HashMap;
+
 use tidefeed::domain::{
     Direction, Entry, PageRequest, Run,
-    timeline::{authors::TimelineAuthors, plan::Snapshot, stretch::Stretch},
+    timeline::{
+        authors::TimelineAuthors,
+        plan::Snapshot,
+        stretch::{Stretch, StretchSnapshot},
+    },
 };
 
 use super::{
@@ -15,13 +21,13 @@ use crate::rules::Rule;
 const BESIDE: usize = 2;
 
 impl View<'_> {
-    /// See `Timelines::stretch`.
+    /// See `Timelines::stretch`. No page of this simulation is read with cards.
     pub fn stretch(
         &self,
         tables: &Tables,
         (request, stretch): (&PageRequest, Stretch),
         authors: &TimelineAuthors,
-    ) -> Option<Snapshot> {
+    ) -> Option<StretchSnapshot> {
         let version = tables.counts.get(&self.reader)?.authors_version;
         let is_believed = version == authors.version() || self.primary_store.breaks(Rule::StretchOfAnyVersion);
         if !is_believed || authors.followed().is_empty() {
@@ -60,12 +66,13 @@ impl View<'_> {
                 false => Run::from_limited_query(side.direction, at_bound, 1),
             }
         });
-        Some(Snapshot {
+        let snapshot = Snapshot {
             floor: tables.floor(self.reader),
             excludes: authors.excludes(),
             uncovered: Vec::new(),
             ahead: vec![ahead],
             behind: behind.into_iter().collect(),
-        })
+        };
+        Some(StretchSnapshot { snapshot, reactions_version: 0, facts: HashMap::new() })
     }
 }

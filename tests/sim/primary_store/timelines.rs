@@ -10,7 +10,7 @@ use tidefeed::{
             authors::{ReaderSnapshot, TimelineAuthors},
             candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
             plan::{Snapshot, UncoveredAuthor},
-            stretch::Stretch,
+            stretch::{Stretch, StretchSnapshot},
         },
     },
     store::{StoreError, Timelines, timelines::Depth},
@@ -89,7 +89,7 @@ impl Timelines for PrimaryStore {
         request: &PageRequest,
         stretch: Stretch,
         authors: &TimelineAuthors,
-    ) -> Result<Option<Snapshot>, StoreError> {
+    ) -> Result<Option<StretchSnapshot>, StoreError> {
         let view = View { primary_store: self, reader };
         PrimaryStore::read(self, |tables| view.stretch(tables, (request, stretch), authors)).await
     }

@@ -15,7 +15,7 @@ use tidefeed::{
             candidates::{Candidate, CandidateLimits, Candidates, CardFacts, Wanted},
             plan::Snapshot,
             reactions::RememberedReactions,
-            stretch::Stretch,
+            stretch::{Stretch, StretchSnapshot},
         },
     },
     store::{
@@ -240,7 +240,7 @@ impl Timelines for Sql {
         _: &PageRequest,
         _: Stretch,
         _: &TimelineAuthors,
-    ) -> Result<Option<Snapshot>, StoreError> {
+    ) -> Result<Option<StretchSnapshot>, StoreError> {
         Err(StoreError::Unreadable("every page is one of remembered authors".to_owned()))
     }
 

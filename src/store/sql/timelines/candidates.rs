@@ -128,8 +128,7 @@ impl Timeline {
         if !wanted.facts {
             return Default::default();
         }
-        let by_key = self.by_key();
-        let columns = ", k.replies, k.likes, k.reposts, k.bookmarks, u.profile_version";
+        let (by_key, columns) = (self.by_key(), FACTS);
         let author = Fragment::new(format!(" LEFT JOIN users u{by_key} ON u.id = {author}"), []);
         if !wanted.reactions {
             return (columns.to_owned(), author);
@@ -150,6 +149,9 @@ impl Timeline {
 
 /// The columns of an inbox row that [`Timeline::facts`] takes.
 const INBOX_ROW: (&str, &str) = ("i.content_id", "i.author_id");
+
+/// The columns of facts without reactions, of the tables `counters` and `users`.
+pub(super) const FACTS: &str = ", k.replies, k.likes, k.reposts, k.bookmarks, u.profile_version";
 
 /// As many columns as facts have, without values.
 pub(super) fn no_facts(wanted: Wanted) -> String {

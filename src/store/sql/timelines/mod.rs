@@ -40,7 +40,7 @@ use crate::{
             authors::{ReaderSnapshot, TimelineAuthors},
             candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
             plan::{Snapshot, UncoveredAuthor},
-            stretch::Stretch,
+            stretch::{Stretch, StretchSnapshot},
         },
     },
     store::{StoreError, Timelines, timelines::Depth},
@@ -63,7 +63,7 @@ impl Timelines for SqlStore {
         request: &PageRequest,
         stretch: Stretch,
         authors: &TimelineAuthors,
-    ) -> Result<Option<Snapshot>, StoreError> {
+    ) -> Result<Option<StretchSnapshot>, StoreError> {
         if !(1..=self.dialect.max_ranges()).contains(&authors.followed().len()) {
             return Ok(None);
         }

@@ -5,6 +5,8 @@
 //! by a key of another table and a range after it, and would read whole outboxes. The statement also reads the version
 //! of the authors, and rows of another version do not count.
 
+use std::collections::HashMap;
+
 use super::{
     super::{
         account_deletions::author_remains,
@@ -12,6 +14,7 @@ use super::{
         keyset::Columns,
         rows::{Row, id_list},
     },
+    candidates::{FACTS, facts, no_facts},
     shown::Timeline,
     side::Side,
     statement::STATE,
@@ -19,31 +22,40 @@ use super::{
 use crate::{
     domain::{
         Direction, Entry, Floor, PageRequest, Run,
-        timeline::{authors::TimelineAuthors, plan::Snapshot, stretch::Stretch},
+        timeline::{
+            authors::TimelineAuthors,
+            candidates::Wanted,
+            plan::Snapshot,
+            stretch::{Stretch, StretchSnapshot},
+        },
     },
     store::StoreError,
 };
 
 /// Rows of the stretch.
 const AHEAD: i64 = 1;
+/// The first column of facts.
+const OF_FACTS: usize = 5;
 /// The entry at the bound.
 const AT_BOUND: i64 = 2;
 
 const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
 impl Timeline {
-    /// Rows of a tag and three numbers: the reader's floor and version, or an entry's as [`Row::entry`] takes them. It
-    /// reads one row beyond `most_rows`, which shows that the stretch holds too many. `authors` has at least one and
-    /// at most [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
+    /// Rows of a tag and four numbers: the reader's floor and versions, or an entry's as [`Row::entry`] takes them and
+    /// a null. Facts follow, if they are wanted, with values in the first entries. It reads one row beyond `most_rows`,
+    /// which shows that the stretch holds too many. `authors` has at least one and at most
+    /// [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
     pub(super) fn stretch(self, request: &PageRequest, stretch: Stretch, authors: &TimelineAuthors) -> Fragment {
+        let no_facts = no_facts(wanted(stretch));
         let state = format!(
-            "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a \
-             FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ? UNION ALL ",
+            "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, \
+             n.reactions_version AS o{no_facts} FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ? UNION ALL ",
         );
         let ahead = self.dialect.limited_branch(self.ahead(request, stretch, authors));
         let mut whole = Fragment::new(state, [self.reader.get()]).then(ahead);
         if request.bound.is_some() {
-            whole = whole.add(" UNION ALL ", []).then(self.at_bound(request));
+            whole = whole.add(" UNION ALL ", []).then(self.at_bound(request, &no_facts));
         }
         whole
     }
@@ -55,12 +67,25 @@ impl Timeline {
             Direction::Newer => "<=",
         };
         let (list, authors) = id_list(authors.followed());
+        let by_key = self.by_key();
+        let (columns, joins) = match stretch.facts_end_ms {
+            Some(end) => {
+                let text = format!(
+                    " LEFT JOIN counters k{by_key} ON k.content_id = c.id AND c.publish_time {compare} ? \
+                     LEFT JOIN users u{by_key} ON u.id = c.author_id AND c.publish_time {compare} ?"
+                );
+                (FACTS, Fragment::new(text, [end, end]))
+            }
+            None => Default::default(),
+        };
         let text = format!(
-            "SELECT {AHEAD} AS tag, c.publish_time, c.id, c.author_id FROM contents c{outbox} WHERE c.author_id IN {list}",
+            "SELECT {AHEAD} AS tag, c.publish_time, c.id, c.author_id, NULL{columns} FROM contents c{outbox}",
             outbox = self.dialect.in_order_of("outbox"),
         );
         let limit = i64::try_from(stretch.most_rows).unwrap_or(i64::MAX).saturating_add(1);
-        Fragment { text, values: authors }
+        Fragment::new(text, [])
+            .then(joins)
+            .then(Fragment { text: format!(" WHERE c.author_id IN {list}"), values: authors })
             .add(&format!(" AND c.publish_time {compare} ? AND "), [stretch.end_ms])
             .then(side.of_contents("c"))
             .add(&author_remains("c.author_id"), [])
@@ -69,11 +94,11 @@ impl Timeline {
     }
 
     /// The entry at the bound, if there is one. It is the nearest entry behind the page.
-    fn at_bound(self, request: &PageRequest) -> Fragment {
+    fn at_bound(self, request: &PageRequest, no_facts: &str) -> Fragment {
         let bound = request.bound.unwrap_or(request.direction.start());
         let side = Side::ahead(request).shown_to(self);
         let text = format!(
-            "SELECT {AT_BOUND} AS tag, c.publish_time, c.id, c.author_id FROM contents c{by_key} \
+            "SELECT {AT_BOUND} AS tag, c.publish_time, c.id, c.author_id, NULL{no_facts} FROM contents c{by_key} \
              {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id \
              WHERE c.id = ? AND c.publish_time = ? AND ",
             by_key = self.by_key(),
@@ -91,13 +116,20 @@ pub(super) fn snapshot(
     request: &PageRequest,
     stretch: Stretch,
     authors: &TimelineAuthors,
-) -> Result<Option<Snapshot>, StoreError> {
-    let (mut floor, mut version) = (Floor::Off, None);
+) -> Result<Option<StretchSnapshot>, StoreError> {
+    let (mut floor, mut version, mut reactions_version) = (Floor::Off, None, 0);
+    let mut all_facts = HashMap::new();
     let (mut ahead, mut at_bound): (Vec<Entry>, Vec<Entry>) = (Vec::with_capacity(rows.len()), Vec::new());
     for row in rows {
         match row.get(0)? {
-            STATE => (floor, version) = (row.floor(1)?, Some(row.get::<i64>(3)?)),
-            AHEAD => ahead.push(row.entry(1)?),
+            STATE => (floor, version, reactions_version) = (row.floor(1)?, Some(row.get::<i64>(3)?), row.get(4)?),
+            AHEAD => {
+                let entry = row.entry(1)?;
+                if stretch.facts_end_ms.is_some() {
+                    all_facts.extend(facts(row, OF_FACTS, false)?.map(|facts| (entry.content, facts)));
+                }
+                ahead.push(entry);
+            }
             _ => at_bound.push(row.entry(1)?),
         }
     }
@@ -114,11 +146,16 @@ pub(super) fn snapshot(
     let behind = bound.map(|_| {
         if at_bound.is_empty() { Run::unknown(back, bound) } else { Run::from_limited_query(back, at_bound, 1) }
     });
-    Ok(Some(Snapshot {
+    let snapshot = Snapshot {
         floor,
         excludes: authors.excludes(),
         uncovered: Vec::new(),
         ahead: vec![ahead],
         behind: behind.into_iter().collect(),
-    }))
+    };
+    Ok(Some(StretchSnapshot { snapshot, reactions_version, facts: all_facts }))
+}
+
+fn wanted(stretch: Stretch) -> Wanted {
+    Wanted { facts: stretch.facts_end_ms.is_some(), reactions: false, ..Wanted::ENTRIES }
 }

@@ -1,6 +1,8 @@
 //! Tests what the timelines port promises: in every state that the protocol allows, a page is exactly what the
 //! definition gives.
 
+use std::collections::HashMap;
+
 use anyhow::{Context as _, Result, ensure};
 use proptest::{
     collection::vec,
@@ -9,13 +11,14 @@ use proptest::{
 };
 use tidefeed::{
     domain::{
-        ContentKind, Direction, EdgeMode, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, Run, UserId,
+        ContentId, ContentKind, Direction, EdgeMode, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, Run,
+        UserId, ViewerReactions,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{CandidateLimits, Wanted},
+            candidates::{CandidateLimits, CardFacts, Wanted},
             exclusion::ExclusionKind,
             plan::{Next, Outboxes, UncoveredAuthor, decide},
-            stretch::Stretch,
+            stretch::{Stretch, StretchSnapshot},
         },
     },
     store::{Timelines as _, timelines::Depth},
@@ -342,10 +345,17 @@ async fn check_stretches(
 ) -> Result<()> {
     let all = if request.direction == Direction::Older { 0 } else { i64::MAX };
     let authors = world.store.reader(user(1)).await?.context("the reader has an account")?.authors;
-    let one = state.contents.first().map(|it| Stretch { end_ms: it.entry.publish_time, most_rows: request.need() });
-    let rest = [request.need(), 100].map(|most_rows| Stretch { end_ms: all, most_rows });
+    let first = state.contents.first().map(|it| it.entry.publish_time);
+    let one = first.map(|end_ms| Stretch { end_ms, most_rows: request.need(), facts_end_ms: None });
+    let rest = [(request.need(), Some(all)), (100, first)].map(|(most_rows, facts_end_ms)| Stretch {
+        end_ms: all,
+        most_rows,
+        facts_end_ms,
+    });
     for stretch in one.into_iter().chain(rest) {
-        let Some(snapshot) = world.store.stretch(user(1), request, stretch, &authors).await? else {
+        let Some(StretchSnapshot { snapshot, facts, .. }) =
+            world.store.stretch(user(1), request, stretch, &authors).await?
+        else {
             ensure!(authors.followed().is_empty(), "{authors:?} are not believed");
             continue;
         };
@@ -354,10 +364,35 @@ async fn check_stretches(
         ensure!(world.store.stretch(user(1), request, stretch, &others).await?.is_none(), "of another version");
         if let Next::Serve(served) = decide(request, &snapshot, None) {
             ensure!(served == *page, "a stretch gives {served:?}, wanted {page:?}, of {snapshot:?}");
+            check_facts(world, &served, (stretch, request.direction), &facts).await?;
             seen.stretch_served += 1;
         } else {
             seen.stretch_refused += 1;
         }
+    }
+    Ok(())
+}
+
+/// The facts of a page's entries are those of their own statement, as far as the stretch has facts.
+async fn check_facts(
+    world: &World,
+    page: &Page,
+    (stretch, direction): (Stretch, Direction),
+    facts: &HashMap<ContentId, CardFacts>,
+) -> Result<()> {
+    let contents: Vec<ContentId> = page.entries.iter().map(|entry| entry.content).collect();
+    let all = world.store.card_facts(user(1), &contents).await?;
+    for entry in &page.entries {
+        let is_asked = stretch.facts_end_ms.is_some_and(|end_ms| match direction {
+            Direction::Older => entry.publish_time >= end_ms,
+            Direction::Newer => entry.publish_time <= end_ms,
+        });
+        let expected = all.get(&entry.content).filter(|_| is_asked);
+        let expected = expected.map(|it| CardFacts { reactions: ViewerReactions::default(), ..*it });
+        ensure!(
+            facts.get(&entry.content) == expected.as_ref(),
+            "{entry:?} of {stretch:?}: {facts:?}, not {expected:?}"
+        );
     }
     Ok(())
 }
