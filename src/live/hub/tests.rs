@@ -1,7 +1,7 @@
 //! Tests which subscribers the hub notifies. Every timeline shows everything, so the index alone decides.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::atomic::AtomicBool};
 
 use async_trait::async_trait;
 
