@@ -77,8 +77,12 @@ impl Timelines for PrimaryStore {
         if self.breaks(Rule::InboxBeforeInFlight) && depth != Depth::Outboxes {
             return view.in_two(request, depth).await;
         }
-        if self.breaks(Rule::PulledInALaterSnapshot) && depth == Depth::Everything {
-            return view.pulled_later(request).await;
+        if self.breaks(Rule::PulledInALaterSnapshot) {
+            match depth {
+                Depth::Inbox => {}
+                Depth::Everything => return view.pulled_later(request).await,
+                Depth::Outboxes => return view.followed_later(request).await,
+            }
         }
         PrimaryStore::read(self, |tables| view.snapshot(tables, request, depth, tables.floor(reader))).await
     }
@@ -307,8 +311,16 @@ impl View<'_> {
 
     /// Whatever the modes and the floor.
     fn followed(&self, tables: &Tables, side: Side) -> Vec<Entry> {
+        self.contents_of(&self.followed_authors(tables), tables, side)
+    }
+
+    fn followed_authors(&self, tables: &Tables) -> Vec<UserId> {
         let shown = tables.edges(self.reader).filter(|(author, _)| self.shows(tables, *author));
-        side.first(shown.flat_map(|(author, _)| self.outbox(tables, author, side)).collect())
+        shown.map(|(author, _)| author).collect()
+    }
+
+    fn contents_of(&self, authors: &[UserId], tables: &Tables, side: Side) -> Vec<Entry> {
+        side.first(authors.iter().flat_map(|author| self.outbox(tables, *author, side)).collect())
     }
 
     /// The reverse order: what is in flight is read after the inbox.
@@ -326,6 +338,23 @@ impl View<'_> {
         if let Some(run) = flying.1 {
             first.behind[0] = run;
         }
+        Ok(first)
+    }
+
+    /// The outboxes of the authors whom an earlier statement named.
+    async fn followed_later(&self, request: &PageRequest) -> Result<Snapshot, StoreError> {
+        let (mut first, authors) = PrimaryStore::read(self.primary_store, |tables| {
+            let first = self.snapshot(tables, request, Depth::Outboxes, tables.floor(self.reader));
+            (first, self.followed_authors(tables))
+        })
+        .await?;
+        (first.ahead, first.behind) = PrimaryStore::read(self.primary_store, |tables| {
+            let run = |side: Side| {
+                Run::from_limited_query(side.direction, self.contents_of(&authors, tables, side), side.limit)
+            };
+            (vec![run(Side::ahead(request))], Side::behind(request).map(run).into_iter().collect())
+        })
+        .await?;
         Ok(first)
     }
 
