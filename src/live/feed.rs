@@ -11,7 +11,8 @@ use tokio::{
 use super::{
     followed::Followed,
     fresh::Batch,
-    hub::{Hub, Registration, Signal},
+    hub::{Hub, Registration},
+    mailbox::Signal,
     subscriber_state::{RereadCause, SubscriberState, Update},
 };
 use crate::{

@@ -11,9 +11,14 @@ use std::{
 
 use tokio::sync::broadcast;
 
-use super::{followed::Followed, fresh::Batch, mailbox::Mailbox, subscriber_state::RereadCause};
+use super::{
+    followed::Followed,
+    fresh::Batch,
+    mailbox::{Mailbox, Signal},
+    subscriber_state::RereadCause,
+};
 use crate::{
-    domain::{Entry, Position, UserId, timeline::folding::Showing},
+    domain::{UserId, timeline::folding::Showing},
     store::{
         Timelines,
         announcements::{Announcement, RelationChange},
@@ -23,19 +28,6 @@ use crate::{
 
 /// Readers whose view of a new content is looked up in one statement.
 const AT_ONCE: usize = 1_000;
-
-/// A signal to a subscriber.
-#[derive(Debug, Clone)]
-pub enum Signal<S> {
-    /// A followed author has published a content that the reader sees. The batch holds this one entry.
-    Added(Showing, Arc<Batch<S>>),
-    /// A followed author has removed a content.
-    Removed(Entry),
-    /// The reader has read up to this position, perhaps on another device.
-    ReadUpTo(Position),
-    /// The subscriber must read its follows again, and perhaps its timeline.
-    Reread(RereadCause),
-}
 
 struct State<S> {
     subscribers: HashMap<u64, Subscriber<S>>,

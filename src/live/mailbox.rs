@@ -4,12 +4,26 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::Notify;
 
-use super::{hub::Signal, subscriber_state::RereadCause};
+use super::{fresh::Batch, subscriber_state::RereadCause};
+use crate::domain::{Entry, Position, timeline::folding::Showing};
+
+/// A signal to a subscriber.
+#[derive(Debug, Clone)]
+pub enum Signal<S> {
+    /// A followed author has published a content that the reader sees. The batch holds this one entry.
+    Added(Showing, Arc<Batch<S>>),
+    /// A followed author has removed a content.
+    Removed(Entry),
+    /// The reader has read up to this position, perhaps on another device.
+    ReadUpTo(Position),
+    /// The subscriber must read its follows again, and perhaps its timeline.
+    Reread(RereadCause),
+}
 
 /// The signals that wait for one subscriber.
 pub struct Mailbox<S> {

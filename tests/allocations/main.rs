@@ -60,7 +60,7 @@ fn waits() -> u64 {
 /// Counts the fewest of some rounds: after a statement that took long, the next hundred are read on other threads.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_page_of_a_known_reader_is_read_on_the_thread_that_asks() {
+async fn a_known_readers_page_needs_no_other_thread() {
     let _alone = COUNTING.lock().await;
     let world = World::open().await.unwrap();
     let page = request(Some(world.token.as_str()), PAGE, &json!({ "first": 20 }));

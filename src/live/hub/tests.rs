@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use super::*;
 use crate::{
     domain::{
-        ContentId, PageRequest,
+        ContentId, Entry, PageRequest, Position,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
             candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
