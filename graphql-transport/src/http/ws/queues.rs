@@ -159,8 +159,8 @@ mod tests {
 
     use super::*;
 
-    fn event(text: &str) -> Box<Event> {
-        Box::new(Event::of_socket(Message::text(text)))
+    async fn send_event(queues: &Queues, text: &str) {
+        queues.send_event(Box::new(Event::of_socket(Message::text(text)))).await;
     }
 
     fn texts(batch: &Batch) -> Vec<&str> {
@@ -170,8 +170,8 @@ mod tests {
     #[tokio::test]
     async fn waiting_events_are_one_batch_and_the_socket_goes_first() {
         let queues = Queues::new(4);
-        queues.send_event(event("a")).await;
-        queues.send_event(event("b")).await;
+        send_event(&queues, "a").await;
+        send_event(&queues, "b").await;
         queues.send(Message::text("first")).unwrap();
         assert_eq!(texts(&queues.next().await), ["first"]);
         assert_eq!(texts(&queues.next().await), ["a", "b"]);
@@ -181,8 +181,8 @@ mod tests {
     #[tokio::test]
     async fn an_event_waits_for_room_and_an_answer_does_not() {
         let queues = Queues::new(1);
-        queues.send_event(event("a")).await;
-        let mut second = Box::pin(queues.send_event(event("b")));
+        send_event(&queues, "a").await;
+        let mut second = Box::pin(send_event(&queues, "b"));
         assert!(second.as_mut().now_or_never().is_none());
         assert_eq!(texts(&queues.next().await), ["a"]);
         second.await;
@@ -193,7 +193,7 @@ mod tests {
     #[tokio::test]
     async fn the_last_frames_come_after_waiting_events() {
         let queues = Queues::new(2);
-        queues.send_event(event("a")).await;
+        send_event(&queues, "a").await;
         queues.finish(vec![Message::text("last")]).unwrap();
         let batch = queues.next().await;
         assert!(batch.kind == Kind::Last && texts(&batch) == ["a", "last"]);
