@@ -124,8 +124,12 @@ pub(super) fn is_outdated(known: &RememberedReader, found: &Candidates, wanted: 
 
 /// Whether the reader's reactions are known at the page's snapshot, or no facts were asked for.
 fn has_reactions(known: &RememberedReader, found: &Candidates, wanted: Wanted) -> bool {
-    let is_current = |reactions: &RememberedReactions| reactions.version() == found.reactions_version;
-    !wanted.facts || wanted.reactions || known.reactions.as_deref().is_some_and(is_current)
+    !wanted.facts || wanted.reactions || knows_reactions(known, found.reactions_version)
+}
+
+/// Whether what is remembered of the reader's reactions is of this version.
+pub(super) fn knows_reactions(known: &RememberedReader, version: i64) -> bool {
+    known.reactions.as_deref().is_some_and(|it| it.version() == version)
 }
 
 /// These facts with the remembered reactions; empty if the snapshot has another version of them.

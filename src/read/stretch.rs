@@ -1,6 +1,10 @@
 //! Reads a page that the inbox cannot give from the outboxes of all followed authors in a short stretch of time.
 
-use super::{TimelineReader, count, known::with_reactions, outcome::Raw};
+use super::{
+    TimelineReader, count,
+    known::{knows_reactions, with_reactions},
+    outcome::Raw,
+};
 use crate::{
     domain::{
         PageRequest, UserId,
@@ -24,7 +28,8 @@ impl TimelineReader {
         let Some((mut stretch, mut known)) = self.known.stretch(reader, request, self.visits.now_ms()) else {
             return Ok(None);
         };
-        if known.authors.followed().len() > self.timelines.max_stretch_authors() {
+        let authors = known.authors.followed().len();
+        if authors == 0 || authors > self.timelines.max_stretch_authors() {
             return Ok(None);
         }
         if !with_facts || known.reactions.is_none() {
@@ -45,6 +50,9 @@ impl TimelineReader {
         let Next::Serve(page) = next else { return Ok(None) };
         count("stretch");
         self.known.note_page(reader, request, (&page, snapshot.floor));
+        if !facts.is_empty() && !knows_reactions(&known, reactions_version) {
+            known = self.learn(reader).await?.unwrap_or(known);
+        }
         let facts = with_reactions(&known, reactions_version, facts);
         Ok(Some(Raw::of(page, snapshot.floor, facts)))
     }

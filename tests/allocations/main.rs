@@ -72,7 +72,7 @@ async fn a_known_readers_page_needs_no_other_thread() {
         }
         fewest = fewest.min(waits() - before);
     }
-    assert!(fewest < pages, "{pages} pages waited {fewest} times for another thread");
+    assert!(fewest < pages / 4, "{pages} pages waited {fewest} times for another thread");
 }
 
 #[tokio::test]

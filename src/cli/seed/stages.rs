@@ -64,7 +64,12 @@ impl Stages<'_> {
             self.follows(&mut written).await?;
         }
         self.accounts(ranks, password).await?;
-        self.store.take_statistics().await?;
+        if let Err(error) = self.store.take_statistics().await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "The statistics of the planner could not be taken. Until the server takes them, pages may be slow."
+            );
+        }
         written.interrupted = self.interrupted.is_cancelled();
         Ok(written)
     }

@@ -1,7 +1,7 @@
 //! Counts the bytes of a connection as they arrive, and breaks the connection when the peer stops reading.
 //!
-//! This applies to HTTP, event streams and WebSocket alike. A connection whose reader has stopped in the middle of a
-//! message ends only after the rest of it: unread bytes would reset it, and the client would not see why it ends.
+//! This applies to HTTP, event streams and WebSocket alike. If the server closes a WebSocket, its connection lingers:
+//! bytes that nobody has read would reset it, and the client would not see the reason.
 
 use std::{
     io::{self, IoSlice},
@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use super::received::Received;
 
-/// Time for the rest of what a client sends after its last frame.
+/// Time for what a client still sends after the server has closed.
 const LINGER_TIME: Duration = Duration::from_secs(1);
 /// Most bytes of it.
 const LINGER_BYTES: u64 = 4 * 1024 * 1024;

@@ -137,6 +137,9 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
                 }
             };
             if let Err(ending) = turn {
+                if let (Ending::Close(_), Some(received)) = (&ending, &self.caller.received) {
+                    received.leave_unread();
+                }
                 return ending;
             }
         }
@@ -153,12 +156,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         let limit = self.core.settings.socket.message_bytes;
         let text = match frame {
             None => return Err(Ending::Lost),
-            Some(Err(error)) => {
-                if let Some(received) = &self.caller.received {
-                    received.leave_unread();
-                }
-                return Err(Ending::Close(Closing::unreadable(error, limit)));
-            }
+            Some(Err(error)) => return Err(Ending::Close(Closing::unreadable(error, limit))),
             Some(Ok(Message::Close(_))) => return Err(Ending::Closed),
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => return Ok(()),
             Some(Ok(Message::Binary(_))) => {

@@ -31,7 +31,7 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &st
     let order = side_order(side.direction);
     let heads = Fragment::new(
         format!(
-            "SELECT r.author_id{} FROM (SELECT n.*, RANK() OVER (ORDER BY n.head {order}) AS place \
+            "SELECT r.author_id, r.head{} FROM (SELECT n.*, RANK() OVER (ORDER BY n.head {order}) AS place \
              FROM (SELECT f.*, (SELECT w.publish_time",
             carried("r")
         ),
@@ -41,6 +41,15 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &st
     .add(" LIMIT 1) AS head FROM ", [])
     .then(authors.into_table("f"))
     .add(&format!(" {ALL}) n WHERE n.head IS NOT NULL) r WHERE r.place <= ?"), [limit]);
+    if side.limit == 1 {
+        return Fragment::new("SELECT c.publish_time, c.id, c.author_id FROM ", [])
+            .then(heads.into_table("a"))
+            .add(&format!(" {then} contents c ON c.author_id = a.author_id AND c.publish_time = a.head WHERE "), [])
+            .then(side.of_contents("c"))
+            .then(side.window(CONTENT))
+            .then(below(CONTENT, "a", floor))
+            .then(side.first(CONTENT));
+    }
     let (last, compare) = match side.direction {
         Direction::Older => (Position::OLDEST, ">="),
         Direction::Newer => (Position::NEWEST, "<="),

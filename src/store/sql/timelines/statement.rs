@@ -88,8 +88,7 @@ impl Timeline {
 
     fn sources(self, side: Side, depth: Depth) -> Vec<(i64, Fragment)> {
         if depth == Depth::Outboxes {
-            let authors = self.followed_authors().then(self.shown_of_many("e.author_id"));
-            return vec![(FOLLOWED, pulled(self.dialect, side, authors, ""))];
+            return self.followed(side);
         }
         let mut sources = vec![(IN_FLIGHT, self.in_flight(side)), (INBOX, self.inbox(side))];
         if depth == Depth::Everything {
@@ -97,6 +96,31 @@ impl Timeline {
             sources.push((BELOW, pulled(self.dialect, side, self.authors_below_floor(side), ", f.ft, f.fc")));
         }
         sources
+    }
+
+    /// Contents of all followed authors. Behind the bound the entry at the bound is enough, which is there unless it
+    /// was removed; only without it the outboxes are read.
+    fn followed(self, side: Side) -> Vec<(i64, Fragment)> {
+        let authors = self.followed_authors().then(self.shown_of_many("e.author_id"));
+        let Some(bound) = side.bound.filter(|_| side.inclusive && side.limit == 1) else {
+            return vec![(FOLLOWED, pulled(self.dialect, side, authors, ""))];
+        };
+        let at_bound = || Fragment::new("SELECT c.publish_time, c.id, c.author_id", []).then(self.at(bound, side));
+        let authors = authors.add(" AND (SELECT b.id FROM ", []).then(at_bound().into_table("b")).add(") IS NULL", []);
+        vec![(FOLLOWED, at_bound()), (FOLLOWED, pulled(self.dialect, side, authors, ""))]
+    }
+
+    /// `FROM` and `WHERE` of the entry at this position, if there is one: the content `c`.
+    pub(super) fn at(self, position: Position, side: Side) -> Fragment {
+        let text = format!(
+            " FROM contents c{by_key} {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id \
+             WHERE c.id = ? AND c.publish_time = ? AND ",
+            by_key = self.by_key(),
+            then = self.dialect.join_in_order(),
+        );
+        Fragment::new(text, [self.reader.get(), position.content_number(), position.publish_time()])
+            .then(side.of_contents("c"))
+            .then(self.shown("f.author_id"))
     }
 
     fn uncovered_edges(self) -> Fragment {

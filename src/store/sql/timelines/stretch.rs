@@ -97,16 +97,8 @@ impl Timeline {
     fn at_bound(self, request: &PageRequest, no_facts: &str) -> Fragment {
         let bound = request.bound.unwrap_or(request.direction.start());
         let side = Side::ahead(request).shown_to(self);
-        let text = format!(
-            "SELECT {AT_BOUND} AS tag, c.publish_time, c.id, c.author_id, NULL{no_facts} FROM contents c{by_key} \
-             {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id \
-             WHERE c.id = ? AND c.publish_time = ? AND ",
-            by_key = self.by_key(),
-            then = self.dialect.join_in_order(),
-        );
-        Fragment::new(text, [self.reader.get(), bound.content_number(), bound.publish_time()])
-            .then(side.of_contents("c"))
-            .then(self.shown("f.author_id"))
+        let text = format!("SELECT {AT_BOUND} AS tag, c.publish_time, c.id, c.author_id, NULL{no_facts}");
+        Fragment::new(text, []).then(self.at(bound, side))
     }
 }
 

@@ -76,6 +76,38 @@ async fn a_timeline_page_of_twenty_costs_what_a_page_of_two_does() {
     }
 }
 
+/// The node learns of a like by the version in the page's snapshot.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_page_below_the_inbox_shows_likes_at_once() {
+    let (api, ann, _) = read_by_ann().await;
+    api.store.trim(ann.viewer.id, 1).await.unwrap();
+    let query = "query($after: String) { timeline(first: 8, after: $after) {
+        edges { cursor node { id likeCount viewerHasLiked } } pageInfo { hasPreviousPage } } }";
+    let mut after = json!(null);
+    for _ in 0..3 {
+        let page = api.data(Some(&ann), query, json!({ "after": after })).await;
+        after = page["timeline"]["edges"][7]["cursor"].clone();
+    }
+    for is_liked in [false, true, false, true] {
+        let (mut costs, mut id) = (Vec::new(), Value::Null);
+        for _ in 0..3 {
+            let before = api.store.statements();
+            let page = api.data(Some(&ann), query, json!({ "after": after })).await;
+            costs.push(api.store.statements() - before);
+            let content = &page["timeline"]["edges"][0]["node"];
+            assert_eq!(content["viewerHasLiked"], json!(is_liked), "{page:#}");
+            assert_eq!(content["likeCount"], json!(i64::from(is_liked)));
+            id = content["id"].clone();
+            assert_eq!(page["timeline"]["pageInfo"]["hasPreviousPage"], json!(true));
+        }
+        assert_eq!(costs[1..], [1, 1], "a stretch with what its cards show: {costs:?}");
+        let change = if is_liked { "unlikeContent" } else { "likeContent" };
+        let change =
+            format!("mutation($id: ID!) {{ {change}(input: {{contentId: $id}}) {{ userErrors {{ code }} }} }}");
+        api.data(Some(&ann), &change, json!({ "id": id })).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_timeline_costs_only_what_is_selected() {
     let (api, ann, _) = read_by_ann().await;

@@ -344,7 +344,8 @@ async fn check_stretches(
     seen: &mut Seen,
 ) -> Result<()> {
     let all = if request.direction == Direction::Older { 0 } else { i64::MAX };
-    let authors = world.store.reader(user(1)).await?.context("the reader has an account")?.authors;
+    let ReaderSnapshot { authors, reactions, .. } =
+        world.store.reader(user(1)).await?.context("the reader has an account")?;
     let first = state.contents.first().map(|it| it.entry.publish_time);
     let one = first.map(|end_ms| Stretch { end_ms, most_rows: request.need(), facts_end_ms: None });
     let rest = [(request.need(), Some(all)), (100, first)].map(|(most_rows, facts_end_ms)| Stretch {
@@ -353,12 +354,13 @@ async fn check_stretches(
         facts_end_ms,
     });
     for stretch in one.into_iter().chain(rest) {
-        let Some(StretchSnapshot { snapshot, facts, .. }) =
+        let Some(StretchSnapshot { snapshot, facts, reactions_version }) =
             world.store.stretch(user(1), request, stretch, &authors).await?
         else {
             ensure!(authors.followed().is_empty(), "{authors:?} are not believed");
             continue;
         };
+        ensure!(reactions.as_ref().is_none_or(|it| it.version() == reactions_version), "version {reactions_version}");
         let same = authors.followed().iter().map(|author| (*author, true)).collect();
         let others = TimelineAuthors::new(authors.version() + 1, same, Vec::new());
         ensure!(world.store.stretch(user(1), request, stretch, &others).await?.is_none(), "of another version");
