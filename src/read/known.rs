@@ -18,7 +18,6 @@ use crate::{
             authors::lies_below,
             candidates::{Candidate, CandidateLimits, Candidates, CardFacts, Wanted},
             plan::{Next, decide},
-            reactions::RememberedReactions,
         },
     },
     store::StoreError,
