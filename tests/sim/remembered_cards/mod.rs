@@ -29,6 +29,7 @@ crate::rules::rules! {
     ReactionKeepsVersion "Reactions" "a reaction leaves the version of the reader's reactions as it is";
     ReactionsAreCounted "Reactions" "versions of reactions are counted, not drawn, so that one returns after SQL has lost a reaction";
     ReactionsOfAnEarlierSnapshot "Reactions" "remembered reactions are of an earlier snapshot than their version";
+    StretchVersionIsReadApart "Stretch" "the version of the reader's reactions is of an earlier snapshot than the stretch";
     RemovedIsShown "Page" "the page's snapshot has contents that were removed";
 }
 
@@ -55,8 +56,8 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(broken: Option<Rule>) -> Self {
-        let sql = Arc::new(Sql::new(broken));
+    fn new(has_inbox: bool, broken: Option<Rule>) -> Self {
+        let sql = Arc::new(Sql::new(has_inbox, broken));
         let node = |_| {
             let injector = FaultInjector::new(0, Rates::default(), false);
             let originals = PrimaryStore::new(injector, Engine::default(), Checks::new(true));
@@ -123,7 +124,7 @@ impl Walk {
 fn walk(seed: u64, broken: Option<Rule>) -> Result<u64, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let (mut walk, mut rng) = (Walk::new(broken), SimRng::of(seed));
+        let (mut walk, mut rng) = (Walk::new(seed % 2 == 0, broken), SimRng::of(seed));
         for _ in 0..STEPS {
             walk.step(&mut rng).await?;
         }

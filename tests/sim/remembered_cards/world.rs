@@ -1,4 +1,5 @@
-//! Models contents and profiles in SQL, statement by statement, and reads pages of a reader who follows everybody.
+//! Models contents and profiles in SQL, statement by statement, and reads pages of a reader who follows everybody, with
+//! an inbox or without one.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -8,8 +9,8 @@ use std::{
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
-        Content, ContentId, ContentKind, Counters, Entry, Floor, Handle, PageRequest, PageSize, Position, Profile,
-        Reaction, Reference, UserId, ViewerReactions,
+        Content, ContentId, ContentKind, Counters, Direction, Entry, Floor, Handle, PageRequest, PageSize, Position,
+        Profile, Reaction, Reference, Run, UserId, ViewerReactions,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
             candidates::{Candidate, CandidateLimits, Candidates, CardFacts, Wanted},
@@ -64,6 +65,8 @@ pub struct Rows {
 /// The store.
 pub struct Sql {
     rows: Mutex<Rows>,
+    /// Of the reader's inbox. Without one, pages are read from stretches of the outboxes.
+    floor: Floor,
     broken: Option<Rule>,
 }
 
@@ -72,13 +75,14 @@ pub fn user(id: i64) -> UserId {
 }
 
 impl Sql {
-    pub fn new(broken: Option<Rule>) -> Self {
+    pub fn new(has_inbox: bool, broken: Option<Rule>) -> Self {
         let profiles: BTreeMap<UserId, Named> =
             (1..=AUTHORS).map(|id| (user(id), Named { name: 0, version: 0 })).collect();
         let likes = Likes::default();
         let (before, likes_before) = (profiles.clone(), likes.clone());
         let rows = Rows { contents: BTreeMap::new(), profiles, likes, before, likes_before, names: 0 };
-        Self { rows: Mutex::new(rows), broken }
+        let floor = if has_inbox { Floor::At(Position::OLDEST) } else { Floor::Off };
+        Self { rows: Mutex::new(rows), floor, broken }
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -177,6 +181,9 @@ impl Sql {
         cards.into_iter().map(later).collect()
     }
 
+    fn snapshot(&self, ahead: Run) -> Snapshot {
+        Snapshot { floor: self.floor, excludes: false, uncovered: Vec::new(), ahead: vec![ahead], behind: Vec::new() }
+    }
     fn candidates(&self, request: &PageRequest, limit: usize, wanted: Wanted) -> Vec<Candidate> {
         let rows = self.rows();
         let profiles = if self.breaks(Rule::VersionOfAnEarlierSnapshot) { &rows.before } else { &rows.profiles };
@@ -230,18 +237,33 @@ fn card(entry: &Entry, named: Named) -> ContentCard {
 
 #[async_trait]
 impl Timelines for Sql {
-    async fn read(&self, _: UserId, _: &PageRequest, _: Depth) -> Result<Snapshot, StoreError> {
-        Err(StoreError::Unreadable("every page is one of remembered authors".to_owned()))
+    async fn read(&self, _: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError> {
+        assert!(depth == Depth::Outboxes && self.floor == Floor::Off, "a page of remembered authors is read apart");
+        let found = self.candidates(request, request.need(), Wanted::ENTRIES);
+        let entries = found.into_iter().map(|it| it.entry).collect();
+        Ok(self.snapshot(Run::from_limited_query(Direction::Older, entries, request.need())))
     }
 
     async fn stretch(
         &self,
         _: UserId,
-        _: &PageRequest,
-        _: Stretch,
+        request: &PageRequest,
+        stretch: Stretch,
         _: &TimelineAuthors,
     ) -> Result<Option<StretchSnapshot>, StoreError> {
-        Err(StoreError::Unreadable("every page is one of remembered authors".to_owned()))
+        let mut found = self.candidates(request, usize::MAX, Wanted { reactions: false, ..Wanted::ALL });
+        found.retain(|it| it.entry.publish_time >= stretch.end_ms);
+        let entries: Vec<Entry> = found.iter().map(|it| it.entry).collect();
+        let ahead = if entries.len() > stretch.most_rows {
+            Run::unknown(Direction::Older, None)
+        } else {
+            Run::from_stretch(Direction::Older, entries, stretch.end_ms)
+        };
+        found.retain(|it| stretch.facts_end_ms.is_some_and(|end_ms| it.entry.publish_time >= end_ms));
+        let facts = found.into_iter().filter_map(|it| Some((it.entry.content, it.facts?))).collect();
+        let rows = self.rows();
+        let of = if self.breaks(Rule::StretchVersionIsReadApart) { &rows.likes_before } else { &rows.likes };
+        Ok(Some(StretchSnapshot { snapshot: self.snapshot(ahead), reactions_version: of.version, facts }))
     }
 
     async fn reader(&self, _: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
@@ -251,7 +273,7 @@ impl Timelines for Sql {
         Ok(Some(ReaderSnapshot {
             authors: TimelineAuthors::new(ANY_VERSION, (1..=AUTHORS).map(|id| (user(id), true)).collect(), Vec::new()),
             reactions: Some(RememberedReactions::new(rows.likes.version, liked)),
-            floor: Floor::At(Position::OLDEST),
+            floor: self.floor,
         }))
     }
 
@@ -266,7 +288,7 @@ impl Timelines for Sql {
         Ok(Candidates {
             version: Some(ANY_VERSION),
             reactions_version,
-            floor: Floor::At(Position::OLDEST),
+            floor: self.floor,
             in_flight: Some(Vec::new()),
             leaving: Vec::new(),
             ahead: self.candidates(request, limits.ahead, wanted),
