@@ -124,7 +124,7 @@ impl Walk {
 fn walk(seed: u64, broken: Option<Rule>) -> Result<u64, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let (mut walk, mut rng) = (Walk::new(seed % 2 == 0, broken), SimRng::of(seed));
+        let (mut walk, mut rng) = (Walk::new(seed.is_multiple_of(2), broken), SimRng::of(seed));
         for _ in 0..STEPS {
             walk.step(&mut rng).await?;
         }
