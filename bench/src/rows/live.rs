@@ -134,7 +134,7 @@ pub async fn opened(address: SocketAddr, viewers: &[Person], count: usize) -> Re
     stream::iter(tokens).buffered(OPENING).try_collect().await
 }
 
-/// Source address of a socket. Each address has only about 28,000 ports, and a closed socket keeps its port for a minute.
+/// Source address of a socket. Each has only about 28,000 ports, and a closed socket keeps its port for a minute.
 fn source(at: usize) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, 0, u8::try_from(1 + at / 10_000).unwrap_or(u8::MAX))
 }
