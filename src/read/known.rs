@@ -18,6 +18,7 @@ use crate::{
             authors::lies_below,
             candidates::{Candidate, CandidateLimits, Candidates, CardFacts, Wanted},
             plan::{Next, decide},
+            reactions::RememberedReactions,
         },
     },
     store::StoreError,
@@ -123,12 +124,12 @@ pub(super) fn is_outdated(known: &RememberedReader, found: &Candidates, wanted: 
 
 /// Whether the reader's reactions are known at the page's snapshot, or no facts were asked for.
 fn has_reactions(known: &RememberedReader, found: &Candidates, wanted: Wanted) -> bool {
-    !wanted.facts || wanted.reactions || knows_reactions(known, found.reactions_version)
+    !wanted.facts || wanted.reactions || reactions_at(known, found.reactions_version).is_some()
 }
 
-/// Whether what is remembered of the reader's reactions is of this version.
-pub(super) fn knows_reactions(known: &RememberedReader, version: i64) -> bool {
-    known.reactions.as_deref().is_some_and(|it| it.version() == version)
+/// The remembered reactions of the reader, if they are of this version.
+pub(super) fn reactions_at(known: &RememberedReader, version: i64) -> Option<&RememberedReactions> {
+    known.reactions.as_deref().filter(|it| it.version() == version)
 }
 
 /// These facts with the remembered reactions; empty if the snapshot has another version of them.
@@ -137,9 +138,7 @@ pub(super) fn with_reactions(
     reactions_version: i64,
     facts: HashMap<ContentId, CardFacts>,
 ) -> HashMap<ContentId, CardFacts> {
-    let Some(all) = known.reactions.as_deref().filter(|it| it.version() == reactions_version) else {
-        return HashMap::new();
-    };
+    let Some(all) = reactions_at(known, reactions_version) else { return HashMap::new() };
     facts.into_iter().map(|(content, facts)| (content, CardFacts { reactions: all.to(content), ..facts })).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     TimelineReader, count,
-    known::{knows_reactions, with_reactions},
+    known::{reactions_at, with_reactions},
     outcome::Raw,
 };
 use crate::{
@@ -50,7 +50,7 @@ impl TimelineReader {
         let Next::Serve(page) = next else { return Ok(None) };
         count("stretch");
         self.known.note_page(reader, request, (&page, snapshot.floor));
-        if !facts.is_empty() && !knows_reactions(&known, reactions_version) {
+        if !facts.is_empty() && reactions_at(&known, reactions_version).is_none() {
             known = self.learn(reader).await?.unwrap_or(known);
         }
         let facts = with_reactions(&known, reactions_version, facts);

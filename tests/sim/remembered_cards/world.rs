@@ -184,6 +184,7 @@ impl Sql {
     fn snapshot(&self, ahead: Run) -> Snapshot {
         Snapshot { floor: self.floor, excludes: false, uncovered: Vec::new(), ahead: vec![ahead], behind: Vec::new() }
     }
+
     fn candidates(&self, request: &PageRequest, limit: usize, wanted: Wanted) -> Vec<Candidate> {
         let rows = self.rows();
         let profiles = if self.breaks(Rule::VersionOfAnEarlierSnapshot) { &rows.before } else { &rows.profiles };

@@ -149,6 +149,18 @@ async fn a_message_that_is_too_large_closes_with_1009() {
     }
 }
 
+/// The reason of an earlier message is not lost either.
+#[tokio::test]
+async fn a_client_that_goes_on_sending_learns_why_it_is_closed() {
+    let server = Server::with(SocketLimits { message_bytes: 1000, ..SocketLimits::default() }).await;
+    for bytes in [3_000, 300_000, 3_000_000] {
+        let mut client = server.acknowledged().await;
+        client.0.feed(Message::text("{}")).await.unwrap();
+        client.0.send(Message::text("x".repeat(bytes))).await.unwrap();
+        assert_eq!(client.closed().await.0, 4400, "{bytes} bytes");
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_answers_pings_is_kept() {
     let server = Server::with(SocketLimits { ping_every: Duration::from_millis(20), ..SocketLimits::default() }).await;

@@ -98,8 +98,8 @@ impl Timeline {
         sources
     }
 
-    /// Contents of all followed authors. Behind the bound the entry at the bound is enough, which is there unless it
-    /// was removed; only without it the outboxes are read.
+    /// Contents of all followed authors. Behind the bound the entry at the bound is enough. The outboxes are read on
+    /// that side only if this entry has left the timeline.
     fn followed(self, side: Side) -> Vec<(i64, Fragment)> {
         let authors = self.followed_authors().then(self.shown_of_many("e.author_id"));
         let Some(bound) = side.bound.filter(|_| side.inclusive && side.limit == 1) else {
