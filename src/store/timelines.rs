@@ -16,7 +16,7 @@ use crate::domain::{
 };
 
 /// How much of the work a statement does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Depth {
     /// In-flight deliveries and the inbox; uncovered authors are named in the snapshot and left to the caller.
     Inbox,

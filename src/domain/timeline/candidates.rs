@@ -5,7 +5,7 @@ use super::{floor::Floor, position::Entry};
 use crate::domain::{Counters, ViewerReactions, ids::UserId};
 
 /// What is read of a candidate beside its entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Wanted {
     /// The [`CardFacts`].
     pub facts: bool,

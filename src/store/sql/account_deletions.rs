@@ -1,4 +1,4 @@
-//! Deleted accounts in SQL. The row of an account is what every read looks at, see [`account_exists`]; its columns say
+//! Deleted accounts in SQL. The row of an account is what every read looks at, see `existing_accounts`; its columns say
 //! how far the clearing is.
 
 use async_trait::async_trait;
@@ -19,22 +19,6 @@ use crate::{
         relations::Pair,
     },
 };
-
-/// ` AND ..`: the account of the user whose id is in this column, or parameter, has not been deleted. A probe of the
-/// key for each row, as with exclusions.
-pub(super) fn account_exists(user: &str) -> String {
-    format!(" AND (SELECT g.user_id FROM account_deletions g WHERE g.user_id = {user} LIMIT 1) IS NULL")
-}
-
-/// ` AND ..`: as [`account_exists`], for the user who publishes, follows or reacts in the rows that are read. A
-/// cleared account has no such rows, so most statements need one look only: it shows that no account is being cleared.
-pub(super) fn author_remains(author: &str) -> String {
-    let probe = account_exists(author);
-    format!(
-        " AND ((SELECT p.user_id FROM account_deletions p WHERE p.look_at IS NOT NULL LIMIT 1) IS NULL OR {})",
-        probe.trim_start_matches(" AND ")
-    )
-}
 
 #[async_trait]
 impl AccountDeletions for SqlStore {

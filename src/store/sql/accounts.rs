@@ -5,7 +5,7 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
-    account_deletions::account_exists,
+    existing_accounts::account_exists,
     open_transaction::Tx,
     rows::{MAX_LIST, Row, id_list},
     user_names,

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 
 use super::{
     SqlStore,
-    account_deletions::account_exists,
     accounts::{self, profile_at},
     content_rows::{self, content},
     dialect::Dialect,
+    existing_accounts::account_exists,
     fragment::Fragment,
     rows::{MAX_LIST, Row, id_list},
     visibility::not_blocked,

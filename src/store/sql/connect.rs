@@ -26,6 +26,7 @@ use super::{
     sql_store::{Readers, SqlStore, TimeLimits, Writer},
     sqlite_readers::SqliteReaders,
     sqlite_writer::SqliteWriter,
+    timelines::shape::PageTexts,
     writability::Writability,
 };
 use crate::store::StoreError;
@@ -106,6 +107,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
         // one connection.
         limits: TimeLimits { write: options.statement_timeout, lock_wait, ..limits },
         subjects: RememberedSubjects::default(),
+        page_texts: PageTexts::default(),
         sent: Arc::default(),
         begun: Arc::default(),
         writability: Writability::default(),
@@ -155,6 +157,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
         dialect: Dialect::Mysql,
         limits,
         subjects: RememberedSubjects::default(),
+        page_texts: PageTexts::default(),
         sent: Arc::default(),
         begun: Arc::default(),
         writability: Writability::default(),

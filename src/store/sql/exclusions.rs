@@ -8,8 +8,8 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
-    account_deletions::account_exists,
     authors_version::renew_authors,
+    existing_accounts::account_exists,
     follows::{end_edge, lock_counts},
     rows::{MAX_LIST, id_list},
 };

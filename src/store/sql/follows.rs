@@ -6,9 +6,9 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
-    account_deletions::author_remains,
     authors_version::renew_authors,
     dialect::Dialect,
+    existing_accounts::author_remains,
     fragment::Fragment,
     open_transaction::Tx,
     rows::{MAX_LIST, Row, id_list},

@@ -1,31 +1,45 @@
-//! A fragment of a statement: its text, and the values of its `?`.
+//! A fragment of a statement: its text, and what its `?` stand for.
 
 use sea_orm::Value;
 
-/// Text, and a value for each `?` in it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Fragment {
+/// Text, and a value for each `?` in it, or the name of one that is known later.
+#[derive(Clone, Debug)]
+pub(super) struct Fragment<V = Value> {
     /// SQL.
     pub(super) text: String,
     /// In the order of the text's `?`.
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<V>,
 }
 
-impl Fragment {
-    /// Text with its values.
-    pub(super) fn new<const N: usize>(text: impl Into<String>, values: [i64; N]) -> Self {
-        Self { text: text.into(), values: values.into_iter().map(Value::from).collect() }
+impl<V> Default for Fragment<V> {
+    fn default() -> Self {
+        Self { text: String::new(), values: Vec::new() }
+    }
+}
+
+impl<V: From<i64>> Fragment<V> {
+    /// Text with its numbers.
+    pub(super) fn new<const N: usize>(text: impl Into<String>, numbers: [i64; N]) -> Self {
+        Self::with(text, numbers.map(V::from))
     }
 
-    /// What a keyset window gives.
-    pub(super) fn keyset((text, values): (String, Vec<Value>)) -> Self {
-        Self { text, values }
+    /// Appends text with its numbers.
+    #[must_use]
+    pub(super) fn add<const N: usize>(self, text: &str, numbers: [i64; N]) -> Self {
+        self.then(Self::new(text, numbers))
+    }
+}
+
+impl<V> Fragment<V> {
+    /// Text with its values.
+    pub(super) fn with(text: impl Into<String>, values: impl IntoIterator<Item = V>) -> Self {
+        Self { text: text.into(), values: values.into_iter().collect() }
     }
 
     /// Appends text with its values.
     #[must_use]
-    pub(super) fn add<const N: usize>(self, text: &str, values: [i64; N]) -> Self {
-        self.then(Self::new(text, values))
+    pub(super) fn add_with(self, text: &str, values: impl IntoIterator<Item = V>) -> Self {
+        self.then(Self::with(text, values))
     }
 
     /// Appends another fragment.
@@ -34,6 +48,19 @@ impl Fragment {
         self.text.push_str(&other.text);
         self.values.extend(other.values);
         self
+    }
+
+    /// The piece as a table in brackets, under a name of its own.
+    #[must_use]
+    pub(super) fn into_table(self, name: &str) -> Self {
+        Self { text: format!("({}) {name}", self.text), values: self.values }
+    }
+}
+
+impl Fragment {
+    /// What a keyset window gives.
+    pub(super) fn keyset((text, values): (String, Vec<Value>)) -> Self {
+        Self { text, values }
     }
 
     /// The text with its values filled in, for EXPLAIN: numbers, and texts without a question mark.
@@ -50,11 +77,5 @@ impl Fragment {
             }
         }
         text
-    }
-
-    /// The piece as a table in brackets, under a name of its own.
-    #[must_use]
-    pub(super) fn into_table(self, name: &str) -> Self {
-        Self { text: format!("({}) {name}", self.text), values: self.values }
     }
 }

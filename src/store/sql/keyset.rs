@@ -6,6 +6,7 @@
 
 use sea_orm::Value;
 
+use super::fragment::Fragment;
 use crate::domain::{Direction, Position};
 
 /// The columns of a position.
@@ -20,18 +21,32 @@ pub(super) struct Columns {
 impl Columns {
     /// ` AND (..)` for positions that lie strictly beyond `bound`, and its values. Empty without a bound.
     pub(super) fn beyond(self, direction: Direction, bound: Option<Position>) -> (String, Vec<Value>) {
-        match direction {
-            Direction::Older => self.compare('<', "<", bound),
-            Direction::Newer => self.compare('>', ">", bound),
-        }
+        self.of_position(direction, false, bound)
     }
 
     /// As [`Self::beyond`], for positions at `bound` or beyond.
     pub(super) fn from(self, direction: Direction, bound: Option<Position>) -> (String, Vec<Value>) {
-        match direction {
-            Direction::Older => self.compare('<', "<=", bound),
-            Direction::Newer => self.compare('>', ">=", bound),
-        }
+        self.of_position(direction, true, bound)
+    }
+
+    /// The same for a bound that is known later: its time and its id.
+    pub(super) fn window<V: Clone>(self, direction: Direction, inclusive: bool, [at, id_at]: [V; 2]) -> Fragment<V> {
+        let Self { time, id } = self;
+        let beyond = match direction {
+            Direction::Older => '<',
+            Direction::Newer => '>',
+        };
+        let equal = if inclusive { "=" } else { "" };
+        let text =
+            format!(" AND {time} {beyond}= ? AND ({time} {beyond} ? OR ({time} = ? AND {id} {beyond}{equal} ?))");
+        Fragment::with(text, [at.clone(), at.clone(), at, id_at])
+    }
+
+    fn of_position(self, direction: Direction, inclusive: bool, bound: Option<Position>) -> (String, Vec<Value>) {
+        let Some(bound) = bound else { return Default::default() };
+        let at = [bound.publish_time(), bound.content_number()].map(Value::from);
+        let Fragment { text, values } = self.window(direction, inclusive, at);
+        (text, values)
     }
 
     /// ` ORDER BY ..` in the order in which the window meets its entries.
@@ -41,14 +56,6 @@ impl Columns {
             Direction::Newer => "ASC",
         };
         format!(" ORDER BY {} {word}, {} {word}", self.time, self.id)
-    }
-
-    fn compare(self, times: char, ids: &str, bound: Option<Position>) -> (String, Vec<Value>) {
-        let Some(bound) = bound else { return Default::default() };
-        let Self { time, id } = self;
-        let text = format!(" AND {time} {times}= ? AND ({time} {times} ? OR ({time} = ? AND {id} {ids} ?))");
-        let at = bound.publish_time();
-        (text, vec![at.into(), at.into(), at.into(), bound.content_number().into()])
     }
 }
 
@@ -62,7 +69,7 @@ mod tests {
         let (text, values) = columns.beyond(Direction::Older, Some(Position::bound(7, 8)));
         assert_eq!(text, " AND publish_time <= ? AND (publish_time < ? OR (publish_time = ? AND id < ?))");
         assert_eq!(values, [7_i64, 7, 7, 8].map(Value::from));
-        let (text, _) = columns.from(Direction::Newer, Some(Position::bound(7, 8)));
+        let Fragment { text, .. } = columns.window(Direction::Newer, true, [7_i64, 8]);
         assert_eq!(text, " AND publish_time >= ? AND (publish_time > ? OR (publish_time = ? AND id >= ?))");
         assert_eq!(columns.beyond(Direction::Newer, None), (String::new(), Vec::new()));
     }

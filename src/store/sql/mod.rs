@@ -19,6 +19,7 @@ mod deliveries;
 mod dialect;
 mod error;
 mod exclusions;
+mod existing_accounts;
 mod finish;
 mod follow_lists;
 mod follows;

@@ -7,8 +7,8 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
-    account_deletions::account_exists,
     accounts::read_handle,
+    existing_accounts::account_exists,
     open_transaction::Tx,
     rows::{MAX_LIST, id_list},
     user_names,

@@ -8,8 +8,8 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
-    account_deletions::{account_exists, author_remains},
     dialect::Dialect,
+    existing_accounts::{account_exists, author_remains},
     fragment::Fragment,
     keyset::Columns,
     listing::List,

@@ -126,15 +126,25 @@ fn unreadable(invalid: InvalidId) -> StoreError {
     StoreError::Unreadable(invalid.to_string())
 }
 
-/// `(?, ?, ..)` for `IN` and its values. The list is filled up to a power of two with its last id, so that lists of
-/// all lengths need few distinct texts, because each connection prepares each text once. `ids` is neither empty nor
-/// longer than [`MAX_LIST`].
+/// `(?, ?, ..)` for `IN` and its values. The list is filled up to [`padded`] with its last id. `ids` is neither empty
+/// nor longer than [`MAX_LIST`].
 pub(super) fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
     let mut values: Vec<Value> = ids.iter().map(|id| Value::from((*id).into())).collect();
     if let Some(last) = values.last().cloned() {
-        values.resize(values.len().next_power_of_two(), last);
+        values.resize(padded(values.len()), last);
     }
-    (format!("({})", vec!["?"; values.len()].join(", ")), values)
+    (list_of(values.len()), values)
+}
+
+/// A power of two, so that lists of all lengths need few distinct texts, because each connection prepares each text
+/// once.
+pub(super) const fn padded(ids: usize) -> usize {
+    ids.next_power_of_two()
+}
+
+/// `(?, ?, ..)`.
+pub(super) fn list_of(ids: usize) -> String {
+    format!("({})", vec!["?"; ids].join(", "))
 }
 
 /// ` AND {column} IN (..)`; empty if no kind is left out.

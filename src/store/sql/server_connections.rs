@@ -90,7 +90,7 @@ impl ServerConnections {
     }
 
     /// Runs one statement on a connection of its own.
-    pub(super) async fn query(&self, sql: String, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
+    pub(super) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
         let mut connection = self.take().await?;
         let rows = connection.query(sql, values).await;
         connection.give_back_after(&rows);
@@ -179,7 +179,7 @@ pub(super) struct ServerConnection {
 
 impl ServerConnection {
     /// The rows of a statement, which stays prepared.
-    pub(super) async fn query(&mut self, sql: String, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
+    pub(super) async fn query(&mut self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
         let rows = query.fetch_all(&mut self.connection).await?;
         Ok(rows.into_iter().map(Row::Server).collect())

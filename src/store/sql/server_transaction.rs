@@ -25,7 +25,7 @@ impl ServerTransaction {
     pub(super) async fn query(&self, sql: String, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
         let mut place = self.0.lock().await;
         let mut connection = place.take().ok_or_else(ended)?;
-        let rows = connection.query(sql, values).await;
+        let rows = connection.query(sql.into(), values).await;
         *place = Some(connection).filter(|_| is_usable_after(&rows));
         rows
     }

@@ -22,6 +22,7 @@ use super::{
     shared_commits::SharedCommits,
     sqlite_readers::SqliteReaders,
     sqlite_writer::SqliteWriter,
+    timelines::shape::PageTexts,
     writability::Writability,
 };
 use crate::store::StoreError;
@@ -42,6 +43,7 @@ pub struct SqlStore {
     pub(super) dialect: Dialect,
     pub(super) limits: TimeLimits,
     pub(super) subjects: RememberedSubjects,
+    pub(super) page_texts: PageTexts,
     pub(super) sent: Arc<AtomicU64>,
     pub(super) begun: Arc<AtomicU64>,
     pub(super) writability: Writability,
@@ -81,6 +83,11 @@ impl SqlStore {
     /// count.
     pub fn statements(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Texts of pages built since the store was connected, by all clones together: one for each shape of a page.
+    pub fn page_texts_built(&self) -> u64 {
+        self.page_texts.built()
     }
 
     /// Transactions begun since the store was connected, by all clones together. Each takes two more statements, its
@@ -124,17 +131,19 @@ impl SqlStore {
         sql: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Vec<Row>, StoreError> {
+        self.read_text(sql.into(), values.into_iter().collect()).await
+    }
+
+    /// As [`Self::read`], with a text that is kept.
+    pub(super) async fn read_text(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
         self.sent.fetch_add(1, Ordering::Relaxed);
         match &self.readers {
             Readers::Server(connections) => {
-                let (connections, sql, values) = (connections.clone(), sql.to_owned(), values.into_iter().collect());
+                let connections = connections.clone();
                 let read = self.finished(async move { connections.query(sql, values).await });
                 self.in_time(async { read.await?.0.map_err(read_error) }).await
             }
-            Readers::File(readers) => {
-                let values = values.into_iter().collect();
-                self.in_time(readers.read(sql.to_owned(), values)).await
-            }
+            Readers::File(readers) => self.in_time(readers.read(sql, values)).await,
         }
     }
 
@@ -145,17 +154,21 @@ impl SqlStore {
         sql: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Vec<Row>, StoreError> {
-        let Readers::File(readers) = &self.readers else { return self.read(sql, values).await };
-        let values: Vec<Value> = values.into_iter().collect();
+        self.read_few_text(sql.into(), values.into_iter().collect()).await
+    }
+
+    /// As [`Self::read_few`], with a text that is kept.
+    pub(super) async fn read_few_text(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+        let Readers::File(readers) = &self.readers else { return self.read_text(sql, values).await };
         if values.len() > FEW {
-            return self.read(sql, values).await;
+            return self.read_text(sql, values).await;
         }
-        match readers.read_here(sql, &values) {
+        match readers.read_here(&sql, &values) {
             Some(rows) => {
                 self.sent.fetch_add(1, Ordering::Relaxed);
                 Ok(rows)
             }
-            None => self.read(sql, values).await,
+            None => self.read_text(sql, values).await,
         }
     }
 }

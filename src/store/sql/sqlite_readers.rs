@@ -74,7 +74,7 @@ impl SqliteReaders {
 
     /// Runs one statement, which is one snapshot. Waits for a free connection up to the acquire time-out, and ends a
     /// statement that takes longer than the statement time-out.
-    pub(super) async fn read(self: &Arc<Self>, sql: String, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+    pub(super) async fn read(self: &Arc<Self>, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
         self.lend(move |connection| rows(connection, &sql, values)).await
     }
 

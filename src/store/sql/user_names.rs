@@ -3,7 +3,7 @@
 use migration::{DbErr, MigrationName, MigrationTrait, SchemaManager, async_trait};
 use sea_orm::{ConnectionTrait as _, DbBackend, Statement, Value};
 
-use super::{account_deletions::account_exists, dialect::Dialect, open_transaction::Tx};
+use super::{dialect::Dialect, existing_accounts::account_exists, open_transaction::Tx};
 use crate::{
     domain::{Handle, UserId, search::people::keys_of},
     store::StoreError,

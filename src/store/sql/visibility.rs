@@ -2,7 +2,7 @@
 
 use sea_orm::Value;
 
-use super::{account_deletions::author_remains, fragment::Fragment, open_transaction::Tx};
+use super::{existing_accounts::author_remains, fragment::Fragment, open_transaction::Tx};
 use crate::{
     domain::{UserId, timeline::exclusion::ExclusionKind},
     store::{StoreError, relations::Pair},

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sea_orm::Value;
 
 use super::super::{
-    account_deletions::account_exists,
+    existing_accounts::account_exists,
     open_transaction::Tx,
     rows::{Row, id_list},
 };

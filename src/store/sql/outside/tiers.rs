@@ -1,8 +1,8 @@
 //! Tokens of buckets, and which readers are in the outside tier.
 
 use super::super::{
-    account_deletions::account_exists,
     deliveries::fences,
+    existing_accounts::account_exists,
     inboxes::state::{self, OUTSIDE},
     open_transaction::Tx,
     rows::Row,

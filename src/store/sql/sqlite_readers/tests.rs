@@ -60,7 +60,7 @@ async fn a_page_of_whatever_size_is_planned_once_a_connection() {
     let text = page(&request(1, 1)).text;
     for size in 1..=20 {
         let Fragment { text, values } = page(&request(size, 1_000 * size));
-        assert!(readers.read(text, values).await.unwrap().is_empty());
+        assert!(readers.read(text.into(), values).await.unwrap().is_empty());
     }
     let connection = readers.take().unwrap();
     let statement = connection.prepare_cached(&text).unwrap();
@@ -100,9 +100,9 @@ async fn hot_statements_are_planned_as_their_explanations_show() {
 async fn an_interrupted_statement_leaves_its_connection_usable() {
     let folder = tempfile::tempdir().unwrap();
     let readers = readers(&folder, Duration::from_millis(50)).await;
-    let ended = readers.read(LONG.to_owned(), vec![i64::MAX.into()]).await;
+    let ended = readers.read(LONG.into(), vec![i64::MAX.into()]).await;
     assert!(matches!(ended, Err(StoreError::Unavailable(_))), "{ended:?}");
-    let rows = readers.read(LONG.to_owned(), vec![3_i64.into()]).await.unwrap();
+    let rows = readers.read(LONG.into(), vec![3_i64.into()]).await.unwrap();
     assert_eq!(rows[0].get::<i64>(0).unwrap(), 3);
 }
 
@@ -128,7 +128,7 @@ async fn an_abandoned_statement_is_interrupted() {
     let _tables = migrated(&folder).await;
     let readers = one_reader(&folder, Duration::from_hours(1)).await;
     give_up_a_long_read(&readers).await;
-    let rows = readers.read("SELECT ?, ?".to_owned(), vec![None::<String>.into(), "b".into()]).await.unwrap();
+    let rows = readers.read("SELECT ?, ?".into(), vec![None::<String>.into(), "b".into()]).await.unwrap();
     assert_eq!(rows[0].get::<Option<String>>(0).unwrap(), None);
     assert_eq!(rows[0].get::<String>(1).unwrap(), "b");
 }
@@ -140,7 +140,7 @@ async fn a_read_that_panics_costs_its_connection_alone() {
     for _ in 0..3 {
         let ended: Result<(), _> = readers.lend(|_| panic!("on purpose")).await;
         assert!(matches!(ended, Err(StoreError::Unavailable(_))), "{ended:?}");
-        assert_eq!(readers.read("SELECT 5".to_owned(), Vec::new()).await.unwrap()[0].get::<i64>(0).unwrap(), 5);
+        assert_eq!(readers.read("SELECT 5".into(), Vec::new()).await.unwrap()[0].get::<i64>(0).unwrap(), 5);
     }
 }
 
@@ -162,13 +162,14 @@ async fn readers_at_rest_hold_no_checkpoint_up() {
         store.write(&insert(id), []).await.unwrap();
         for reader in 0..2 {
             let sql = "SELECT author_id FROM outbox_heads".to_owned();
-            let rows = if reader == 0 { store.read(&sql, []).await } else { readers.read(sql, Vec::new()).await };
+            let rows =
+                if reader == 0 { store.read(&sql, []).await } else { readers.read(sql.into(), Vec::new()).await };
             assert_eq!(rows.unwrap().len(), id, "a write that was acknowledged is read");
         }
         assert_eq!(left_in_the_wal(&store), Some(0));
     }
     give_up_a_long_read(&readers).await;
-    readers.read("SELECT 1".to_owned(), Vec::new()).await.unwrap();
+    readers.read("SELECT 1".into(), Vec::new()).await.unwrap();
     store.write(&insert(4), []).await.unwrap();
     assert_eq!(left_in_the_wal(&store), Some(0), "nor does one that was given up");
 }
@@ -218,7 +219,7 @@ async fn a_page_reads_no_more_of_a_long_inbox() {
             let Fragment { text, values } =
                 timelines::page(Dialect::Sqlite, UserId::try_new(7).unwrap(), &request, Depth::Inbox).0;
             assert_eq!(
-                readers.read(text.clone(), values).await.unwrap().len(),
+                readers.read(text.as_str().into(), values).await.unwrap().len(),
                 1 + 21 + 1,
                 "state, page and one more, behind"
             );

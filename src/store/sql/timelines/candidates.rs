@@ -3,16 +3,17 @@
 use super::{
     super::{fragment::Fragment, rows::Row},
     shown::Timeline,
-    side::Side,
+    side::{PageShape, SideShape},
+    slots::Slot,
     statement::{IN_FLIGHT, INBOX, ROW, STATE},
 };
 use crate::{
     domain::{
-        Counters, EdgeMode, Floor, PageRequest, Reaction, ViewerReactions,
+        Counters, EdgeMode, Floor, Reaction, ViewerReactions,
         limits::{MAX_FEW_IN_FLIGHT, MAX_LEAVING_ACCOUNTS, MAX_REMEMBERED_EXCLUSIONS, MAX_REMEMBERED_REACTIONS},
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{Candidate, CandidateLimits, Candidates, CardFacts, Wanted},
+            candidates::{Candidate, Candidates, CardFacts, Wanted},
             reactions::RememberedReactions,
         },
     },
@@ -29,8 +30,7 @@ const LEAVING: i64 = 6;
 impl Timeline {
     /// Rows of a tag and four columns: the versions and the floor; followed authors with the mode of the edge; excluded
     /// authors; reactions.
-    pub(super) fn reader(self) -> Fragment {
-        let reader = self.reader.get();
+    pub(super) fn reader(self) -> Fragment<Slot> {
         let by_key = self.by_key();
         let text = format!(
             "SELECT {VERSION} AS tag, n.authors_version AS a, s.floor_time AS t, s.floor_content AS c, n.reactions_version AS r \
@@ -44,7 +44,7 @@ impl Timeline {
             most_reactions = MAX_REMEMBERED_REACTIONS + 1,
             of_user = self.dialect.force_index("reactions_of_user"),
         );
-        Fragment::new(text, [reader, reader, reader, reader])
+        Fragment::with(text, [Slot::Reader; 4])
     }
 
     /// Rows of a tag and four columns: floor and versions; or position, author and original's author of a candidate; or
@@ -54,17 +54,17 @@ impl Timeline {
     /// MySQL and MariaDB spend about 15 us per run to plan each further table, and about 2 us per probe of a row. So
     /// the statement joins nothing that the node knows: the followed authors, the end of the inbox, and the reader's
     /// reactions.
-    pub(super) fn candidates(self, request: &PageRequest, limits: CandidateLimits, wanted: Wanted) -> Fragment {
-        let ahead = Side { limit: limits.ahead, ..Side::ahead(request) };
-        let behind = Side::behind(request).map(|side| Side { limit: limits.behind, ..side });
+    pub(super) fn candidates(self, page: PageShape, wanted: Wanted) -> Fragment<Slot> {
+        let ahead = SideShape::ahead(page);
+        let behind = SideShape::behind(page).map(SideShape::limited);
         let mut inbox = vec![self.inbox_of_anybody(ahead, wanted, self.facts(INBOX_ROW, wanted))];
         let none = || (no_facts(wanted), Fragment::default());
         inbox.extend(behind.map(|side| self.inbox_of_anybody(side, Wanted::ENTRIES, none())));
-        self.with_inbox(request, inbox, wanted)
+        self.with_inbox(page, inbox, wanted)
     }
 
     /// The same with these branches in place of the inbox.
-    pub(super) fn with_inbox(self, request: &PageRequest, inbox: Vec<Fragment>, wanted: Wanted) -> Fragment {
+    pub(super) fn with_inbox(self, page: PageShape, inbox: Vec<Fragment<Slot>>, wanted: Wanted) -> Fragment<Slot> {
         let no_facts = no_facts(wanted);
         let text = format!(
             "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, n.reactions_version AS o{no_facts} \
@@ -75,16 +75,16 @@ impl Timeline {
              WHERE g.look_at IS NOT NULL LIMIT {most}",
             most = MAX_LEAVING_ACCOUNTS + 1,
         );
-        let mut branches = vec![self.few_in_flight(Side::ahead(request), &no_facts), Fragment::new(leaving, [])];
+        let mut branches = vec![self.few_in_flight(SideShape::ahead(page), &no_facts), Fragment::new(leaving, [])];
         branches.extend(inbox);
-        branches.into_iter().fold(Fragment::new(text, [self.reader.get()]), |whole, branch| {
+        branches.into_iter().fold(Fragment::with(text, [Slot::Reader]), |whole, branch| {
             whole.add(" UNION ALL ", []).then(self.dialect.limited_branch(branch))
         })
     }
 
     /// Contents in flight of all authors. A row without an author stands for a content that is removed or of another
     /// kind.
-    fn few_in_flight(self, side: Side, no_facts: &str) -> Fragment {
+    fn few_in_flight(self, side: SideShape, no_facts: &str) -> Fragment<Slot> {
         let text = format!(
             "SELECT {IN_FLIGHT} AS tag, d.publish_time, d.content_id, c.author_id, c.repost_author_id{no_facts} \
              FROM deliveries d LEFT JOIN contents c{by_key} ON c.id = d.content_id AND ",
@@ -97,8 +97,13 @@ impl Timeline {
 
     /// Like [`Timeline::inbox`], but with rows of all authors, and with rows below the floor. The content's counters
     /// say whether it exists, if nothing else of its row is needed.
-    fn inbox_of_anybody(self, side: Side, wanted: Wanted, (columns, joins): (String, Fragment)) -> Fragment {
-        let (by_key, then, tag) = (self.by_key(), self.dialect.join_in_order(), side.tag + INBOX);
+    fn inbox_of_anybody(
+        self,
+        side: SideShape,
+        wanted: Wanted,
+        (columns, joins): (String, Fragment<Slot>),
+    ) -> Fragment<Slot> {
+        let (by_key, then, tag) = (self.by_key(), self.dialect.join_in_order(), side.end.tag(INBOX));
         let reads_counters_alone = wanted.facts && !wanted.original_authors && side.kinds.is_all();
         let (original, exists, condition) = if reads_counters_alone {
             ("NULL", format!("{then} counters k{by_key} ON k.content_id = i.content_id"), Fragment::default())
@@ -116,7 +121,7 @@ impl Timeline {
         );
         Fragment::new(text, [])
             .then(joins)
-            .add(" WHERE i.user_id = ?", [self.reader.get()])
+            .add_with(" WHERE i.user_id = ?", [Slot::Reader])
             .then(condition)
             .then(side.window(ROW))
             .then(side.first(ROW))
@@ -124,7 +129,7 @@ impl Timeline {
 
     /// The facts of a content with the counters `k`, and the joins that they need; these columns have the content's and
     /// the author's id. A content without them is still shown; its card reads them separately.
-    pub(super) fn facts(self, (content, author): (&str, &str), wanted: Wanted) -> (String, Fragment) {
+    pub(super) fn facts(self, (content, author): (&str, &str), wanted: Wanted) -> (String, Fragment<Slot>) {
         if !wanted.facts {
             return Default::default();
         }
@@ -138,7 +143,7 @@ impl Timeline {
             let text = format!(
                 " LEFT JOIN reactions {name}{by_key} ON {name}.content_id = {content} AND {name}.kind = {kind} AND {name}.user_id = ?"
             );
-            Fragment::new(text, [self.reader.get()])
+            Fragment::with(text, [Slot::Reader])
         };
         (
             format!("{columns}, l.kind AS liked, b.kind AS kept"),

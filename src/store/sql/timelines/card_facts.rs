@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use super::{
     super::{
         fragment::Fragment,
-        rows::{Row, id_list},
+        rows::{Row, list_of, padded},
     },
     candidates::facts,
     shown::Timeline,
+    slots::{End, Slot},
 };
 use crate::{
     domain::{
@@ -20,17 +21,15 @@ use crate::{
 
 impl Timeline {
     /// Rows of a content's id and the columns of [`Timeline::facts`].
-    pub(super) fn card_facts(self, contents: &[ContentId]) -> Fragment {
-        let (list, ids) = id_list(contents);
+    pub(super) fn card_facts(self, contents: usize) -> Fragment<Slot> {
         let (columns, joins) = self.facts(("c.id", "c.author_id"), Wanted::ALL);
         let text = format!(
             "SELECT c.id{columns} FROM contents c {then} counters k{by_key} ON k.content_id = c.id",
             then = self.dialect.join_in_order(),
             by_key = self.by_key(),
         );
-        Fragment::new(text, [])
-            .then(joins)
-            .then(Fragment { text: format!(" WHERE c.id IN {list} AND c.removed_at IS NULL"), values: ids })
+        let condition = format!(" WHERE c.id IN {} AND c.removed_at IS NULL", list_of(padded(contents)));
+        Fragment::new(text, []).then(joins).add_with(&condition, Slot::list(End::Ahead, contents))
     }
 }
 

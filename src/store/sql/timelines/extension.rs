@@ -5,61 +5,48 @@
 //! by keys of another table. The first statement gives the keys and the times that bound the range.
 
 use super::{
-    super::{fragment::Fragment, keyset::Columns, rows::id_list},
+    super::{
+        fragment::Fragment,
+        keyset::Columns,
+        rows::{list_of, padded},
+    },
     pulled::of_author,
     shown::Timeline,
-    side::Side,
+    side::SideShape,
+    slots::{End, Slot},
 };
-use crate::domain::{Direction, EdgeMode, Kinds, Position, UserId};
+use crate::domain::EdgeMode;
 
 const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
-/// A window below a floor.
-#[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Below {
-    /// The floor, exclusive.
-    pub(in super::super) floor: Position,
-    /// The publish time (ms) at which the window ends, inclusive; `None` for the oldest content.
-    pub(in super::super) end_ms: Option<i64>,
-    /// Rows to read at most, in no order.
-    pub(in super::super) limit: usize,
-}
-
 impl Timeline {
-    /// Rows of an author and a publish time: each covered author's `nth` newest content below the floor, counted from
-    /// 1. The time is null if the author has none.
-    pub(super) fn nth_of_covered(self, floor: Position, nth: usize) -> Fragment {
-        let offset = i64::try_from(nth).unwrap_or(i64::MAX) - 1;
+    /// Rows of an author and a publish time: the last of each covered author's newest contents below the bound, if
+    /// there are as many as wanted. Otherwise the time is null.
+    pub(super) fn nth_of_covered(self) -> Fragment<Slot> {
+        let side = SideShape::below();
         let from = format!(
             " LIMIT 1 OFFSET ?) AS t FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode = {push}",
             uncovered = self.dialect.force_index("uncovered"),
             push = EdgeMode::Push.code(),
         );
         Fragment::new("SELECT e.author_id, (SELECT w.publish_time", [])
-            .then(of_author(below(floor, 1), "e", ""))
-            .add(&from, [offset, self.reader.get()])
+            .then(of_author(side, "e", ""))
+            .add_with(&from, [side.limit.offset(), Slot::Reader])
     }
 
-    /// The contents of `authors` in the window, as `Row::entry` takes them. `authors` has at least one and at most
+    /// The contents of so many authors in the window, as `Row::entry` takes them; at least one author and at most
     /// [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
-    pub(super) fn of_authors_below(self, authors: &[UserId], window: Below) -> Fragment {
-        let side = below(window.floor, window.limit);
-        let (list, values) = id_list(authors);
+    pub(super) fn of_authors_below(self, authors: usize) -> Fragment<Slot> {
+        let side = SideShape::below();
         let text = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c{outbox} WHERE c.author_id IN {list}",
             outbox = self.dialect.in_order_of("outbox"),
+            list = list_of(padded(authors)),
         );
-        let limit = i64::try_from(window.limit).unwrap_or(i64::MAX);
-        Fragment { text, values }
-            .add(" AND c.publish_time >= ? AND ", [window.end_ms.unwrap_or(Position::OLDEST.publish_time())])
+        Fragment::with(text, Slot::list(End::Ahead, authors))
+            .add_with(" AND c.publish_time >= ? AND ", [Slot::EndTime])
             .then(side.of_contents("c"))
             .then(side.window(CONTENT))
-            .add(" LIMIT ?", [limit])
+            .add_with(" LIMIT ?", [side.limit])
     }
-}
-
-/// Everybody's contents below the floor.
-fn below(floor: Position, limit: usize) -> Side {
-    let (direction, bound, kinds) = (Direction::Older, Some(floor), Kinds::ALL);
-    Side { direction, bound, inclusive: false, limit, tag: 0, kinds, timeline: None }
 }

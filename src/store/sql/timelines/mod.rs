@@ -6,24 +6,27 @@ mod card_facts;
 mod extension;
 mod outside;
 mod pulled;
+pub(super) mod shape;
 mod shown;
 mod side;
+mod slots;
 mod statement;
 mod stretch;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use sea_orm::Value;
 
-pub(super) use self::extension::Below;
 pub(super) use self::outside::{
     candidates as outside_known_page, candidates_with as outside_candidates, page_with as outside_page,
     shown_of as outside_shown,
 };
 use self::{
-    shown::{Timeline, repost_shown_to, shown_to},
-    side::Side,
+    shape::{Shape, Text, listed},
+    shown::{Timeline, content_shown, repost_shown_to, shown_to},
+    side::{PageShape, Side, SideShape},
+    slots::{End, Filling},
     statement::{BELOW, EDGE, FOLLOWED, IN_FLIGHT, INBOX, STATE, UNCOVERED},
 };
 use super::{
@@ -49,8 +52,8 @@ use crate::{
 #[async_trait]
 impl Timelines for SqlStore {
     async fn read(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError> {
-        let statement = Timeline { dialect: self.dialect, reader }.statement(request, depth);
-        let answer = Answer::of(&self.read(&statement.text, statement.values).await?)?;
+        let (sql, values) = self.kept(Shape::Page(PageShape::of(request), depth), &Filling::of(reader, request));
+        let answer = Answer::of(&self.read_text(sql, values).await?)?;
         let Answer { floor, excludes, .. } = answer;
         let ahead = answer.runs(Side::ahead(request), depth);
         let behind = Side::behind(request).map(|side| answer.runs(side, depth)).unwrap_or_default();
@@ -67,8 +70,9 @@ impl Timelines for SqlStore {
         if !(1..=self.dialect.max_ranges()).contains(&authors.followed().len()) {
             return Ok(None);
         }
-        let statement = Timeline { dialect: self.dialect, reader }.stretch(request, stretch, authors);
-        stretch::snapshot(&self.read_few(&statement.text, statement.values).await?, request, stretch, authors)
+        let (shape, filling) = of_stretch(reader, request, stretch, authors);
+        let (sql, values) = self.kept(shape, &filling);
+        stretch::snapshot(&self.read_few_text(sql, values).await?, request, stretch, authors)
     }
 
     fn max_stretch_authors(&self) -> usize {
@@ -76,7 +80,7 @@ impl Timelines for SqlStore {
     }
 
     async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
-        let statement = Timeline { dialect: self.dialect, reader }.reader();
+        let statement = self::reader(self.dialect, reader);
         candidates::reader(&self.read(&statement.text, statement.values).await?)
     }
 
@@ -87,8 +91,9 @@ impl Timelines for SqlStore {
         limits: CandidateLimits,
         wanted: Wanted,
     ) -> Result<Candidates, StoreError> {
-        let statement = Timeline { dialect: self.dialect, reader }.candidates(request, limits, wanted);
-        candidates::candidates(&self.read_few(&statement.text, statement.values).await?, wanted)
+        let (shape, filling) = of_candidates(reader, request, limits, wanted);
+        let (sql, values) = self.kept(shape, &filling);
+        candidates::candidates(&self.read_few_text(sql, values).await?, wanted)
     }
 
     async fn card_facts(
@@ -99,8 +104,9 @@ impl Timelines for SqlStore {
         if contents.is_empty() {
             return Ok(HashMap::new());
         }
-        let statement = Timeline { dialect: self.dialect, reader }.card_facts(contents);
-        card_facts::decode(&self.read_few(&statement.text, statement.values).await?)
+        let (shape, filling) = of_card_facts(reader, contents);
+        let (sql, values) = self.kept(shape, &filling);
+        card_facts::decode(&self.read_few_text(sql, values).await?)
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
@@ -108,15 +114,15 @@ impl Timelines for SqlStore {
             return Ok(Vec::new());
         }
         let (list, ids) = id_list(contents);
-        let shown = Timeline { dialect: self.dialect, reader }.shown_content("c");
         let sql = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c \
              JOIN follows f{} ON f.follower_id = ? AND f.author_id = c.author_id \
              WHERE c.id IN {list} AND c.removed_at IS NULL{}",
             self.dialect.force_index("PRIMARY"),
-            shown.text,
+            content_shown(self.dialect, "c"),
         );
-        let values = std::iter::once(Value::from(reader.get())).chain(ids).chain(shown.values);
+        let reader = Value::from(reader.get());
+        let values = std::iter::once(reader.clone()).chain(ids).chain([reader.clone(), reader]);
         self.read(&sql, values).await?.iter().map(|row| row.entry(0)).collect()
     }
 
@@ -143,50 +149,74 @@ impl Timelines for SqlStore {
     async fn oracle(&self, reader: UserId, request: &PageRequest) -> Result<Vec<Entry>, StoreError> {
         let columns = Columns { time: "c.publish_time", id: "c.id" };
         let (window, bound) = columns.beyond(request.direction, request.bound);
-        let shown = Timeline { dialect: self.dialect, reader }.shown_content("c");
         let sql = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c \
              JOIN follows f ON f.follower_id = ? AND f.author_id = c.author_id \
              WHERE c.removed_at IS NULL{window}{}{}{} LIMIT ?",
             of_kinds(request.kinds, "c.kind"),
-            shown.text,
+            content_shown(self.dialect, "c"),
             columns.order(request.direction),
         );
-        let mut values = vec![Value::from(reader.get())];
+        let reader = Value::from(reader.get());
+        let mut values = vec![reader.clone()];
         values.extend(bound);
-        values.extend(shown.values);
+        values.extend([reader.clone(), reader]);
         values.push(i64::try_from(request.need()).unwrap_or(i64::MAX).into());
         self.read(&sql, values).await?.iter().map(|row| row.entry(0)).collect()
     }
 }
 
+impl SqlStore {
+    /// The text of this shape, and the values of one run.
+    fn kept(&self, shape: Shape, filling: &Filling) -> (Arc<str>, Vec<Value>) {
+        let Text { sql, slots } = self.page_texts.of(self.dialect, shape);
+        (sql, filling.values(&slots))
+    }
+}
+
 /// What bounds the window of an extension: rows of each author whom the inbox covers, and the publish time of the
-/// author's `nth` newest content below `floor`, which is null if there is none.
+/// author's `nth` newest content below `floor`, counted from 1, which is null if there is none.
 pub(super) fn nth_of_covered(dialect: Dialect, reader: UserId, floor: Position, nth: usize) -> Fragment {
-    Timeline { dialect, reader }.nth_of_covered(floor, nth)
+    Timeline { dialect }.nth_of_covered().filled(&Filling::from(reader, floor).limited(End::Ahead, nth))
+}
+
+/// A window below a floor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Below {
+    /// The floor, exclusive.
+    pub(super) floor: Position,
+    /// The publish time (ms) at which the window ends, inclusive; `None` for the oldest content.
+    pub(super) end_ms: Option<i64>,
+    /// Rows to read at most, in no order.
+    pub(super) limit: usize,
 }
 
 /// The statement that reads the window of an extension: the contents of these authors, as `Row::entry` takes them.
 pub(super) fn of_authors_below(dialect: Dialect, reader: UserId, authors: &[UserId], window: Below) -> Fragment {
-    Timeline { dialect, reader }.of_authors_below(authors, window)
+    let Below { floor, end_ms, limit } = window;
+    let end_ms = end_ms.unwrap_or(Position::OLDEST.publish_time());
+    let filling = Filling::from(reader, floor).limited(End::Ahead, limit).listing(End::Ahead, authors).ending(end_ms);
+    Timeline { dialect }.of_authors_below(authors.len()).filled(&filling)
 }
 
 /// The newest `limit` entries below `floor` of the authors whom the inbox covers, as `Row::entry` takes them, where no
 /// window holds them.
 pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, limit: usize) -> Fragment {
-    Timeline { dialect, reader }.covered_below(floor, limit)
+    Timeline { dialect }.covered_below().filled(&Filling::from(reader, floor).limited(End::Ahead, limit))
 }
 
 /// The newest `limit` entries of everyone whom the reader follows, whatever the modes and exclusions, as `Row::entry`
 /// takes them.
 pub(super) fn newest_of_followed(dialect: Dialect, reader: UserId, limit: usize) -> Fragment {
-    Timeline { dialect, reader }.newest_of_followed(limit)
+    let filling = Filling::from(reader, Position::NEWEST).limited(End::Ahead, limit);
+    Timeline { dialect }.newest_of_followed().filled(&filling)
 }
 
 /// The whole statement of a page, and the branch that reads its inbox.
 pub(super) fn page(dialect: Dialect, reader: UserId, request: &PageRequest, depth: Depth) -> (Fragment, Fragment) {
-    let timeline = Timeline { dialect, reader };
-    (timeline.statement(request, depth), timeline.inbox(Side::ahead(request).shown_to(timeline)))
+    let (page, filling, timeline) = (PageShape::of(request), Filling::of(reader, request), Timeline { dialect });
+    let inbox = timeline.inbox(SideShape::ahead(page).shown_to(timeline));
+    (Shape::Page(page, depth).filled(dialect, &filling), inbox.filled(&filling))
 }
 
 /// The statement of [`Timelines::page_candidates`].
@@ -196,12 +226,24 @@ pub(super) fn candidates(
     request: &PageRequest,
     (limits, wanted): (CandidateLimits, Wanted),
 ) -> Fragment {
-    Timeline { dialect, reader }.candidates(request, limits, wanted)
+    let (shape, filling) = of_candidates(reader, request, limits, wanted);
+    shape.filled(dialect, &filling)
+}
+
+fn of_candidates(reader: UserId, request: &PageRequest, limits: CandidateLimits, wanted: Wanted) -> (Shape, Filling) {
+    let filling = Filling::of(reader, request).limited(End::Ahead, limits.ahead).limited(End::Behind, limits.behind);
+    (Shape::Candidates(PageShape::of(request), wanted), filling)
 }
 
 /// The statement of [`Timelines::card_facts`].
 pub(super) fn card_facts(dialect: Dialect, reader: UserId, contents: &[ContentId]) -> Fragment {
-    Timeline { dialect, reader }.card_facts(contents)
+    let (shape, filling) = of_card_facts(reader, contents);
+    shape.filled(dialect, &filling)
+}
+
+fn of_card_facts(reader: UserId, contents: &[ContentId]) -> (Shape, Filling) {
+    let filling = Filling::from(reader, Position::NEWEST).listing(End::Ahead, contents);
+    (Shape::CardFacts(listed(contents.len())), filling)
 }
 
 /// The statement of [`Timelines::stretch`].
@@ -211,12 +253,24 @@ pub(super) fn stretch(
     request: &PageRequest,
     (stretch, authors): (Stretch, &TimelineAuthors),
 ) -> Fragment {
-    Timeline { dialect, reader }.stretch(request, stretch, authors)
+    let (shape, filling) = of_stretch(reader, request, stretch, authors);
+    shape.filled(dialect, &filling)
+}
+
+/// It reads one row beyond `most_rows`, which shows that the stretch holds too many.
+fn of_stretch(reader: UserId, request: &PageRequest, stretch: Stretch, authors: &TimelineAuthors) -> (Shape, Filling) {
+    let authors = authors.followed();
+    let filling = Filling::of(reader, request)
+        .limited(End::Ahead, stretch.most_rows.saturating_add(1))
+        .listing(End::Ahead, authors)
+        .ending(stretch.end_ms)
+        .facts_ending(stretch.facts_end_ms.unwrap_or(stretch.end_ms));
+    (Shape::Stretch(PageShape::of(request), stretch.facts_end_ms.is_some(), listed(authors.len())), filling)
 }
 
 /// The statement of [`Timelines::reader`].
 pub(super) fn reader(dialect: Dialect, reader: UserId) -> Fragment {
-    Timeline { dialect, reader }.reader()
+    Timeline { dialect }.reader().filled(&Filling::from(reader, Position::NEWEST))
 }
 
 /// The decoded rows of the statement.
@@ -280,6 +334,6 @@ impl Answer {
     }
 
     fn of_source(&self, side: Side, source: i64) -> Vec<Entry> {
-        self.entries.iter().filter(|(tag, _)| *tag == side.tag + source).map(|(_, entry)| *entry).collect()
+        self.entries.iter().filter(|(tag, _)| *tag == side.end.tag(source)).map(|(_, entry)| *entry).collect()
     }
 }

@@ -1,21 +1,21 @@
 //! The page of a reader whose inbox lies outside SQL: the one statement of a page, with the ids that the outside store
 //! gave in place of the inbox.
 
-use sea_orm::Value;
-
 use super::{
     super::{
         SqlStore,
         dialect::Dialect,
         fragment::Fragment,
         inboxes::state::OUTSIDE,
-        rows::{Row, id_list},
+        rows::{Row, list_of},
     },
     Answer,
     candidates::{all_candidates, no_facts},
     pulled::pulled,
+    shape::{Shape, listed},
     shown::Timeline,
-    side::Side,
+    side::{PageShape, Side, SideShape},
+    slots::{End, Filling, Slot},
     statement::{IN_FLIGHT, INBOX, UNCOVERED},
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
         ContentId, EdgeMode, Floor, PageRequest, Run, UserId,
         timeline::{
             candidates::{Candidates, Wanted},
-            outside::{Basis, Bucket, Expected, Fence, Header, Slice},
+            outside::{Basis, Expected, Fence, Header, Slice},
         },
     },
     store::{
@@ -45,17 +45,15 @@ pub(in super::super) async fn page_with(
     request: &PageRequest,
     (ahead, behind): (&SideRead, Option<&SideRead>),
 ) -> Result<OutsideSnapshot, StoreError> {
-    let timeline = Timeline { dialect: store.dialect, reader };
-    let fence = ahead.slice.header.fence;
-    let sides = sides(request, ahead, behind);
-    let statement = timeline.outside(fence, &sides);
-    let rows = store.read(&statement.text, statement.values).await?;
+    let (contents, filling) = filled(reader, request, (ahead, behind));
+    let (sql, values) = store.kept(Shape::Outside(PageShape::of(request), contents), &filling);
+    let rows = store.read_text(sql, values).await?;
     let (fences, rows): (Vec<Row>, Vec<Row>) = partition(rows)?;
-    let expected = expected(&fences, fence)?;
+    let expected = expected(&fences, ahead.slice.header.fence)?;
     let is_uncovered = fences.first().map(|row| row.get::<i64>(2)).transpose()? != Some(0);
     let answer = Answer::of(&rows)?;
-    let mut runs = sides.iter().map(|(side, read)| answer.side_runs(*side, read));
-    let (ahead, behind) = (runs.next().unwrap_or_default(), runs.next().unwrap_or_default());
+    let ahead = answer.side_runs(Side::ahead(request), ahead);
+    let behind = Side::behind(request).zip(behind).map(|(side, read)| answer.side_runs(side, read)).unwrap_or_default();
     Ok(OutsideSnapshot { expected, is_uncovered, ahead, behind })
 }
 
@@ -67,8 +65,9 @@ pub(in super::super) async fn candidates_with(
     sides: (&SideRead, Option<&SideRead>),
     wanted: Wanted,
 ) -> Result<OutsideCandidates, StoreError> {
-    let statement = candidates(store.dialect, reader, request, sides, wanted);
-    let rows = store.read(&statement.text, statement.values).await?;
+    let (contents, filling) = filled(reader, request, sides);
+    let (sql, values) = store.kept(Shape::OutsideCandidates(PageShape::of(request), contents, wanted), &filling);
+    let rows = store.read_text(sql, values).await?;
     let (fences, rows): (Vec<Row>, Vec<Row>) = partition(rows)?;
     let Header { fence, floor, .. } = sides.0.slice.header;
     let found = Candidates { floor: Floor::At(floor), ..all_candidates(&rows, wanted)? };
@@ -80,22 +79,29 @@ pub(in super::super) fn candidates(
     dialect: Dialect,
     reader: UserId,
     request: &PageRequest,
-    (ahead, behind): (&SideRead, Option<&SideRead>),
+    sides: (&SideRead, Option<&SideRead>),
     wanted: Wanted,
 ) -> Fragment {
-    let timeline = Timeline { dialect, reader };
-    let none = no_facts(wanted);
-    let columns = format!("s.basis AS t, 0 AS c, 0 AS a, 0 AS o{none}");
-    let mut inbox = vec![timeline.fenced(ahead.slice.header.fence, Fragment::new(columns, []))];
-    let (columns, joins) = timeline.facts(CONTENT, wanted);
-    inbox.extend(timeline.existing(
-        Side::ahead(request),
-        &ahead.slice,
-        (columns, timeline.counters(wanted).then(joins)),
-    ));
-    let second = Side::behind(request).zip(behind);
-    inbox.extend(second.and_then(|(side, read)| timeline.existing(side, &read.slice, (none, Fragment::default()))));
-    timeline.with_inbox(request, inbox, wanted)
+    let (contents, filling) = filled(reader, request, sides);
+    Shape::OutsideCandidates(PageShape::of(request), contents, wanted).filled(dialect, &filling)
+}
+
+/// The numbers of listed contents on both sides, and the values of the statement. Each side reads as many rows from SQL
+/// as its window requested from the inbox.
+fn filled(
+    reader: UserId,
+    request: &PageRequest,
+    (ahead, behind): (&SideRead, Option<&SideRead>),
+) -> ([usize; 2], Filling) {
+    let mut filling = Filling::of(reader, request).fenced(ahead.slice.header.fence);
+    let mut contents = [0, 0];
+    for (end, read) in [(End::Ahead, Some(ahead)), (End::Behind, behind)] {
+        let Some(read) = read else { continue };
+        let ids = content_ids(&read.slice);
+        contents[end as usize] = listed(ids.len());
+        filling = filling.limited(end, read.window.limit).listing(end, &ids);
+    }
+    (contents, filling)
 }
 
 fn expected(fences: &[Row], fence: Fence) -> Result<Option<Expected>, StoreError> {
@@ -111,32 +117,39 @@ fn partition(rows: Vec<Row>) -> Result<(Vec<Row>, Vec<Row>), StoreError> {
     Ok((fences, others))
 }
 
-/// Each side reads as many rows from SQL as its window requested from the inbox.
-fn sides<'a>(request: &PageRequest, ahead: &'a SideRead, behind: Option<&'a SideRead>) -> Vec<(Side, &'a SideRead)> {
-    let first = (Side { limit: ahead.window.limit, ..Side::ahead(request) }, ahead);
-    let second = Side::behind(request).zip(behind);
-    std::iter::once(first).chain(second.map(|(side, read)| (Side { limit: read.window.limit, ..side }, read))).collect()
-}
-
 impl Timeline {
-    fn outside(self, fence: Fence, sides: &[(Side, &SideRead)]) -> Fragment {
-        let mut whole = self.fenced(fence, self.basis_and_uncovered());
-        for (side, read) in sides {
-            let side = side.shown_to(self);
+    /// The fence's row, and the sources of both sides.
+    pub(super) fn outside(self, page: PageShape, contents: [usize; 2]) -> Fragment<Slot> {
+        let mut whole = fenced(self.basis_and_uncovered());
+        for side in [Some(SideShape::ahead(page)), SideShape::behind(page)].into_iter().flatten() {
+            let side = side.limited().shown_to(self);
             let uncovered = pulled(self.dialect, side, self.uncovered_authors(), "");
-            let shown = self.shown_of(side, &read.slice);
+            let shown = self.shown_of(side, contents[side.end as usize]);
             let sources = [(IN_FLIGHT, Some(self.in_flight(side))), (UNCOVERED, Some(uncovered)), (INBOX, shown)];
             for (tag, branch) in sources {
                 let Some(branch) = branch else { continue };
-                let open = format!(" UNION ALL SELECT {} AS tag, x.* FROM ", side.tag + tag);
+                let open = format!(" UNION ALL SELECT {} AS tag, x.* FROM ", side.end.tag(tag));
                 whole = whole.add(&open, []).then(branch.into_table("x"));
             }
         }
         whole
     }
 
+    /// The fence's row, and the candidates of both sides.
+    pub(super) fn outside_candidates(self, page: PageShape, contents: [usize; 2], wanted: Wanted) -> Fragment<Slot> {
+        let none = no_facts(wanted);
+        let columns = format!("s.basis AS t, 0 AS c, 0 AS a, 0 AS o{none}");
+        let mut inbox = vec![fenced(Fragment::new(columns, []))];
+        let (columns, joins) = self.facts(CONTENT, wanted);
+        let facts = (columns, self.counters(wanted).then(joins));
+        inbox.extend(self.existing(SideShape::ahead(page), contents[0], facts));
+        let behind = SideShape::behind(page);
+        inbox.extend(behind.and_then(|side| self.existing(side, contents[1], (none, Fragment::default()))));
+        self.with_inbox(page, inbox, wanted)
+    }
+
     /// The columns of the fence's row.
-    fn basis_and_uncovered(self) -> Fragment {
+    fn basis_and_uncovered(self) -> Fragment<Slot> {
         let text = format!(
             "s.basis AS t, COALESCE((SELECT 1 FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode IN ({pull}, {fill}) LIMIT 1), 0) AS c, \
              0 AS a",
@@ -144,60 +157,61 @@ impl Timeline {
             pull = EdgeMode::Pull.code(),
             fill = EdgeMode::Fill.code(),
         );
-        Fragment::new(text, [self.reader.get()])
-    }
-
-    fn fenced(self, Fence { token, generation }: Fence, columns: Fragment) -> Fragment {
-        let text = format!(
-            " FROM inbox_states s JOIN inbox_buckets b ON b.bucket = ? WHERE s.user_id = ? AND s.tier = {OUTSIDE} \
-             AND s.generation = ? AND s.basis IS NOT NULL AND b.epoch = ? AND b.node = ?"
-        );
-        let bucket = i64::from(Bucket::of(self.reader).number());
-        let mut fragment = Fragment::new(format!("SELECT {FENCE} AS tag, "), [])
-            .then(columns)
-            .add(&text, [bucket, self.reader.get(), generation.0, token.epoch]);
-        fragment.values.push(Value::from(token.node.to_string()));
-        fragment
+        Fragment::with(text, [Slot::Reader])
     }
 
     /// The counters of a content `c`, if facts are wanted.
-    fn counters(self, wanted: Wanted) -> Fragment {
+    fn counters(self, wanted: Wanted) -> Fragment<Slot> {
         let join = format!(" LEFT JOIN counters k{} ON k.content_id = c.id", self.by_key());
         if wanted.facts { Fragment::new(join, []) } else { Fragment::default() }
     }
 
-    /// The existing contents of the slice, of all authors.
-    fn existing(self, side: Side, slice: &Slice, (columns, joins): (String, Fragment)) -> Option<Fragment> {
-        let ids = content_ids(slice);
-        if ids.is_empty() {
+    /// The existing contents among those of the slice, of all authors; `None` for an empty slice.
+    fn existing(
+        self,
+        side: SideShape,
+        contents: usize,
+        (columns, joins): (String, Fragment<Slot>),
+    ) -> Option<Fragment<Slot>> {
+        if contents == 0 {
             return None;
         }
-        let (list, ids) = id_list(&ids);
         let text = format!(
             "SELECT {tag} AS tag, c.publish_time, c.id, c.author_id, c.repost_author_id{columns} FROM contents c{by_key}",
-            tag = side.tag + INBOX,
+            tag = side.end.tag(INBOX),
             by_key = self.by_key(),
         );
-        let condition = Fragment { text: format!(" WHERE c.id IN {list} AND "), values: ids.into_iter().collect() };
-        Some(Fragment::new(text, []).then(joins).then(condition).then(side.of_contents("c")))
+        let condition = format!(" WHERE c.id IN {} AND ", list_of(contents));
+        let listed = Fragment::new(text, []).then(joins).add_with(&condition, Slot::list(side.end, contents));
+        Some(listed.then(side.of_contents("c")))
     }
 
-    /// The contents of the slice that the timeline shows. Only SQL knows their authors.
-    fn shown_of(self, side: Side, slice: &Slice) -> Option<Fragment> {
-        let ids = content_ids(slice);
-        if ids.is_empty() {
+    /// The contents of the slice that the timeline shows; `None` for an empty slice. Only SQL knows their authors.
+    fn shown_of(self, side: SideShape, contents: usize) -> Option<Fragment<Slot>> {
+        if contents == 0 {
             return None;
         }
-        let (list, ids) = id_list(&ids);
         let text = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c \
              {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id WHERE c.id IN {list} AND ",
             then = self.dialect.join_in_order(),
             by_key = self.by_key(),
+            list = list_of(contents),
         );
-        let values = std::iter::once(Value::from(self.reader.get())).chain(ids).collect();
-        Some(Fragment { text, values }.then(side.of_contents("c")).then(self.shown("c.author_id")))
+        let slots = std::iter::once(Slot::Reader).chain(Slot::list(side.end, contents));
+        Some(Fragment::with(text, slots).then(side.of_contents("c")).then(self.shown("c.author_id")))
     }
+}
+
+/// The fence's row: these columns of the reader's state and bucket, if both have the fence.
+fn fenced(columns: Fragment<Slot>) -> Fragment<Slot> {
+    let text = format!(
+        " FROM inbox_states s JOIN inbox_buckets b ON b.bucket = ? WHERE s.user_id = ? AND s.tier = {OUTSIDE} \
+         AND s.generation = ? AND s.basis IS NOT NULL AND b.epoch = ? AND b.node = ?"
+    );
+    Fragment::new(format!("SELECT {FENCE} AS tag, "), [])
+        .then(columns)
+        .add_with(&text, [Slot::Bucket, Slot::Reader, Slot::Generation, Slot::Epoch, Slot::Node])
 }
 
 fn content_ids(slice: &Slice) -> Vec<ContentId> {
@@ -206,13 +220,15 @@ fn content_ids(slice: &Slice) -> Vec<ContentId> {
 
 /// The branch of a page's statement that selects which of these contents the page shows.
 pub(in super::super) fn shown_of(dialect: Dialect, reader: UserId, request: &PageRequest, slice: &Slice) -> Fragment {
-    let timeline = Timeline { dialect, reader };
-    timeline.shown_of(Side::ahead(request).shown_to(timeline), slice).unwrap_or_default()
+    let timeline = Timeline { dialect };
+    let ids = content_ids(slice);
+    let shown = timeline.shown_of(SideShape::ahead(PageShape::of(request)).shown_to(timeline), listed(ids.len()));
+    shown.unwrap_or_default().filled(&Filling::of(reader, request).listing(End::Ahead, &ids))
 }
 
 impl Answer {
     fn side_runs(&self, side: Side, read: &SideRead) -> Vec<Run> {
-        let limited = |source| Run::from_limited_query(side.direction, self.of_source(side, source), side.limit);
+        let limited = |source| Run::from_limited_query(side.direction, self.of_source(side, source), read.window.limit);
         vec![limited(IN_FLIGHT), read.slice.run(&read.window, self.of_source(side, INBOX)), limited(UNCOVERED)]
     }
 }

@@ -7,7 +7,8 @@
 
 use super::{
     super::{dialect::Dialect, fragment::Fragment, keyset::Columns},
-    side::Side,
+    side::SideShape,
+    slots::Slot,
 };
 use crate::domain::{Direction, Position};
 
@@ -24,10 +25,9 @@ const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 /// times, and of times equal to the last of them, can have entries in the page: contents of as many others lie before
 /// everything else. The statement reads at most `side.limit` contents of each, more if times are equal. `floor` names
 /// the columns of the floor, or is empty.
-pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &str) -> Fragment {
+pub(super) fn pulled(dialect: Dialect, side: SideShape, authors: Fragment<Slot>, floor: &str) -> Fragment<Slot> {
     let then = dialect.join_in_order();
     let carried = |alias: &str| floor.replace("f.", &format!("{alias}."));
-    let limit = i64::try_from(side.limit).unwrap_or(i64::MAX);
     let order = side_order(side.direction);
     let heads = Fragment::new(
         format!(
@@ -40,8 +40,8 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &st
     .then(of_author(side, "f", floor))
     .add(" LIMIT 1) AS head FROM ", [])
     .then(authors.into_table("f"))
-    .add(&format!(" {ALL}) n WHERE n.head IS NOT NULL) r WHERE r.place <= ?"), [limit]);
-    if side.limit == 1 {
+    .add_with(&format!(" {ALL}) n WHERE n.head IS NOT NULL) r WHERE r.place <= ?"), [side.limit]);
+    if side.is_single() {
         return Fragment::new("SELECT c.publish_time, c.id, c.author_id FROM ", [])
             .then(heads.into_table("a"))
             .add(&format!(" {then} contents c ON c.author_id = a.author_id AND c.publish_time = a.head WHERE "), [])
@@ -62,7 +62,7 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &st
         [],
     )
     .then(of_author(side, "a", floor))
-    .add(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [limit - 1, last.publish_time()])
+    .add_with(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [side.limit.offset(), last.publish_time().into()])
     .then(heads.into_table("a"))
     .add(&format!(" {ALL}) p {then} contents c ON c.author_id = p.author_id AND c.publish_time {compare} p.last"), [])
     .add(" WHERE ", [])
@@ -74,7 +74,7 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &st
 
 /// The author's contents in the window, in order. MySQL recognises the index's order only if `ORDER BY` names the
 /// author.
-pub(super) fn of_author(side: Side, alias: &str, floor: &str) -> Fragment {
+pub(super) fn of_author(side: SideShape, alias: &str, floor: &str) -> Fragment<Slot> {
     let order = side_order(side.direction);
     Fragment::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND "), [])
         .then(side.of_contents("w"))
@@ -84,7 +84,7 @@ pub(super) fn of_author(side: Side, alias: &str, floor: &str) -> Fragment {
 }
 
 /// Condition for positions below the floor in `alias`; empty if it has no floor.
-fn below(columns: Columns, alias: &str, floor: &str) -> Fragment {
+fn below(columns: Columns, alias: &str, floor: &str) -> Fragment<Slot> {
     if floor.is_empty() {
         return Fragment::default();
     }

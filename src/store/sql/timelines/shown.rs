@@ -1,16 +1,16 @@
 //! Builds the conditions, for every branch of a timeline statement, that exclude authors and reposts from a reader's
 //! timeline.
 
-use super::super::{account_deletions::author_remains, dialect::Dialect, fragment::Fragment};
-use crate::domain::UserId;
+use super::{
+    super::{dialect::Dialect, existing_accounts::author_remains, fragment::Fragment},
+    slots::Slot,
+};
 
-/// The engine and the reader of a timeline statement.
+/// The engine of a timeline statement. Its texts know no reader and no position, so that they serve all.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timeline {
     /// The engine's dialect.
     pub(super) dialect: Dialect,
-    /// The reader of the timeline.
-    pub(super) reader: UserId,
 }
 
 impl Timeline {
@@ -23,13 +23,13 @@ impl Timeline {
     /// ` AND ..`: the author with the id in this column has an account, and the reader has no exclusion for them.
     /// Costs one probe of the key for each row. `NOT EXISTS` would make MySQL and MariaDB materialise all the reader's
     /// exclusions.
-    pub(super) fn shown(self, author: &str) -> Fragment {
-        Fragment::new(shown_to(self.dialect, "?", author), [self.reader.get()])
+    pub(super) fn shown(self, author: &str) -> Fragment<Slot> {
+        Fragment::with(shown_to(self.dialect, "?", author), [Slot::Reader])
     }
 
     /// As [`Self::shown`], where many rows are read: one look shows whether the reader has any exclusion, and only then
     /// each row costs a probe. Every engine runs the look once a statement, because nothing of a row is in it.
-    pub(super) fn shown_of_many(self, author: &str) -> Fragment {
+    pub(super) fn shown_of_many(self, author: &str) -> Fragment<Slot> {
         let probe = not_excluded_from(self.dialect, "?", author);
         let text = format!(
             " AND ((SELECT y.cause FROM exclusions y{} WHERE y.reader_id = ? LIMIT 1) IS NULL OR {}){}",
@@ -37,18 +37,19 @@ impl Timeline {
             probe.trim_start_matches(" AND "),
             author_remains(author),
         );
-        Fragment::new(text, [self.reader.get(), self.reader.get()])
+        Fragment::with(text, [Slot::Reader, Slot::Reader])
     }
 
     /// Like [`Self::shown`], for the original's author of a repost. Contents that are no reposts pass.
-    pub(super) fn shown_repost(self, contents: &str) -> Fragment {
-        Fragment::new(repost_shown_to(self.dialect, "?", contents), [self.reader.get()])
+    pub(super) fn shown_repost(self, contents: &str) -> Fragment<Slot> {
+        Fragment::with(repost_shown_to(self.dialect, "?", contents), [Slot::Reader])
     }
+}
 
-    /// Both, for a content of the table `contents`.
-    pub(super) fn shown_content(self, contents: &str) -> Fragment {
-        self.shown(&format!("{contents}.author_id")).then(self.shown_repost(contents))
-    }
+/// The conditions of [`Timeline::shown`] and [`Timeline::shown_repost`] for a content of the table `contents`, each
+/// with the reader's id.
+pub(super) fn content_shown(dialect: Dialect, contents: &str) -> String {
+    shown_to(dialect, "?", &format!("{contents}.author_id")) + &repost_shown_to(dialect, "?", contents)
 }
 
 /// The condition of [`Timeline::shown`]; `reader` and `author` are columns or parameters.

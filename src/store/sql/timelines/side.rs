@@ -3,70 +3,138 @@
 use super::{
     super::{fragment::Fragment, keyset::Columns, rows::of_kinds},
     shown::Timeline,
+    slots::{End, Slot},
 };
 use crate::domain::{Direction, Kinds, PageRequest, Position};
-
-/// Offset of the tags of entries behind the bound.
-pub(super) const BEHIND: i64 = 10;
 
 /// One side of the bound: its direction, and the number of entries wanted from each source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
+    /// Where it lies.
+    pub(super) end: End,
     /// Away from the bound.
     pub(super) direction: Direction,
     /// The position at which it starts; `None` for the start of the direction.
     pub(super) bound: Option<Position>,
-    /// Whether an entry at the bound counts.
-    pub(super) inclusive: bool,
     /// Entries of each source at most.
     pub(super) limit: usize,
-    /// Offset added to the tags.
-    pub(super) tag: i64,
+}
+
+impl Side {
+    /// The page's side.
+    pub(super) fn ahead(request: &PageRequest) -> Self {
+        let PageRequest { direction, bound, .. } = *request;
+        Self { end: End::Ahead, direction, bound, limit: request.need() }
+    }
+
+    /// The other side, where one entry is enough; none without a bound.
+    pub(super) fn behind(request: &PageRequest) -> Option<Self> {
+        let PageRequest { direction, bound, .. } = *request;
+        bound.map(|_| Self { end: End::Behind, direction: direction.reversed(), bound, limit: 1 })
+    }
+}
+
+/// What a page asks for, without positions and numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PageShape {
+    /// The direction to read in.
+    pub(super) direction: Direction,
+    /// Whether it starts at a bound.
+    pub(super) is_bounded: bool,
+    /// The kinds to return.
+    pub(super) kinds: Kinds,
+}
+
+impl PageShape {
+    /// The shape of a request.
+    pub(super) const fn of(request: &PageRequest) -> Self {
+        Self { direction: request.direction, is_bounded: request.bound.is_some(), kinds: request.kinds }
+    }
+}
+
+/// Everything that the text of one side depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SideShape {
+    /// Where it lies.
+    pub(super) end: End,
+    /// Away from the bound.
+    pub(super) direction: Direction,
+    /// Whether it starts at a bound, not at the start of the direction.
+    pub(super) is_bounded: bool,
+    /// Entries of each source at most.
+    pub(super) limit: Slot,
     /// Skips contents of other kinds.
     pub(super) kinds: Kinds,
     /// Also skips reposts of authors that the timeline excludes.
     pub(super) timeline: Option<Timeline>,
 }
 
-impl Side {
+impl SideShape {
     /// The page's side.
-    pub(super) fn ahead(request: &PageRequest) -> Self {
-        let PageRequest { direction, bound, kinds, .. } = *request;
-        Self { direction, bound, inclusive: false, limit: request.need(), tag: 0, kinds, timeline: None }
+    pub(super) const fn ahead(page: PageShape) -> Self {
+        let PageShape { direction, is_bounded, kinds } = page;
+        Self { end: End::Ahead, direction, is_bounded, limit: Slot::Limit(End::Ahead), kinds, timeline: None }
     }
 
     /// The other side, where one entry is enough; none without a bound.
-    pub(super) fn behind(request: &PageRequest) -> Option<Self> {
-        let direction = request.direction.reversed();
-        let PageRequest { bound, kinds, .. } = *request;
-        bound.map(|_| Self { direction, bound, inclusive: true, limit: 1, tag: BEHIND, kinds, timeline: None })
+    pub(super) fn behind(page: PageShape) -> Option<Self> {
+        let ahead = Self::ahead(page);
+        let limit = Slot::Number(1);
+        page.is_bounded.then_some(Self { end: End::Behind, direction: page.direction.reversed(), limit, ..ahead })
+    }
+
+    /// Everybody's newest contents, of all kinds.
+    pub(super) const fn newest() -> Self {
+        Self::ahead(PageShape { direction: Direction::Older, is_bounded: false, kinds: Kinds::ALL })
+    }
+
+    /// The same below a position.
+    pub(super) const fn below() -> Self {
+        Self { is_bounded: true, ..Self::newest() }
+    }
+
+    /// The same side, as often as the run says.
+    pub(super) const fn limited(self) -> Self {
+        Self { limit: Slot::Limit(self.end), ..self }
     }
 
     /// The same side, limited to what `timeline` shows.
-    pub(super) fn shown_to(self, timeline: Timeline) -> Self {
+    pub(super) const fn shown_to(self, timeline: Timeline) -> Self {
         Self { timeline: Some(timeline), ..self }
     }
 
+    /// Whether one entry at the bound is all that is wanted.
+    pub(super) fn is_entry_at_bound(self) -> bool {
+        self.is_bounded && self.is_inclusive() && self.is_single()
+    }
+
+    /// Whether one entry is wanted in every run.
+    pub(super) fn is_single(self) -> bool {
+        self.limit == Slot::Number(1)
+    }
+
+    fn is_inclusive(self) -> bool {
+        self.end == End::Behind
+    }
+
     /// The condition, ` AND ..`, for positions of this side.
-    pub(super) fn window(&self, columns: Columns) -> Fragment {
-        Fragment::keyset(if self.inclusive {
-            columns.from(self.direction, self.bound)
-        } else {
-            columns.beyond(self.direction, self.bound)
-        })
+    pub(super) fn window(self, columns: Columns) -> Fragment<Slot> {
+        if !self.is_bounded {
+            return Fragment::default();
+        }
+        columns.window(self.direction, self.is_inclusive(), Slot::BOUND)
     }
 
     /// The condition, ` AND ..`, for contents of the table `alias`: not removed, of the requested kinds, and no
     /// reposts of excluded authors.
-    pub(super) fn of_contents(&self, alias: &str) -> Fragment {
+    pub(super) fn of_contents(self, alias: &str) -> Fragment<Slot> {
         let text = format!("{alias}.removed_at IS NULL{}", of_kinds(self.kinds, &format!("{alias}.kind")));
         let reposts = self.timeline.map(|timeline| timeline.shown_repost(alias));
         Fragment::new(text, []).then(reposts.unwrap_or_default())
     }
 
     /// The order of this side, and the limit.
-    pub(super) fn first(&self, columns: Columns) -> Fragment {
-        let limit = i64::try_from(self.limit).unwrap_or(i64::MAX);
-        Fragment::new(columns.order(self.direction), []).add(" LIMIT ?", [limit])
+    pub(super) fn first(self, columns: Columns) -> Fragment<Slot> {
+        Fragment::new(columns.order(self.direction), []).add_with(" LIMIT ?", [self.limit])
     }
 }

@@ -8,10 +8,11 @@ use super::{
     super::{fragment::Fragment, keyset::Columns},
     pulled::pulled,
     shown::Timeline,
-    side::Side,
+    side::{PageShape, SideShape},
+    slots::Slot,
 };
 use crate::{
-    domain::{Direction, EdgeMode, Kinds, PageRequest, Position},
+    domain::{Direction, EdgeMode, Position},
     store::timelines::Depth,
 };
 
@@ -19,7 +20,7 @@ use crate::{
 pub(super) const STATE: i64 = 0;
 /// Rows of uncovered edges: outbox version, 0, author.
 pub(super) const EDGE: i64 = 1;
-/// Entries; [`super::side::BEHIND`] is added for those behind the bound.
+/// Entries; [`End::tag`](super::slots::End::tag) is of one side.
 pub(super) const IN_FLIGHT: i64 = 2;
 /// As [`IN_FLIGHT`].
 pub(super) const INBOX: i64 = 3;
@@ -36,15 +37,15 @@ pub(super) const ROW: Columns = Columns { time: "i.publish_time", id: "i.content
 
 impl Timeline {
     /// The whole statement: rows of a tag and three numbers, an entry's in the order of `Row::entry`.
-    pub(super) fn statement(self, request: &PageRequest, depth: Depth) -> Fragment {
+    pub(super) fn statement(self, page: PageShape, depth: Depth) -> Fragment<Slot> {
         let mut whole = self.state();
         if depth == Depth::Inbox {
             whole = whole.add(" UNION ALL ", []).then(self.uncovered_edges());
         }
-        for side in [Some(Side::ahead(request)), Side::behind(request)].into_iter().flatten() {
+        for side in [Some(SideShape::ahead(page)), SideShape::behind(page)].into_iter().flatten() {
             let side = side.shown_to(self);
             for (tag, branch) in self.sources(side, depth) {
-                let open = format!(" UNION ALL SELECT {} AS tag, x.* FROM ", side.tag + tag);
+                let open = format!(" UNION ALL SELECT {} AS tag, x.* FROM ", side.end.tag(tag));
                 whole = whole.add(&open, []).then(branch.into_table("x"));
             }
         }
@@ -52,41 +53,36 @@ impl Timeline {
     }
 
     /// The row of the reader's state; none if the reader has none.
-    pub(super) fn state(self) -> Fragment {
-        let reader = self.reader.get();
+    pub(super) fn state(self) -> Fragment<Slot> {
         let text = format!(
             "SELECT {STATE} AS tag, floor_time AS t, floor_content AS c, \
              COALESCE((SELECT 1 FROM exclusions x{by_key} WHERE x.reader_id = ? LIMIT 1), 0) AS a FROM inbox_states WHERE user_id = ?",
             by_key = self.by_key(),
         );
-        Fragment::new(text, [reader, reader])
+        Fragment::with(text, [Slot::Reader, Slot::Reader])
     }
 
-    /// The covered authors' newest `limit` entries below `floor`, which need not be the floor of the reader's state.
-    pub(super) fn covered_below(self, floor: Position, limit: usize) -> Fragment {
-        let (direction, bound, kinds) = (Direction::Older, Some(floor), Kinds::ALL);
-        let side = Side { direction, bound, inclusive: false, limit, tag: 0, kinds, timeline: None };
+    /// The covered authors' newest entries below a position, which need not be the floor of the reader's state.
+    pub(super) fn covered_below(self) -> Fragment<Slot> {
         let text = format!(
             "SELECT e.author_id FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode = {push}",
             uncovered = self.dialect.force_index("uncovered"),
             push = EdgeMode::Push.code(),
         );
-        pulled(self.dialect, side, Fragment::new(text, [self.reader.get()]), "")
+        pulled(self.dialect, SideShape::below(), Fragment::with(text, [Slot::Reader]), "")
     }
 
-    /// The newest `limit` entries of everyone whom the reader follows.
-    pub(super) fn newest_of_followed(self, limit: usize) -> Fragment {
-        let (direction, kinds) = (Direction::Older, Kinds::ALL);
-        let side = Side { direction, bound: None, inclusive: false, limit, tag: 0, kinds, timeline: None };
-        pulled(self.dialect, side, self.followed_authors(), "")
+    /// The newest entries of everyone whom the reader follows.
+    pub(super) fn newest_of_followed(self) -> Fragment<Slot> {
+        pulled(self.dialect, SideShape::newest(), self.followed_authors(), "")
     }
 
-    fn followed_authors(self) -> Fragment {
+    fn followed_authors(self) -> Fragment<Slot> {
         let text = format!("SELECT e.author_id FROM follows e{} WHERE e.follower_id = ?", self.by_key());
-        Fragment::new(text, [self.reader.get()])
+        Fragment::with(text, [Slot::Reader])
     }
 
-    fn sources(self, side: Side, depth: Depth) -> Vec<(i64, Fragment)> {
+    fn sources(self, side: SideShape, depth: Depth) -> Vec<(i64, Fragment<Slot>)> {
         if depth == Depth::Outboxes {
             return self.followed(side);
         }
@@ -100,30 +96,30 @@ impl Timeline {
 
     /// Contents of all followed authors. Behind the bound the entry at the bound is enough. The outboxes are read on
     /// that side only if this entry has left the timeline.
-    fn followed(self, side: Side) -> Vec<(i64, Fragment)> {
+    fn followed(self, side: SideShape) -> Vec<(i64, Fragment<Slot>)> {
         let authors = self.followed_authors().then(self.shown_of_many("e.author_id"));
-        let Some(bound) = side.bound.filter(|_| side.inclusive && side.limit == 1) else {
+        if !side.is_entry_at_bound() {
             return vec![(FOLLOWED, pulled(self.dialect, side, authors, ""))];
-        };
-        let at_bound = || Fragment::new("SELECT c.publish_time, c.id, c.author_id", []).then(self.at(bound, side));
+        }
+        let at_bound = || Fragment::new("SELECT c.publish_time, c.id, c.author_id", []).then(self.at_bound(side));
         let authors = authors.add(" AND (SELECT b.id FROM ", []).then(at_bound().into_table("b")).add(") IS NULL", []);
         vec![(FOLLOWED, at_bound()), (FOLLOWED, pulled(self.dialect, side, authors, ""))]
     }
 
-    /// `FROM` and `WHERE` of the entry at this position, if there is one: the content `c`.
-    pub(super) fn at(self, position: Position, side: Side) -> Fragment {
+    /// `FROM` and `WHERE` of the entry at the bound, if there is one: the content `c`.
+    pub(super) fn at_bound(self, side: SideShape) -> Fragment<Slot> {
         let text = format!(
             " FROM contents c{by_key} {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id \
              WHERE c.id = ? AND c.publish_time = ? AND ",
             by_key = self.by_key(),
             then = self.dialect.join_in_order(),
         );
-        Fragment::new(text, [self.reader.get(), position.content_number(), position.publish_time()])
+        Fragment::with(text, [Slot::Reader, Slot::BoundContent, Slot::BoundTime])
             .then(side.of_contents("c"))
             .then(self.shown("f.author_id"))
     }
 
-    fn uncovered_edges(self) -> Fragment {
+    fn uncovered_edges(self) -> Fragment<Slot> {
         let text = format!(
             "SELECT {EDGE} AS tag, COALESCE(o.stamp, 0) AS t, 0 AS c, f.author_id AS a FROM follows f{uncovered} \
              LEFT JOIN outbox_heads o ON o.author_id = f.author_id WHERE f.follower_id = ? AND f.mode IN ({pull}, {fill})",
@@ -131,19 +127,19 @@ impl Timeline {
             pull = EdgeMode::Pull.code(),
             fill = EdgeMode::Fill.code(),
         );
-        Fragment::new(text, [self.reader.get()]).then(self.shown("f.author_id"))
+        Fragment::with(text, [Slot::Reader]).then(self.shown("f.author_id"))
     }
 
     /// F. The engine's planner chooses, by their numbers, between a scan of the deliveries and a seek for each
     /// followed author.
-    pub(super) fn in_flight(self, side: Side) -> Fragment {
+    pub(super) fn in_flight(self, side: SideShape) -> Fragment<Slot> {
         let text = format!(
             "SELECT d.publish_time, d.content_id, d.author_id FROM deliveries d \
              JOIN follows f{by_key} ON f.follower_id = ? AND f.author_id = d.author_id \
              JOIN contents c ON c.id = d.content_id WHERE ",
             by_key = self.by_key(),
         );
-        Fragment::new(text, [self.reader.get()])
+        Fragment::with(text, [Slot::Reader])
             .then(side.of_contents("c"))
             .then(self.shown("f.author_id"))
             .then(side.window(DELIVERY))
@@ -152,7 +148,7 @@ impl Timeline {
 
     /// U: a range of the inbox's own key from the floor on, read in the page's order, so that it stops at the limit. A
     /// floor that is off is null, so the range is empty.
-    pub(super) fn inbox(self, side: Side) -> Fragment {
+    pub(super) fn inbox(self, side: SideShape) -> Fragment<Slot> {
         let then = self.dialect.join_in_order();
         let text = format!(
             "SELECT i.publish_time, i.content_id, i.author_id FROM inbox_states s \
@@ -162,60 +158,53 @@ impl Timeline {
              {then} contents c ON c.id = i.content_id WHERE s.user_id = ? AND ",
             by_key = self.by_key(),
         );
-        Fragment::new(text, [self.reader.get()])
+        Fragment::with(text, [Slot::Reader])
             .then(side.of_contents("c"))
             .then(self.shown("i.author_id"))
             .then(side.window(ROW))
             .then(side.first(ROW))
     }
 
-    pub(super) fn uncovered_authors(self) -> Fragment {
+    pub(super) fn uncovered_authors(self) -> Fragment<Slot> {
         let text = format!(
             "SELECT e.author_id FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode IN ({pull}, {fill})",
             uncovered = self.dialect.force_index("uncovered"),
             pull = EdgeMode::Pull.code(),
             fill = EdgeMode::Fill.code(),
         );
-        Fragment::new(text, [self.reader.get()]).then(self.shown_of_many("e.author_id"))
+        Fragment::with(text, [Slot::Reader]).then(self.shown_of_many("e.author_id"))
     }
 
     /// The covered authors, each with the floor. If the page needs no entries below the floor, it gives no rows and
     /// reads no edge.
-    fn authors_below_floor(self, side: Side) -> Fragment {
+    fn authors_below_floor(self, side: SideShape) -> Fragment<Slot> {
         let text = format!(
             ") g {then} follows e{uncovered} ON e.follower_id = ? AND e.mode = {push}",
             then = self.dialect.join_in_order(),
             uncovered = self.dialect.force_index("uncovered"),
             push = EdgeMode::Push.code(),
         );
-        let reader = self.reader.get();
         let off = Position::NEWEST;
-        Fragment::new(
-            "SELECT e.author_id, g.ft, g.fc FROM (SELECT COALESCE(MAX(s.floor_time), ?) AS ft, ",
-            [off.publish_time()],
-        )
-        .add(
-            "COALESCE(MAX(s.floor_content), ?) AS fc FROM inbox_states s WHERE s.user_id = ?",
-            [off.content_number(), reader],
-        )
-        .then(self.wants_below_floor(side))
-        .add(&text, [reader])
-        .then(self.shown_of_many("e.author_id"))
+        let open = "SELECT e.author_id, g.ft, g.fc FROM (SELECT COALESCE(MAX(s.floor_time), ?) AS ft, \
+                    COALESCE(MAX(s.floor_content), ?) AS fc FROM inbox_states s WHERE s.user_id = ?";
+        Fragment::with(open, [off.publish_time().into(), off.content_number().into(), Slot::Reader])
+            .then(self.wants_below_floor(side))
+            .add_with(&text, [Slot::Reader])
+            .then(self.shown_of_many("e.author_id"))
     }
 
     /// Whether the page needs entries below the floor. Towards older entries: the inbox gives fewer than wanted, and
     /// the floor is above the oldest position. Towards newer ones: the bound is below the floor.
-    fn wants_below_floor(self, side: Side) -> Fragment {
-        let below = |bound: Position| {
-            let at = bound.publish_time();
-            Fragment::new(" HAVING (ft > ? OR (ft = ? AND fc > ?))", [at, at, bound.content_number()])
-        };
+    fn wants_below_floor(self, side: SideShape) -> Fragment<Slot> {
+        let oldest = [Position::OLDEST.publish_time(), Position::OLDEST.content_number()].map(Slot::Number);
+        let below =
+            |[at, content]: [Slot; 2]| Fragment::with(" HAVING (ft > ? OR (ft = ? AND fc > ?))", [at, at, content]);
         match side.direction {
-            Direction::Newer => below(side.bound.unwrap_or(Position::OLDEST)),
-            Direction::Older => below(Position::OLDEST)
+            Direction::Newer => below(if side.is_bounded { Slot::BOUND } else { oldest }),
+            Direction::Older => below(oldest)
                 .add(" AND (SELECT COUNT(*) FROM ", [])
                 .then(self.inbox(side).into_table("u"))
-                .add(") < ?", [i64::try_from(side.limit).unwrap_or(i64::MAX)]),
+                .add_with(") < ?", [side.limit]),
         }
     }
 }

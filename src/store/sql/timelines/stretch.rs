@@ -9,14 +9,15 @@ use std::collections::HashMap;
 
 use super::{
     super::{
-        account_deletions::author_remains,
+        existing_accounts::author_remains,
         fragment::Fragment,
         keyset::Columns,
-        rows::{Row, id_list},
+        rows::{Row, list_of, padded},
     },
     candidates::{FACTS, facts, no_facts},
     shown::Timeline,
-    side::Side,
+    side::{PageShape, SideShape},
+    slots::{End, Slot},
     statement::STATE,
 };
 use crate::{
@@ -43,62 +44,57 @@ const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
 impl Timeline {
     /// Rows of a tag and four numbers: the reader's floor and versions, or an entry's as [`Row::entry`] takes them and
-    /// a null. Facts follow, if they are wanted, with values in the first entries. It reads one row beyond `most_rows`,
-    /// which shows that the stretch holds too many. `authors` has at least one and at most
-    /// [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
-    pub(super) fn stretch(self, request: &PageRequest, stretch: Stretch, authors: &TimelineAuthors) -> Fragment {
-        let no_facts = no_facts(wanted(stretch));
+    /// a null. Facts follow, if they are wanted, with values in the first entries. The number of
+    /// authors is at least one and at most [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
+    pub(super) fn stretch(self, page: PageShape, with_facts: bool, authors: usize) -> Fragment<Slot> {
+        let no_facts = no_facts(wanted(with_facts));
         let state = format!(
             "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, \
              n.reactions_version AS o{no_facts} FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ? UNION ALL ",
         );
-        let ahead = self.dialect.limited_branch(self.ahead(request, stretch, authors));
-        let mut whole = Fragment::new(state, [self.reader.get()]).then(ahead);
-        if request.bound.is_some() {
-            whole = whole.add(" UNION ALL ", []).then(self.at_bound(request, &no_facts));
+        let ahead = self.dialect.limited_branch(self.ahead(page, with_facts, authors));
+        let mut whole = Fragment::with(state, [Slot::Reader]).then(ahead);
+        if page.is_bounded {
+            whole = whole.add(" UNION ALL ", []).then(self.entry_at_bound(page, &no_facts));
         }
         whole
     }
 
-    fn ahead(self, request: &PageRequest, stretch: Stretch, authors: &TimelineAuthors) -> Fragment {
-        let side = Side::ahead(request).shown_to(self);
-        let compare = match request.direction {
+    fn ahead(self, page: PageShape, with_facts: bool, authors: usize) -> Fragment<Slot> {
+        let side = SideShape::ahead(page).shown_to(self);
+        let compare = match page.direction {
             Direction::Older => ">=",
             Direction::Newer => "<=",
         };
-        let (list, authors) = id_list(authors.followed());
         let by_key = self.by_key();
-        let (columns, joins) = match stretch.facts_end_ms {
-            Some(end) => {
-                let text = format!(
-                    " LEFT JOIN counters k{by_key} ON k.content_id = c.id AND c.publish_time {compare} ? \
-                     LEFT JOIN users u{by_key} ON u.id = c.author_id AND c.publish_time {compare} ?"
-                );
-                (FACTS, Fragment::new(text, [end, end]))
-            }
-            None => Default::default(),
+        let (columns, joins) = if with_facts {
+            let text = format!(
+                " LEFT JOIN counters k{by_key} ON k.content_id = c.id AND c.publish_time {compare} ? \
+                 LEFT JOIN users u{by_key} ON u.id = c.author_id AND c.publish_time {compare} ?"
+            );
+            (FACTS, Fragment::with(text, [Slot::FactsEndTime; 2]))
+        } else {
+            Default::default()
         };
         let text = format!(
             "SELECT {AHEAD} AS tag, c.publish_time, c.id, c.author_id, NULL{columns} FROM contents c{outbox}",
             outbox = self.dialect.in_order_of("outbox"),
         );
-        let limit = i64::try_from(stretch.most_rows).unwrap_or(i64::MAX).saturating_add(1);
         Fragment::new(text, [])
             .then(joins)
-            .then(Fragment { text: format!(" WHERE c.author_id IN {list}"), values: authors })
-            .add(&format!(" AND c.publish_time {compare} ? AND "), [stretch.end_ms])
+            .add_with(&format!(" WHERE c.author_id IN {}", list_of(padded(authors))), Slot::list(End::Ahead, authors))
+            .add_with(&format!(" AND c.publish_time {compare} ? AND "), [Slot::EndTime])
             .then(side.of_contents("c"))
             .add(&author_remains("c.author_id"), [])
             .then(side.window(CONTENT))
-            .add(" LIMIT ?", [limit])
+            .add_with(" LIMIT ?", [side.limit])
     }
 
     /// The entry at the bound, if there is one. It is the nearest entry behind the page.
-    fn at_bound(self, request: &PageRequest, no_facts: &str) -> Fragment {
-        let bound = request.bound.unwrap_or(request.direction.start());
-        let side = Side::ahead(request).shown_to(self);
+    fn entry_at_bound(self, page: PageShape, no_facts: &str) -> Fragment<Slot> {
+        let side = SideShape::ahead(page).shown_to(self);
         let text = format!("SELECT {AT_BOUND} AS tag, c.publish_time, c.id, c.author_id, NULL{no_facts}");
-        Fragment::new(text, []).then(self.at(bound, side))
+        Fragment::new(text, []).then(self.at_bound(side))
     }
 }
 
@@ -148,6 +144,6 @@ pub(super) fn snapshot(
     Ok(Some(StretchSnapshot { snapshot, reactions_version, facts: all_facts }))
 }
 
-fn wanted(stretch: Stretch) -> Wanted {
-    Wanted { facts: stretch.facts_end_ms.is_some(), reactions: false, ..Wanted::ENTRIES }
+fn wanted(facts: bool) -> Wanted {
+    Wanted { facts, reactions: false, ..Wanted::ENTRIES }
 }

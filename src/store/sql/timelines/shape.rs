@@ -1,0 +1,170 @@
+//! Everything that the text of a page's statement depends on, and the texts that were built. A page differs from the
+//! next by its values, so its text is built once.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use quick_cache::sync::Cache;
+
+use super::{
+    super::{dialect::Dialect, fragment::Fragment, rows::padded},
+    shown::Timeline,
+    side::PageShape,
+    slots::{Filling, Slot},
+};
+use crate::{domain::timeline::candidates::Wanted, store::timelines::Depth};
+
+/// Texts that are kept, of one to some kilobytes each. A service uses some dozen shapes.
+const TEXTS: usize = 1_024;
+
+/// The shape of a statement. Lists count as long as they are after filling up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Shape {
+    /// The sources of a page.
+    Page(PageShape, Depth),
+    /// The candidates of a page.
+    Candidates(PageShape, Wanted),
+    /// The sources of a page of an inbox outside, with the numbers of listed contents.
+    Outside(PageShape, [usize; 2]),
+    /// Its candidates.
+    OutsideCandidates(PageShape, [usize; 2], Wanted),
+    /// A page in a stretch, with or without facts, of so many authors.
+    Stretch(PageShape, bool, usize),
+    /// The facts of so many cards.
+    CardFacts(usize),
+}
+
+impl Shape {
+    /// The statement's text and its slots.
+    pub(super) fn statement(self, dialect: Dialect) -> Fragment<Slot> {
+        let timeline = Timeline { dialect };
+        match self {
+            Self::Page(page, depth) => timeline.statement(page, depth),
+            Self::Candidates(page, wanted) => timeline.candidates(page, wanted),
+            Self::Outside(page, listed) => timeline.outside(page, listed),
+            Self::OutsideCandidates(page, listed, wanted) => timeline.outside_candidates(page, listed, wanted),
+            Self::Stretch(page, with_facts, authors) => timeline.stretch(page, with_facts, authors),
+            Self::CardFacts(contents) => timeline.card_facts(contents),
+        }
+    }
+
+    /// Text and values of one run.
+    pub(super) fn filled(self, dialect: Dialect, filling: &Filling) -> Fragment {
+        self.statement(dialect).filled(filling)
+    }
+}
+
+impl Fragment<Slot> {
+    /// With the values of one run.
+    pub(super) fn filled(self, filling: &Filling) -> Fragment {
+        Fragment { values: filling.values(&self.values), text: self.text }
+    }
+}
+
+/// The length of a list of so many ids once it is filled up; an empty one stays empty.
+pub(super) const fn listed(ids: usize) -> usize {
+    if ids == 0 { 0 } else { padded(ids) }
+}
+
+/// A text that is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    /// SQL.
+    pub(super) sql: Arc<str>,
+    /// In the order of the text's `?`.
+    pub(super) slots: Arc<[Slot]>,
+}
+
+/// The texts of pages. Clones share them.
+#[derive(Clone, Debug)]
+pub(in super::super) struct PageTexts(Arc<Texts>);
+
+#[derive(Debug)]
+struct Texts {
+    kept: Cache<Shape, Text>,
+    built: AtomicU64,
+}
+
+impl Default for PageTexts {
+    fn default() -> Self {
+        Self(Arc::new(Texts { kept: Cache::new(TEXTS), built: AtomicU64::new(0) }))
+    }
+}
+
+impl PageTexts {
+    /// The text of this shape, built if it is not kept.
+    pub(super) fn of(&self, dialect: Dialect, shape: Shape) -> Text {
+        if let Some(kept) = self.0.kept.get(&shape) {
+            return kept;
+        }
+        let Fragment { text, values } = shape.statement(dialect);
+        let text = Text { sql: text.into(), slots: values.into() };
+        self.0.built.fetch_add(1, Ordering::Relaxed);
+        self.0.kept.insert(shape, text.clone());
+        text
+    }
+
+    /// Texts built so far.
+    pub(in super::super) fn built(&self) -> u64 {
+        self.0.built.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::domain::{ContentKind, Direction, Kinds};
+
+    const ENGINES: [Dialect; 2] = [Dialect::Sqlite, Dialect::Mysql];
+
+    fn pages() -> Vec<PageShape> {
+        let mut pages = Vec::new();
+        for direction in [Direction::Older, Direction::Newer] {
+            for is_bounded in [false, true] {
+                for kinds in [Kinds::ALL, Kinds::try_new([ContentKind::Post, ContentKind::Reply]).unwrap()] {
+                    pages.push(PageShape { direction, is_bounded, kinds });
+                }
+            }
+        }
+        pages
+    }
+
+    fn shapes() -> Vec<Shape> {
+        let mut shapes = vec![Shape::CardFacts(1), Shape::CardFacts(16)];
+        let counters = Wanted { original_authors: false, ..Wanted::ALL };
+        for page in pages() {
+            shapes.extend([Depth::Inbox, Depth::Everything, Depth::Outboxes].map(|depth| Shape::Page(page, depth)));
+            for wanted in [Wanted::ALL, counters, Wanted { reactions: false, ..counters }, Wanted::ENTRIES] {
+                shapes.push(Shape::Candidates(page, wanted));
+                shapes.extend([[0, 0], [8, 2]].map(|listed| Shape::OutsideCandidates(page, listed, wanted)));
+            }
+            shapes.extend([[0, 0], [8, 2]].map(|listed| Shape::Outside(page, listed)));
+            shapes.extend([false, true].map(|with_facts| Shape::Stretch(page, with_facts, 4)));
+        }
+        shapes
+    }
+
+    #[test]
+    fn each_question_mark_has_a_slot() {
+        for dialect in ENGINES {
+            for shape in shapes() {
+                let Fragment { text, values } = shape.statement(dialect);
+                assert_eq!(text.matches('?').count(), values.len(), "{shape:?}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_is_built_once() {
+        let texts = PageTexts::default();
+        for (round, built) in [(1, shapes().len()), (2, shapes().len())] {
+            for shape in shapes() {
+                assert_eq!(*texts.of(Dialect::Sqlite, shape).sql, *shape.statement(Dialect::Sqlite).text);
+            }
+            assert_eq!(texts.built(), built as u64, "round {round}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The values of a timeline's statement, apart from its text: a text has a slot for each `?`, and what fills the slots
+//! differs from run to run.
+
+use sea_orm::Value;
+
+use super::super::rows::padded;
+use crate::domain::{
+    PageRequest, Position, UserId,
+    timeline::outside::{Bucket, Fence},
+};
+
+/// Offset of the tags of entries behind the bound.
+const BEHIND: i64 = 10;
+
+/// Where a side lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum End {
+    /// Beyond the bound, in the direction of the page.
+    Ahead,
+    /// At the bound and on its near side.
+    Behind,
+}
+
+impl End {
+    /// The tag of entries from this source on this side.
+    pub(super) const fn tag(self, source: i64) -> i64 {
+        match self {
+            Self::Ahead => source,
+            Self::Behind => BEHIND + source,
+        }
+    }
+}
+
+/// What stands for a `?`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// The same number in each run.
+    Number(i64),
+    /// The reader's id.
+    Reader,
+    /// The publish time of the bound.
+    BoundTime,
+    /// The content of the bound.
+    BoundContent,
+    /// The entries wanted on a side of the bound.
+    Limit(End),
+    /// One less.
+    Offset(End),
+    /// A listed id, by its place.
+    Listed(End, usize),
+    /// The publish time at which the read stretch ends.
+    EndTime,
+    /// The publish time up to which entries come with facts.
+    FactsEndTime,
+    /// The reader's bucket.
+    Bucket,
+    /// The generation of the fence.
+    Generation,
+    /// The epoch of the fence.
+    Epoch,
+    /// The node of the fence.
+    Node,
+}
+
+impl From<i64> for Slot {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl Slot {
+    /// The bound, as [`Columns::window`](super::super::keyset::Columns::window) takes it.
+    pub(super) const BOUND: [Self; 2] = [Self::BoundTime, Self::BoundContent];
+
+    /// The offset of the last of so many rows.
+    pub(super) const fn offset(self) -> Self {
+        match self {
+            Self::Limit(end) => Self::Offset(end),
+            Self::Number(limit) => Self::Number(limit - 1),
+            other => other,
+        }
+    }
+
+    /// A list of so many ids, filled up as lists are.
+    pub(super) fn list(end: End, ids: usize) -> Vec<Self> {
+        (0..padded(ids)).map(|place| Self::Listed(end, place)).collect()
+    }
+}
+
+/// The values of one run.
+#[derive(Clone, Debug)]
+pub(super) struct Filling {
+    reader: UserId,
+    bound: Position,
+    /// Ahead of the bound, and behind it.
+    limits: [i64; 2],
+    /// As `limits`.
+    lists: [Vec<i64>; 2],
+    end_ms: i64,
+    facts_end_ms: i64,
+    fence: Option<Fence>,
+}
+
+impl Filling {
+    /// Of a reader's page. Behind the bound one entry is enough.
+    pub(super) fn of(reader: UserId, request: &PageRequest) -> Self {
+        let bound = request.bound.unwrap_or(request.direction.start());
+        Self::from(reader, bound).limited(End::Ahead, request.need()).limited(End::Behind, 1)
+    }
+
+    /// Of what lies beyond a position.
+    pub(super) fn from(reader: UserId, bound: Position) -> Self {
+        let end_ms = Position::OLDEST.publish_time();
+        Self { reader, bound, limits: [1, 1], lists: [vec![], vec![]], end_ms, facts_end_ms: end_ms, fence: None }
+    }
+
+    /// With so many entries on a side.
+    #[must_use]
+    pub(super) fn limited(mut self, end: End, limit: usize) -> Self {
+        self.limits[end as usize] = i64::try_from(limit).unwrap_or(i64::MAX);
+        self
+    }
+
+    /// With these ids.
+    #[must_use]
+    pub(super) fn listing<I: Copy + Into<i64>>(mut self, end: End, ids: &[I]) -> Self {
+        self.lists[end as usize] = ids.iter().map(|id| (*id).into()).collect();
+        self
+    }
+
+    /// Down to a publish time (ms), or up to it.
+    #[must_use]
+    pub(super) fn ending(self, end_ms: i64) -> Self {
+        Self { end_ms, ..self }
+    }
+
+    /// With facts down to a publish time (ms), or up to it.
+    #[must_use]
+    pub(super) fn facts_ending(self, facts_end_ms: i64) -> Self {
+        Self { facts_end_ms, ..self }
+    }
+
+    /// With the fence of an inbox outside.
+    #[must_use]
+    pub(super) fn fenced(self, fence: Fence) -> Self {
+        Self { fence: Some(fence), ..self }
+    }
+
+    /// The values of a text, in its order.
+    pub(super) fn values(&self, slots: &[Slot]) -> Vec<Value> {
+        slots.iter().map(|slot| self.value(*slot)).collect()
+    }
+
+    /// Without a fence, its slots are null, so that no row has it. A list's last id fills it up.
+    fn value(&self, slot: Slot) -> Value {
+        Value::from(match slot {
+            Slot::Number(number) => number,
+            Slot::Reader => self.reader.get(),
+            Slot::BoundTime => self.bound.publish_time(),
+            Slot::BoundContent => self.bound.content_number(),
+            Slot::Limit(end) => self.limits[end as usize],
+            Slot::Offset(end) => self.limits[end as usize].saturating_sub(1),
+            Slot::Listed(end, place) => {
+                let ids = &self.lists[end as usize];
+                return ids.get(place).or(ids.last()).copied().into();
+            }
+            Slot::EndTime => self.end_ms,
+            Slot::FactsEndTime => self.facts_end_ms,
+            Slot::Bucket => i64::from(Bucket::of(self.reader).number()),
+            Slot::Generation => return self.fence.map(|fence| fence.generation.0).into(),
+            Slot::Epoch => return self.fence.map(|fence| fence.token.epoch).into(),
+            Slot::Node => return self.fence.map(|fence| fence.token.node.to_string()).into(),
+        })
+    }
+}
