@@ -29,7 +29,7 @@ impl Columns {
         self.of_position(direction, true, bound)
     }
 
-    /// The same for a bound that is known later: its time and its id.
+    /// The same condition for the time and the id of a bound, which may be values or stand for them.
     pub(super) fn window<V: Clone>(self, direction: Direction, inclusive: bool, [at, id_at]: [V; 2]) -> Fragment<V> {
         let Self { time, id } = self;
         let beyond = match direction {

@@ -3,10 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
-    super::{
-        fragment::Fragment,
-        rows::{Row, list_of, padded},
-    },
+    super::{fragment::Fragment, rows::Row},
     candidates::facts,
     shown::Timeline,
     slots::{End, Slot},
@@ -28,8 +25,11 @@ impl Timeline {
             then = self.dialect.join_in_order(),
             by_key = self.by_key(),
         );
-        let condition = format!(" WHERE c.id IN {} AND c.removed_at IS NULL", list_of(padded(contents)));
-        Fragment::new(text, []).then(joins).add_with(&condition, Slot::list(End::Ahead, contents))
+        Fragment::new(text, [])
+            .then(joins)
+            .add(" WHERE c.id IN ", [])
+            .then(Slot::list(End::Ahead, contents))
+            .add(" AND c.removed_at IS NULL", [])
     }
 }
 

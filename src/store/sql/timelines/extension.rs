@@ -5,11 +5,7 @@
 //! by keys of another table. The first statement gives the keys and the times that bound the range.
 
 use super::{
-    super::{
-        fragment::Fragment,
-        keyset::Columns,
-        rows::{list_of, padded},
-    },
+    super::{fragment::Fragment, keyset::Columns},
     pulled::of_author,
     shown::Timeline,
     side::SideShape,
@@ -39,11 +35,11 @@ impl Timeline {
     pub(super) fn of_authors_below(self, authors: usize) -> Fragment<Slot> {
         let side = SideShape::below();
         let text = format!(
-            "SELECT c.publish_time, c.id, c.author_id FROM contents c{outbox} WHERE c.author_id IN {list}",
+            "SELECT c.publish_time, c.id, c.author_id FROM contents c{outbox} WHERE c.author_id IN ",
             outbox = self.dialect.in_order_of("outbox"),
-            list = list_of(padded(authors)),
         );
-        Fragment::with(text, Slot::list(End::Ahead, authors))
+        Fragment::new(text, [])
+            .then(Slot::list(End::Ahead, authors))
             .add_with(" AND c.publish_time >= ? AND ", [Slot::EndTime])
             .then(side.of_contents("c"))
             .then(side.window(CONTENT))

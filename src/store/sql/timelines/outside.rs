@@ -2,13 +2,7 @@
 //! gave in place of the inbox.
 
 use super::{
-    super::{
-        SqlStore,
-        dialect::Dialect,
-        fragment::Fragment,
-        inboxes::state::OUTSIDE,
-        rows::{Row, list_of},
-    },
+    super::{SqlStore, dialect::Dialect, fragment::Fragment, inboxes::state::OUTSIDE, rows::Row},
     Answer,
     candidates::{all_candidates, no_facts},
     pulled::pulled,
@@ -181,9 +175,9 @@ impl Timeline {
             tag = side.end.tag(INBOX),
             by_key = self.by_key(),
         );
-        let condition = format!(" WHERE c.id IN {} AND ", list_of(contents));
-        let listed = Fragment::new(text, []).then(joins).add_with(&condition, Slot::list(side.end, contents));
-        Some(listed.then(side.of_contents("c")))
+        let listed =
+            Fragment::new(text, []).then(joins).add(" WHERE c.id IN ", []).then(Slot::list(side.end, contents));
+        Some(listed.add(" AND ", []).then(side.of_contents("c")))
     }
 
     /// The contents of the slice that the timeline shows; `None` for an empty slice. Only SQL knows their authors.
@@ -193,13 +187,12 @@ impl Timeline {
         }
         let text = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c \
-             {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id WHERE c.id IN {list} AND ",
+             {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id WHERE c.id IN ",
             then = self.dialect.join_in_order(),
             by_key = self.by_key(),
-            list = list_of(contents),
         );
-        let slots = std::iter::once(Slot::Reader).chain(Slot::list(side.end, contents));
-        Some(Fragment::with(text, slots).then(side.of_contents("c")).then(self.shown("c.author_id")))
+        let listed = Fragment::with(text, [Slot::Reader]).then(Slot::list(side.end, contents)).add(" AND ", []);
+        Some(listed.then(side.of_contents("c")).then(self.shown("c.author_id")))
     }
 }
 

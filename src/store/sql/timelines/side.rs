@@ -93,7 +93,7 @@ impl SideShape {
         Self { is_bounded: true, ..Self::newest() }
     }
 
-    /// The same side, as often as the run says.
+    /// The same side, with a limit that each run gives.
     pub(super) const fn limited(self) -> Self {
         Self { limit: Slot::Limit(self.end), ..self }
     }

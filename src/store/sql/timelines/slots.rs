@@ -3,7 +3,10 @@
 
 use sea_orm::Value;
 
-use super::super::rows::padded;
+use super::super::{
+    fragment::Fragment,
+    rows::{list_of, padded},
+};
 use crate::domain::{
     PageRequest, Position, UserId,
     timeline::outside::{Bucket, Fence},
@@ -81,9 +84,10 @@ impl Slot {
         }
     }
 
-    /// A list of so many ids, filled up as lists are.
-    pub(super) fn list(end: End, ids: usize) -> Vec<Self> {
-        (0..padded(ids)).map(|place| Self::Listed(end, place)).collect()
+    /// `(?, ?, ..)` for so many ids, filled up as lists are.
+    pub(super) fn list(end: End, ids: usize) -> Fragment<Self> {
+        let ids = padded(ids);
+        Fragment::with(list_of(ids), (0..ids).map(|place| Self::Listed(end, place)))
     }
 }
 

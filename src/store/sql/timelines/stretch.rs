@@ -8,12 +8,7 @@
 use std::collections::HashMap;
 
 use super::{
-    super::{
-        existing_accounts::author_remains,
-        fragment::Fragment,
-        keyset::Columns,
-        rows::{Row, list_of, padded},
-    },
+    super::{existing_accounts::author_remains, fragment::Fragment, keyset::Columns, rows::Row},
     candidates::{FACTS, facts, no_facts},
     shown::Timeline,
     side::{PageShape, SideShape},
@@ -44,8 +39,8 @@ const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
 impl Timeline {
     /// Rows of a tag and four numbers: the reader's floor and versions, or an entry's as [`Row::entry`] takes them and
-    /// a null. Facts follow, if they are wanted, with values in the first entries. The number of
-    /// authors is at least one and at most [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
+    /// a null. Facts follow, if they are wanted, with values in the first entries. There are at
+    /// least one author and at most [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
     pub(super) fn stretch(self, page: PageShape, with_facts: bool, authors: usize) -> Fragment<Slot> {
         let no_facts = no_facts(wanted(with_facts));
         let state = format!(
@@ -82,7 +77,8 @@ impl Timeline {
         );
         Fragment::new(text, [])
             .then(joins)
-            .add_with(&format!(" WHERE c.author_id IN {}", list_of(padded(authors))), Slot::list(End::Ahead, authors))
+            .add(" WHERE c.author_id IN ", [])
+            .then(Slot::list(End::Ahead, authors))
             .add_with(&format!(" AND c.publish_time {compare} ? AND "), [Slot::EndTime])
             .then(side.of_contents("c"))
             .add(&author_remains("c.author_id"), [])
