@@ -3,6 +3,7 @@
 //! Migrations use no domain types: the adapter (`store::sql`) gives the numbers their meaning. A released migration is
 //! never edited; a later one changes its tables.
 
+mod journal;
 mod m20261121_000001_tables;
 mod m20261121_000002_exclusions;
 mod m20261121_000003_policy;
@@ -17,32 +18,28 @@ mod m20261124_000012_counters;
 mod m20261124_000013_targets;
 mod m20261124_000014_outside;
 mod m20261124_000015_reactions;
+mod schema;
 mod table;
 
-pub use sea_orm_migration::prelude::{DbErr, MigrationName, MigrationTrait, MigratorTrait, SchemaManager, async_trait};
+pub use journal::{apply, pending};
+pub use schema::{Migrate, Schema};
 
-/// All migrations, oldest first.
-#[derive(Debug)]
-pub struct Migrator;
-
-#[async_trait::async_trait]
-impl MigratorTrait for Migrator {
-    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![
-            Box::new(m20261121_000001_tables::Migration),
-            Box::new(m20261121_000002_exclusions::Migration),
-            Box::new(m20261121_000003_policy::Migration),
-            Box::new(m20261121_000004_accounts::Migration),
-            Box::new(m20261121_000005_social::Migration),
-            Box::new(m20261121_000006_search::Migration),
-            Box::new(m20261122_000007_deletions::Migration),
-            Box::new(m20261123_000008_people::Migration),
-            Box::new(m20261123_000010_media::Migration),
-            Box::new(m20261124_000011_versions::Migration),
-            Box::new(m20261124_000012_counters::Migration),
-            Box::new(m20261124_000013_targets::Migration),
-            Box::new(m20261124_000014_outside::Migration),
-            Box::new(m20261124_000015_reactions::Migration),
-        ]
-    }
+/// All migrations of this crate, oldest first.
+pub fn all() -> Vec<Box<dyn Migrate>> {
+    vec![
+        Box::new(m20261121_000001_tables::Migration),
+        Box::new(m20261121_000002_exclusions::Migration),
+        Box::new(m20261121_000003_policy::Migration),
+        Box::new(m20261121_000004_accounts::Migration),
+        Box::new(m20261121_000005_social::Migration),
+        Box::new(m20261121_000006_search::Migration),
+        Box::new(m20261122_000007_deletions::Migration),
+        Box::new(m20261123_000008_people::Migration),
+        Box::new(m20261123_000010_media::Migration),
+        Box::new(m20261124_000011_versions::Migration),
+        Box::new(m20261124_000012_counters::Migration),
+        Box::new(m20261124_000013_targets::Migration),
+        Box::new(m20261124_000014_outside::Migration),
+        Box::new(m20261124_000015_reactions::Migration),
+    ]
 }

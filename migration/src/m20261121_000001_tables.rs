@@ -1,18 +1,23 @@
 //! Creates the first tables: users, contents, follow edges, inboxes, deliveries and other pending work.
 
-use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
+use sea_orm::DbErr;
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Table, big, chars, exact, index, int, long_text, small, text, unique};
 
 /// The first tables.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261121_000001_tables"
+    }
+
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
         for table in TABLES {
-            table.create(manager).await?;
+            table.create(schema).await?;
         }
         Ok(())
     }

@@ -1,30 +1,32 @@
 //! Adds exclusions, replies and reposts, and an outbox index that covers the timeline's conditions.
 
-use sea_orm_migration::prelude::{
-    ConnectionTrait, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
-};
-use sea_orm_migration::sea_orm::DbBackend;
+use sea_orm::{DbBackend, DbErr};
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Table, big, index, small};
 
 /// Exclusions, replies and reposts.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        EXCLUSIONS.create(manager).await?;
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261121_000002_exclusions"
+    }
+
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
+        EXCLUSIONS.create(schema).await?;
         // On a server all changes of the table are one atomic statement, so its column shows whether it has run.
-        if manager.has_column("contents", "repost_author_id").await? {
+        if schema.has_column("contents", "repost_author_id").await? {
             return Ok(());
         }
-        let changes: &[&str] = match manager.get_database_backend() {
+        let changes: &[&str] = match schema.backend() {
             DbBackend::Sqlite => &ONE_BY_ONE,
             _ => &AT_ONCE,
         };
         for change in changes {
-            manager.get_connection().execute_unprepared(change).await?;
+            schema.run(change).await?;
         }
         Ok(())
     }

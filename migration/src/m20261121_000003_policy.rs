@@ -2,14 +2,13 @@
 //! when an inbox may be deep, how often a delivery was checked. The outbox's counter becomes a version: each change
 //! sets a number that it never had before.
 
-use sea_orm_migration::prelude::{
-    ConnectionTrait, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
-};
+use sea_orm::DbErr;
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Column, big, int};
 
 /// Outbox versions, intervals, expiry times of deep inboxes, and counts of delivery checks.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 /// Times and intervals are in ms; null means unknown.
@@ -22,15 +21,19 @@ const ADDED: [(&str, Column); 5] = [
 ];
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261121_000003_policy"
+    }
+
     /// May be repeated: each step checks whether it has run.
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        if manager.has_column("outbox_heads", "seq").await? {
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
+        if schema.has_column("outbox_heads", "seq").await? {
             let rename = "ALTER TABLE outbox_heads RENAME COLUMN seq TO stamp";
-            manager.get_connection().execute_unprepared(rename).await?;
+            schema.run(rename).await?;
         }
         for (table, column) in ADDED {
-            column.add_to(table, manager).await?;
+            column.add_to(table, schema).await?;
         }
         Ok(())
     }

@@ -1,23 +1,26 @@
 //! Adds sign-in attempts, sessions with their refresh tokens, identities of outside issuers, and open attributes.
 
-use sea_orm_migration::prelude::{
-    ConnectionTrait as _, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
-};
+use sea_orm::DbErr;
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Table, big, chars, index, int, unique};
 
 /// Sign-in attempts, sessions, identities and attributes.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261121_000004_accounts"
+    }
+
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
         for table in [SIGN_IN_ATTEMPTS, SESSIONS, EXTERNAL_IDENTITIES] {
-            table.create(manager).await?;
+            table.create(schema).await?;
         }
-        if !manager.has_column("users", "attributes").await? {
-            manager.get_connection().execute_unprepared("ALTER TABLE users ADD COLUMN attributes TEXT NULL").await?;
+        if !schema.has_column("users", "attributes").await? {
+            schema.run("ALTER TABLE users ADD COLUMN attributes TEXT NULL").await?;
         }
         Ok(())
     }

@@ -1,21 +1,26 @@
 //! Adds likes and bookmarks (called favourites then), lists of followers, and read markers.
 
-use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
+use sea_orm::DbErr;
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Index, Table, big, index, small};
 
 /// Reactions, read markers, and the follow edges by time.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261121_000005_social"
+    }
+
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
         for table in TABLES {
-            table.create(manager).await?;
+            table.create(schema).await?;
         }
         for index in FOLLOWS_BY_TIME {
-            index.create(manager, "follows").await?;
+            index.create(schema, "follows").await?;
         }
         Ok(())
     }

@@ -1,18 +1,23 @@
 //! Adds the search's inverted index, and how far it has been filled with older contents.
 
-use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
+use sea_orm::DbErr;
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Table, big, small};
 
 /// The search's index.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261121_000006_search"
+    }
+
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
         for table in [SEARCH_TERMS, SEARCH_PROGRESS] {
-            table.create(manager).await?;
+            table.create(schema).await?;
         }
         Ok(())
     }

@@ -1,17 +1,22 @@
 //! Adds deleted accounts, with the progress of removing their contents and edges.
 
-use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
+use sea_orm::DbErr;
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Table, big, index};
 
 /// Deleted accounts.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        ACCOUNT_DELETIONS.create(manager).await
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261122_000007_deletions"
+    }
+
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
+        ACCOUNT_DELETIONS.create(schema).await
     }
 }
 

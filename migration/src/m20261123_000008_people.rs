@@ -1,19 +1,24 @@
 //! Adds the names for finding people, and an index of the most followed users.
 
-use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
+use sea_orm::DbErr;
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Index, Table, big, exact, index};
 
 /// The table of names and the index by followers. Another migration, which knows the form of the names, fills the
 /// table.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        USER_NAMES.create(manager).await?;
-        MOST_FOLLOWED.create(manager, "user_counts").await
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261123_000008_people"
+    }
+
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
+        USER_NAMES.create(schema).await?;
+        MOST_FOLLOWED.create(schema, "user_counts").await
     }
 }
 

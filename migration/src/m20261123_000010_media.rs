@@ -1,21 +1,24 @@
 //! Adds an index of an author's contents with pictures or video, so that they can be listed separately.
 
-use sea_orm_migration::prelude::{
-    ConnectionTrait, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
-};
+use sea_orm::DbErr;
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Column, Index, big, index};
 
 /// Contents with media, by author.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        MEDIA_AUTHOR.add_to("contents", manager).await?;
-        manager.get_connection().execute_unprepared(FILL).await?;
-        MEDIA.create(manager, "contents").await
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261123_000010_media"
+    }
+
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
+        MEDIA_AUTHOR.add_to("contents", schema).await?;
+        schema.run(FILL).await?;
+        MEDIA.create(schema, "contents").await
     }
 }
 

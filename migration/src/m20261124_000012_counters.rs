@@ -1,11 +1,11 @@
 //! Renames counters to the API's words: replies and bookmarks.
 
-use sea_orm_migration::prelude::{
-    ConnectionTrait, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
-};
+use sea_orm::DbErr;
+
+use crate::schema::{Migrate, Schema};
 
 /// Two columns of `counters`.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 /// Former column names, each with the statement that renames it.
@@ -15,12 +15,16 @@ const RENAMED: [(&str, &str); 2] = [
 ];
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261124_000012_counters"
+    }
+
     /// May be repeated: each step checks whether it has run. No engine copies the table.
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
         for (former, rename) in RENAMED {
-            if manager.has_column("counters", former).await? {
-                manager.get_connection().execute_unprepared(rename).await?;
+            if schema.has_column("counters", former).await? {
+                schema.run(rename).await?;
             }
         }
         Ok(())

@@ -1,17 +1,22 @@
 //! Adds an index that separates the followers whom deliveries serve from those who pull.
 
-use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
+use sea_orm::DbErr;
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Index, index};
 
 /// Index of an author's edges by mode, then by follower.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        TARGETS.create(manager, "follows").await
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261124_000013_targets"
+    }
+
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
+        TARGETS.create(schema, "follows").await
     }
 }
 

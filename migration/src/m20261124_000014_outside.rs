@@ -1,11 +1,12 @@
 //! Inboxes outside SQL: which readers have one, under which token, and what their claims were read from.
 
-use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
+use sea_orm::DbErr;
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Column, Index, Table, big, exact, index, small};
 
 /// Tiers, tokens, bases and attempts.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 /// Everybody begins in SQL; the numbers are drawn when they are needed first.
@@ -18,14 +19,18 @@ const ADDED: [(&str, Column); 5] = [
 ];
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261124_000014_outside"
+    }
+
     /// May be repeated: each step looks whether it has been done.
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        INBOX_BUCKETS.create(manager).await?;
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
+        INBOX_BUCKETS.create(schema).await?;
         for (table, column) in ADDED {
-            column.add_to(table, manager).await?;
+            column.add_to(table, schema).await?;
         }
-        TIERS.create(manager, "inbox_states").await
+        TIERS.create(schema, "inbox_states").await
     }
 }
 

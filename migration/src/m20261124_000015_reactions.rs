@@ -1,14 +1,13 @@
 //! Adds the version of a user's reactions, and lets counters go with their content, so that their row says whether the
 //! content exists.
 
-use sea_orm_migration::prelude::{
-    ConnectionTrait, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
-};
+use sea_orm::DbErr;
 
+use crate::schema::{Migrate, Schema};
 use crate::table::{Column, big};
 
 /// Versions of reactions, and counters of existing contents alone.
-#[derive(Debug, DeriveMigrationName)]
+#[derive(Debug)]
 pub struct Migration;
 
 /// 0: no change since the column was added.
@@ -22,12 +21,16 @@ const COUNTERS: [&str; 2] = [
 ];
 
 #[async_trait::async_trait]
-impl MigrationTrait for Migration {
+impl Migrate for Migration {
+    fn name(&self) -> &'static str {
+        "m20261124_000015_reactions"
+    }
+
     /// May be repeated. Reads all contents twice.
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        VERSION.add_to("user_counts", manager).await?;
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
+        VERSION.add_to("user_counts", schema).await?;
         for sql in COUNTERS {
-            manager.get_connection().execute_unprepared(sql).await?;
+            schema.run(sql).await?;
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! Describes a table once and writes its SQL for each engine. There are no foreign keys: they take locks that fan-out
 //! must not wait for.
 
-use sea_orm_migration::prelude::{ConnectionTrait, DbErr, SchemaManager};
-use sea_orm_migration::sea_orm::DbBackend;
+use sea_orm::{DbBackend, DbErr};
+
+use crate::schema::Schema;
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy)]
@@ -50,12 +51,11 @@ impl Column {
     }
 
     /// Adds the column to an existing table, unless the table has it.
-    pub async fn add_to(&self, table: &str, manager: &SchemaManager<'_>) -> Result<(), DbErr> {
-        if manager.has_column(table, self.name).await? {
+    pub async fn add_to(&self, table: &str, schema: &Schema<'_>) -> Result<(), DbErr> {
+        if schema.has_column(table, self.name).await? {
             return Ok(());
         }
-        let text = self.text(manager.get_database_backend());
-        manager.get_connection().execute_unprepared(&format!("ALTER TABLE {table} ADD COLUMN {text}")).await.map(|_| ())
+        schema.run(&format!("ALTER TABLE {table} ADD COLUMN {}", self.text(schema.backend()))).await
     }
 
     fn text(&self, backend: DbBackend) -> String {
@@ -153,9 +153,9 @@ pub struct Table {
 impl Table {
     /// Creates the table and its indexes. May be repeated: an interrupted migration runs again on engines whose DDL
     /// has no transactions.
-    pub async fn create(&self, manager: &SchemaManager<'_>) -> Result<(), DbErr> {
-        for statement in self.texts(manager.get_database_backend()) {
-            manager.get_connection().execute_unprepared(&statement).await?;
+    pub async fn create(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
+        for statement in self.texts(schema.backend()) {
+            schema.run(&statement).await?;
         }
         Ok(())
     }
@@ -180,16 +180,15 @@ impl Table {
 
 impl Index {
     /// Creates the index on an existing table. May be repeated, like [`Table::create`].
-    pub async fn create(&self, manager: &SchemaManager<'_>, table: &str) -> Result<(), DbErr> {
-        let connection = manager.get_connection();
-        if manager.get_database_backend() == DbBackend::Sqlite {
-            return connection.execute_unprepared(&self.text(table)).await.map(|_| ());
+    pub async fn create(&self, schema: &Schema<'_>, table: &str) -> Result<(), DbErr> {
+        if schema.backend() == DbBackend::Sqlite {
+            return schema.run(&self.text(table)).await;
         }
         // MySQL has no IF NOT EXISTS here.
-        if !manager.has_index(table, self.name).await? {
-            connection.execute_unprepared(&self.text(table).replace("IF NOT EXISTS ", "")).await?;
+        if schema.has_index(table, self.name).await? {
+            return Ok(());
         }
-        Ok(())
+        schema.run(&self.text(table).replace("IF NOT EXISTS ", "")).await
     }
 
     fn text(&self, table: &str) -> String {

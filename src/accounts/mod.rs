@@ -16,6 +16,7 @@ mod refresh;
 mod registrations;
 mod remover;
 mod sessions;
+mod signatures;
 mod tokens;
 mod viewer;
 

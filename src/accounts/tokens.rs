@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     digest::{derived, digest, hex},
+    signatures::use_ring,
     viewer::Viewer,
 };
 use crate::{
@@ -67,6 +68,7 @@ impl TokenKey {
         if secret.len() < MIN_SECRET_BYTES {
             return Err(WeakSecret(secret.len()));
         }
+        use_ring();
         let (encoding, decoding) = (EncodingKey::from_secret(secret), DecodingKey::from_secret(secret));
         let kid = digest(&[b"signing key", secret]).chars().take(KID_CHARS).collect();
         Ok(Self { kid, encoding, decoding })
@@ -232,6 +234,7 @@ mod tests {
 
     /// Signed with the secret of `key(1)`, under any name.
     fn signed(claims: &serde_json::Value) -> String {
+        use_ring();
         let header = Header { kid: Some("1".to_owned()), ..Header::new(Algorithm::HS256) };
         encode(&header, claims, &EncodingKey::from_secret(&[1; 32])).unwrap()
     }

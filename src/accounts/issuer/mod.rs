@@ -14,7 +14,7 @@ use serde::Deserialize;
 pub use self::keys::{KeySettings, KeySource, Keys, NoKeys};
 use self::users::Profiled;
 pub use self::users::{NoUser, Users};
-use super::{tokens::TokenError, viewer::Viewer};
+use super::{signatures::use_ring, tokens::TokenError, viewer::Viewer};
 use crate::clock::SharedClock;
 
 /// Tolerated difference between the issuer's clock and ours.
@@ -75,6 +75,7 @@ pub fn is_outside(token: &str) -> bool {
 impl Issuer {
     /// Ignores symmetric algorithms in the settings.
     pub fn new(mut settings: IssuerSettings, keys: Arc<Keys>, users: Users, clock: SharedClock) -> Self {
+        use_ring();
         settings.algorithms.retain(|algorithm| algorithm.family() != AlgorithmFamily::Hmac);
         Self { settings, keys, users, clock }
     }

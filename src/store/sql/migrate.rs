@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use migration::{MigrationTrait, Migrator, MigratorTrait};
+use migration::Migrate;
 use sea_orm::{
     ConnectionTrait as _, DatabaseConnection, DatabaseTransaction, DbBackend, SqliteTransactionMode, Statement,
     TransactionOptions, TransactionTrait as _,
@@ -25,16 +25,12 @@ const BEFORE: &str = "SET @tidefeed_migrates = 1 /*M! , SESSION max_statement_ti
 /// session, because tables commit at once here, and ends with it. May take longer than other statements may.
 const LOCK: &str = "SELECT /*+ MAX_EXECUTION_TIME(70000) */ GET_LOCK(LEFT(CONCAT('tidefeed:', DATABASE()), 64), 60)";
 
-/// The migrations of the tables, and those that fill one by rules of the domain.
-struct Migrations;
-
-impl MigratorTrait for Migrations {
-    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        let mut all = Migrator::migrations();
-        all.push(Box::new(FillUserNames));
-        all.sort_by(|a, b| a.name().cmp(b.name()));
-        all
-    }
+/// The migrations of the tables, and those that fill one by rules of the domain; oldest first.
+fn migrations() -> Vec<Box<dyn Migrate>> {
+    let mut all = migration::all();
+    all.push(Box::new(FillUserNames));
+    all.sort_by(|a, b| a.name().cmp(b.name()));
+    all
 }
 
 impl SqlStore {
@@ -56,9 +52,9 @@ impl SqlStore {
             }
             Writer::File(writer, _) => (file_for_migrations(writer.file(), self.limits.lock_wait).await?, None),
         };
-        let pending = Migrations::get_pending_migrations_read_only(&database).await;
+        let pending = migration::pending(&database, &migrations()).await;
         database.close().await.map_err(migration_error)?;
-        Ok(pending.map_err(migration_error)?.iter().map(|migration| migration.name().to_owned()).collect())
+        Ok(pending.map_err(migration_error)?.into_iter().map(str::to_owned).collect())
     }
 
     /// The transaction holds the file's lock for writing from its start, so that one process migrates at a time.
@@ -70,7 +66,7 @@ impl SqlStore {
             ..TransactionOptions::default()
         };
         let tx = file.begin_with_options(options).await.map_err(migration_error)?;
-        Migrations::up(&tx, None).await.map_err(migration_error)?;
+        migration::apply(&tx, &migrations(), usize::MAX).await.map_err(migration_error)?;
         tx.commit().await.map_err(migration_commit_error)?;
         file.close().await.map_err(migration_error)
     }
@@ -98,5 +94,5 @@ async fn migrate_alone(tx: &DatabaseTransaction) -> Result<(), StoreError> {
     if held != Some(1) {
         return Err(StoreError::Contended("another node has been migrating for a minute".into()));
     }
-    Migrations::up(tx, None).await.map_err(migration_error)
+    migration::apply(tx, &migrations(), usize::MAX).await.map_err(migration_error)
 }

@@ -1,7 +1,7 @@
 //! Rows by which users are found: written with the user, and rewritten whenever handle or name change.
 
-use migration::{DbErr, MigrationName, MigrationTrait, SchemaManager, async_trait};
-use sea_orm::{ConnectionTrait as _, DbBackend, Statement, Value};
+use migration::{Migrate, Schema};
+use sea_orm::{ConnectionTrait as _, DbBackend, DbErr, Statement, Value};
 
 use super::{dialect::Dialect, existing_accounts::account_exists, open_transaction::Tx};
 use crate::{
@@ -36,16 +36,14 @@ pub(super) async fn delete(tx: &Tx, user: UserId) -> Result<(), StoreError> {
 #[derive(Debug)]
 pub(super) struct FillUserNames;
 
-impl MigrationName for FillUserNames {
+#[async_trait::async_trait]
+impl Migrate for FillUserNames {
     fn name(&self) -> &'static str {
         "m20261123_000009_fill_user_names"
     }
-}
 
-#[async_trait::async_trait]
-impl MigrationTrait for FillUserNames {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        let (connection, backend) = (manager.get_connection(), manager.get_database_backend());
+    async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
+        let (connection, backend) = (schema.transaction(), schema.backend());
         let dialect = if backend == DbBackend::Sqlite { Dialect::Sqlite } else { Dialect::Mysql };
         let keep = format!("{} user_id = user_names.user_id", dialect.on_conflict_update("folded, user_id"));
         let select = format!(

@@ -49,7 +49,6 @@ const MAY_NAME_ADAPTERS: &[&str] = &["store", "app", "lib"];
 /// Each library and the only folders that may name it.
 const OWNERS: &[(&str, &[&str])] = &[
     ("sea_orm", &["src/store/sql"]),
-    ("sea_orm_migration", &["src/store/sql"]),
     ("sqlx", &["src/store/sql"]),
     ("rusqlite", &["src/store/sql"]),
     ("migration", &["src/store/sql"]),
@@ -130,10 +129,7 @@ pub const LIBRARIES: Rule = Rule {
         &[("src/store/sql/mod.rs", "use sea_orm::Statement;"), ("src/store/redis/mod.rs", "use redis::cmd;")],
         &[("src/store/mod.rs", "pub use self::redis::Outboxes;")],
         &[("src/config/mod.rs", "use std::env;"), ("src/app.rs", "use axum::Router;")],
-        &[
-            ("tests/it/main.rs", "use sea_orm::Statement;"),
-            ("migration/src/lib.rs", "use sea_orm_migration::Migrator;"),
-        ],
+        &[("tests/it/main.rs", "use sea_orm::Statement;"), ("migration/src/lib.rs", "use sea_orm::DbErr;")],
     ],
 };
 

@@ -4,7 +4,9 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
-use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use jsonwebtoken::Algorithm;
+use ring::hmac;
 use serde_json::{Value, json};
 use tidefeed::{
     accounts::issuer::{IssuerSettings, KeySettings},
@@ -13,7 +15,7 @@ use tidefeed::{
 
 use super::{
     client::{ask, register, short, try_sign_in, who},
-    key_endpoint::{KeyEndpoint, Signer},
+    key_endpoint::{KeyEndpoint, SHORT_MODULUS, SHORT_TOKEN, Signer, message},
 };
 use crate::{
     api::server::ApiServer,
@@ -67,7 +69,7 @@ fn but(mut claims: Value, name: &str, value: Value) -> Value {
 
 #[tokio::test]
 async fn an_issuers_token_is_accepted_under_each_published_key() -> Result<()> {
-    let signers = [Signer::ec("ec", 1)?, Signer::ed("ed", 2), Signer::rsa("rsa")?];
+    let signers = [Signer::ec("ec")?, Signer::ed("ed")?, Signer::rsa("rsa")?];
     let endpoint = KeyEndpoint::publishing(&signers).await?;
     let server = server(trusting(&endpoint)?).await?;
     for signer in &signers {
@@ -83,24 +85,27 @@ async fn an_issuers_token_is_accepted_under_each_published_key() -> Result<()> {
 
 #[tokio::test]
 async fn every_kind_of_faulty_token_is_refused() -> Result<()> {
-    let (ec, ed, rsa) = (Signer::ec("ec", 1)?, Signer::ed("ed", 2), Signer::rsa("rsa")?);
+    let (ec, ed, rsa) = (Signer::ec("ec")?, Signer::ed("ed")?, Signer::rsa("rsa")?);
     let endpoint = KeyEndpoint::publishing(&[ec.clone(), ed.clone(), rsa.clone()]).await?;
     let server = server(trusting(&endpoint)?).await?;
     let (good, now) = (claims(&server, "ann"), server.app.now_ms() / 1000);
     ensure!(who(&server, &ec.sign(&good)?).await? == "ann");
-    let signed = |header: Header, key: &EncodingKey| jsonwebtoken::encode(&header, &good, key);
-    let named = |algorithm, kid: &str| Header { kid: Some(kid.to_owned()), ..Header::new(algorithm) };
-    let critical = Header { crit: Some(vec!["exp".to_owned()]), ..named(Algorithm::ES256, "ec") };
-    let public = serde_json::to_vec(&ec.public()?)?;
+    let under = |header: &Value, signer: &Signer| signer.sign_under(header, &good);
+    let critical = but(ec.header(), "crit", json!(["exp"]));
+    let by_secret = |secret: &[u8]| {
+        let message = message(&json!({ "typ": "JWT", "alg": "HS256", "kid": "ec" }), &good)?;
+        let signature = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), message.as_bytes());
+        anyhow::Ok(format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature)))
+    };
     let mut refused = vec![
         ("no signature", Signer::unsigned(&good)?),
-        ("the public key as a secret", signed(named(Algorithm::HS256, "ec"), &EncodingKey::from_secret(&public))?),
-        ("another key under this name", Signer::ec("ec", 9)?.sign(&good)?),
-        ("a key for another algorithm", signed(named(Algorithm::ES256, "ed"), &ec.key)?),
-        ("an algorithm that is not listed", signed(named(Algorithm::RS512, "rsa"), &rsa.key)?),
-        ("a name that nobody has", Signer::ec("unknown", 1)?.sign(&good)?),
-        ("no name where there are several keys", signed(Header::new(Algorithm::ES256), &ec.key)?),
-        ("something critical that is not understood", signed(critical, &ec.key)?),
+        ("the public key as a secret", by_secret(&serde_json::to_vec(&ec.public())?)?),
+        ("another key under this name", Signer::ec("ec")?.sign(&good)?),
+        ("a key for another algorithm", ec.named("ed").sign(&good)?),
+        ("an algorithm that is not listed", under(&but(rsa.header(), "alg", json!("RS512")), &rsa)?),
+        ("a name that nobody has", ec.named("unknown").sign(&good)?),
+        ("no name where there are several keys", under(&but(ec.header(), "kid", Value::Null), &ec)?),
+        ("something critical that is not understood", under(&critical, &ec)?),
         ("a signature of something else", Signer::with_claims_of(&ec.sign(&good)?, &ec.sign(&claims(&server, "eve"))?)),
     ];
     for (what, name, value) in [
@@ -126,15 +131,26 @@ async fn every_kind_of_faulty_token_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
+async fn rsa_keys_below_2048_bits_verify_nothing() -> Result<()> {
+    let endpoint = KeyEndpoint::publishing(&[]).await?;
+    let short = json!({ "kty": "RSA", "alg": "RS256", "kid": "short", "n": SHORT_MODULUS, "e": "AQAB" });
+    endpoint.answer(200, &json!({ "keys": [short] }).to_string());
+    let server = server(trusting(&endpoint)?).await?;
+    ensure!(who(&server, SHORT_TOKEN).await? == "UNAUTHENTICATED" && endpoint.asked() == 1);
+    Ok(())
+}
+
+#[tokio::test]
 async fn new_and_withdrawn_keys_are_noticed_at_a_bounded_rate() -> Result<()> {
-    let (old, new) = (Signer::ec("old", 1)?, Signer::ec("new", 2)?);
+    let (old, new) = (Signer::ec("old")?, Signer::ec("new")?);
     let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&old)).await?;
     let server = server(trusting(&endpoint)?).await?;
     let (by_old, by_new) = (old.sign(&claims(&server, "ann"))?, new.sign(&claims(&server, "ann"))?);
     ensure!(who(&server, &by_old).await? == "ann");
-    endpoint.publish(std::slice::from_ref(&new))?;
-    for stranger in 0..50 {
-        let token = Signer::ec(&format!("stranger {stranger}"), 3)?.sign(&claims(&server, "eve"))?;
+    endpoint.publish(std::slice::from_ref(&new));
+    let stranger = Signer::ec("stranger")?;
+    for number in 0..50 {
+        let token = stranger.named(&format!("stranger {number}")).sign(&claims(&server, "eve"))?;
         ensure!(who(&server, &token).await? == "UNAUTHENTICATED");
     }
     ensure!(endpoint.asked() == 1, "asked {} times within the wait", endpoint.asked());
@@ -148,7 +164,7 @@ async fn new_and_withdrawn_keys_are_noticed_at_a_bounded_rate() -> Result<()> {
 
 #[tokio::test]
 async fn issuer_keys_are_refetched_and_stay_usable_during_an_outage() -> Result<()> {
-    let signer = Signer::ed("only", 1);
+    let signer = Signer::ed("only")?;
     let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
     let server = server(trusting(&endpoint)?).await?;
     let lasting = |server: &ApiServer| signer.sign(&but(claims(server, "ann"), "exp", json!(9_999_999_999_i64)));
@@ -164,7 +180,7 @@ async fn issuer_keys_are_refetched_and_stay_usable_during_an_outage() -> Result<
     ensure!(endpoint.asked() == 3, "one try for each wait, not for each token");
     server.app.clock.advance(24 * ms(KEYS_AGE));
     ensure!(who(&server, &token).await? == "INTERNAL_SERVER_ERROR", "too old to be believed");
-    endpoint.publish(std::slice::from_ref(&signer))?;
+    endpoint.publish(std::slice::from_ref(&signer));
     server.app.clock.advance(ms(WAIT));
     ensure!(who(&server, &token).await? == "ann");
     Ok(())
@@ -172,7 +188,7 @@ async fn issuer_keys_are_refetched_and_stay_usable_during_an_outage() -> Result<
 
 #[tokio::test]
 async fn an_invalid_key_set_does_not_replace_a_valid_one() -> Result<()> {
-    let signer = Signer::ec("only", 1)?;
+    let signer = Signer::ec("only")?;
     let endpoint = KeyEndpoint::publishing(&[]).await?;
     let server = server(trusting(&endpoint)?).await?;
     let token = signer.sign(&claims(&server, "ann"))?;
@@ -182,11 +198,11 @@ async fn an_invalid_key_set_does_not_replace_a_valid_one() -> Result<()> {
         ensure!(who(&server, &token).await? == "INTERNAL_SERVER_ERROR", "{status}");
         server.app.clock.advance(ms(WAIT));
     }
-    let encrypts = json!({ "keys": [but(signer.public()?, "use", json!("enc"))] });
+    let encrypts = json!({ "keys": [but(signer.public(), "use", json!("enc"))] });
     endpoint.answer(200, &encrypts.to_string());
     ensure!(who(&server, &token).await? == "UNAUTHENTICATED", "a key for something else checks no signature");
     server.app.clock.advance(ms(WAIT));
-    let strange = json!({ "keys": [{ "kty": "strange", "kid": "odd" }, signer.public()?] });
+    let strange = json!({ "keys": [{ "kty": "strange", "kid": "odd" }, signer.public()] });
     endpoint.answer(200, &strange.to_string());
     ensure!(who(&server, &token).await? == "ann", "keys of another kind are passed over");
     endpoint.answer(200, "no json");
@@ -197,7 +213,7 @@ async fn an_invalid_key_set_does_not_replace_a_valid_one() -> Result<()> {
 
 #[tokio::test]
 async fn a_new_identity_becomes_one_new_user() -> Result<()> {
-    let signer = Signer::ed("only", 1);
+    let signer = Signer::ed("only")?;
     let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
     let server = server(trusting(&endpoint)?).await?;
     register(&server, "ann").await?;
@@ -225,7 +241,7 @@ async fn a_new_identity_becomes_one_new_user() -> Result<()> {
 
 #[tokio::test]
 async fn settings_refuse_unknown_identities_or_all_passwords() -> Result<()> {
-    let signer = Signer::ed("only", 1);
+    let signer = Signer::ed("only")?;
     let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
     let closed = server(OutsideSettings { provisions: false, ..trusting(&endpoint)? }).await?;
     ensure!(who(&closed, &signer.sign(&claims(&closed, "ann"))?).await? == "UNAUTHENTICATED");

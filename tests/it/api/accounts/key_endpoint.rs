@@ -5,63 +5,127 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, anyhow};
 use axum::{Router, extract::State, http::StatusCode, routing::get};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use jsonwebtoken::{Algorithm, EncodingKey, Header, jwk::Jwk};
-use p256::pkcs8::EncodePrivateKey as _;
-use rsa::{RsaPrivateKey, pkcs1::EncodeRsaPrivateKey as _, rand_core::OsRng};
+use ring::{
+    rand::SystemRandom,
+    signature::{
+        ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256,
+        RSA_PKCS1_SHA512, RsaKeyPair, RsaPublicKeyComponents,
+    },
+};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// The bytes before the 32 bytes of an Ed25519 key in PKCS 8 (RFC 8410 section 7).
-const ED_PREFIX: [u8; 16] =
-    [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
-/// Small, so that a debug build generates one quickly.
-const RSA_BITS: usize = 1024;
+/// A key of 2,048 bits that `openssl genpkey -algorithm RSA` made for these tests, as PKCS 8.
+const RSA: &[u8] = include_bytes!("rsa-2048.der");
+/// The modulus of an RSA key of 1,024 bits, named "short", and a token that `openssl dgst -sha256 -sign` signed with it:
+/// ring does neither.
+pub const SHORT_MODULUS: &str = "uZ8Q3QzrEAIOsTb2mHpnovvQffAcVvGe0cDwrK2JlM0wZtlIOBpNo-OUF4oJBFRuqpfrEFHEr8CaxugP76i60xbhAiv2gd1ruSwvpb1_\
+    CcCqTU4HYymUyZExUQphoQc7p1qzefeHjUZWzkt5BIzBOdGdyPftZ8C95DjbsGfm8iE";
+pub const SHORT_TOKEN: &str = "eyJ0eXAiOiJKV1QiLCJhbGciOiJSUzI1NiIsImtpZCI6InNob3J0In0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIiwiYXVk\
+    IjoidGlkZWZlZWQtdGVzdHMiLCJzdWIiOiJhbm4iLCJleHAiOjk5OTk5OTk5OTl9.H55uPtWa2kWyFt2EZ3PQ6DvWTXfZtUPTG-WpDnS\
+    zH5N1KuyS_lleaj47_rYuC0U9a23EGIPeSExX2xgnbPfvZ9B54q1P_ONhWtIfQtJTy50dlkhatyt71DxwGKYVTWx17CURxOQrCFD0SoT\
+    GdGg7OLp2o6zO3l8EeYXSNWp8Q6k";
+
+/// ring's errors say nothing, and are no errors of the standard library.
+fn failed(error: impl std::fmt::Display) -> anyhow::Error {
+    anyhow!("{error}")
+}
 
 /// A key with its name.
 #[derive(Clone)]
 pub struct Signer {
     pub kid: String,
-    pub key: EncodingKey,
-    algorithm: Algorithm,
+    key: Key,
+}
+
+#[derive(Clone)]
+enum Key {
+    Ec(Arc<EcdsaKeyPair>),
+    Ed(Arc<Ed25519KeyPair>),
+    Rsa(Arc<RsaKeyPair>),
 }
 
 impl Signer {
-    pub fn ec(kid: &str, seed: u8) -> Result<Self> {
-        let secret = p256::SecretKey::from_slice(&[seed; 32])?.to_pkcs8_der()?;
-        let key = EncodingKey::from_ec_der(secret.as_bytes());
-        Ok(Self { kid: kid.to_owned(), key, algorithm: Algorithm::ES256 })
+    pub fn ec(kid: &str) -> Result<Self> {
+        let (curve, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let secret = EcdsaKeyPair::generate_pkcs8(curve, &random).map_err(failed)?;
+        let key = EcdsaKeyPair::from_pkcs8(curve, secret.as_ref(), &random).map_err(failed)?;
+        Ok(Self { kid: kid.to_owned(), key: Key::Ec(Arc::new(key)) })
     }
 
-    pub fn ed(kid: &str, seed: u8) -> Self {
-        let key = EncodingKey::from_ed_der(&[ED_PREFIX.as_slice(), &[seed; 32]].concat());
-        Self { kid: kid.to_owned(), key, algorithm: Algorithm::EdDSA }
+    pub fn ed(kid: &str) -> Result<Self> {
+        let secret = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(failed)?;
+        let key = Ed25519KeyPair::from_pkcs8(secret.as_ref()).map_err(failed)?;
+        Ok(Self { kid: kid.to_owned(), key: Key::Ed(Arc::new(key)) })
     }
 
     pub fn rsa(kid: &str) -> Result<Self> {
-        let secret = RsaPrivateKey::new(&mut OsRng, RSA_BITS)?.to_pkcs1_der()?;
-        let key = EncodingKey::from_rsa_der(secret.as_bytes());
-        Ok(Self { kid: kid.to_owned(), key, algorithm: Algorithm::RS256 })
+        Ok(Self { kid: kid.to_owned(), key: Key::Rsa(Arc::new(RsaKeyPair::from_pkcs8(RSA).map_err(failed)?)) })
+    }
+
+    /// The same key under another name.
+    pub fn named(&self, kid: &str) -> Self {
+        Self { kid: kid.to_owned(), ..self.clone() }
+    }
+
+    /// The header of its tokens.
+    pub fn header(&self) -> Value {
+        let algorithm = match self.key {
+            Key::Ec(_) => "ES256",
+            Key::Ed(_) => "EdDSA",
+            Key::Rsa(_) => "RS256",
+        };
+        json!({ "typ": "JWT", "alg": algorithm, "kid": self.kid })
     }
 
     pub fn sign(&self, claims: &Value) -> Result<String> {
-        let header = Header { kid: Some(self.kid.clone()), ..Header::new(self.algorithm) };
-        Ok(jsonwebtoken::encode(&header, claims, &self.key)?)
+        self.sign_under(&self.header(), claims)
+    }
+
+    /// A token with this header, signed with this key whatever the header says.
+    pub fn sign_under(&self, header: &Value, claims: &Value) -> Result<String> {
+        let message = message(header, claims)?;
+        let random = SystemRandom::new();
+        let signature = match &self.key {
+            Key::Ec(key) => key.sign(&random, message.as_bytes()).map_err(failed)?.as_ref().to_vec(),
+            Key::Ed(key) => key.sign(message.as_bytes()).as_ref().to_vec(),
+            Key::Rsa(key) => {
+                let mut signature = vec![0; key.public().modulus_len()];
+                let padding = if header["alg"] == "RS512" { &RSA_PKCS1_SHA512 } else { &RSA_PKCS1_SHA256 };
+                key.sign(padding, &random, message.as_bytes(), &mut signature).map_err(failed)?;
+                signature
+            }
+        };
+        Ok(format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
 
     /// The public key as the issuer publishes it.
-    pub fn public(&self) -> Result<Value> {
-        let mut jwk = Jwk::from_encoding_key(&self.key, self.algorithm)?;
-        jwk.common.key_id = Some(self.kid.clone());
-        Ok(serde_json::to_value(jwk)?)
+    pub fn public(&self) -> Value {
+        let text = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+        let mut jwk = match &self.key {
+            Key::Ec(key) => {
+                // An uncompressed point: a byte that says so, and its two coordinates.
+                let (x, y) = key.public_key().as_ref()[1..].split_at(32);
+                json!({ "kty": "EC", "crv": "P-256", "alg": "ES256", "x": text(x), "y": text(y) })
+            }
+            Key::Ed(key) => {
+                json!({ "kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "x": text(key.public_key().as_ref()) })
+            }
+            Key::Rsa(key) => {
+                let RsaPublicKeyComponents::<Vec<u8>> { n, e } = key.public().into();
+                json!({ "kty": "RSA", "alg": "RS256", "n": text(&n), "e": text(&e) })
+            }
+        };
+        jwk["kid"] = json!(self.kid);
+        jwk
     }
 
     /// A token of the algorithm "none".
     pub fn unsigned(claims: &Value) -> Result<String> {
-        let part = |value: &Value| Ok::<_, serde_json::Error>(URL_SAFE_NO_PAD.encode(serde_json::to_vec(value)?));
-        Ok(format!("{}.{}.", part(&json!({ "alg": "none", "typ": "JWT" }))?, part(claims)?))
+        Ok(format!("{}.", message(&json!({ "alg": "none", "typ": "JWT" }), claims)?))
     }
 
     /// `signed` with the claims of `other` and its own signature.
@@ -75,6 +139,12 @@ impl Signer {
 struct Shown {
     answer: Arc<Mutex<(u16, String)>>,
     asked: Arc<AtomicUsize>,
+}
+
+/// Header and claims of a token, without a signature.
+pub fn message(header: &Value, claims: &Value) -> Result<String> {
+    let part = |value: &Value| Ok::<_, serde_json::Error>(URL_SAFE_NO_PAD.encode(serde_json::to_vec(value)?));
+    Ok(format!("{}.{}", part(header)?, part(claims)?))
 }
 
 /// The endpoint that publishes keys.
@@ -91,15 +161,14 @@ impl KeyEndpoint {
         let router = Router::new().route("/keys", get(show)).with_state(shown.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         let endpoint = Self { url, shown };
-        endpoint.publish(signers)?;
+        endpoint.publish(signers);
         Ok(endpoint)
     }
 
     /// Publishes these keys from now on, and no others.
-    pub fn publish(&self, signers: &[Signer]) -> Result<()> {
-        let keys = signers.iter().map(Signer::public).collect::<Result<Vec<_>>>().context("a public key")?;
+    pub fn publish(&self, signers: &[Signer]) {
+        let keys: Vec<Value> = signers.iter().map(Signer::public).collect();
         self.answer(200, &json!({ "keys": keys }).to_string());
-        Ok(())
     }
 
     /// Answers every request like this from now on.

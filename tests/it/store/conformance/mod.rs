@@ -44,7 +44,7 @@ mod visibility;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TryGetable};
+use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TransactionTrait as _, TryGetable};
 use tidefeed::domain::{
     ContentId, Media, MediaKind, Reference, UserId, account::profile::Registration, content::Draft,
 };
@@ -92,6 +92,13 @@ impl World {
         .await?;
         let rows = Database::connect(&database.url).await?;
         Ok(Self { store, rows, _database: database })
+    }
+
+    /// Runs the first `count` migrations.
+    pub async fn apply_migrations(&self, count: usize) -> Result<()> {
+        let transaction = self.rows.begin().await?;
+        migration::apply(&transaction, &migration::all(), count).await?;
+        Ok(transaction.commit().await?)
     }
 
     /// The first column of a statement's rows.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
-use migration::{Migrator, MigratorTrait as _};
 use tidefeed::domain::search::people::{FoundUser, KeyPrefix, keys_of};
 use tidefeed::domain::{EdgeMode, Handle, UserId, account::profile::Registration};
 use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
@@ -257,7 +256,7 @@ on_each_backend! {
 
     async fn users_from_before_the_table_are_found_once_it_is_there(backend: Backend) -> Result<()> {
         let world = World::without_tables(backend.fresh_database().await?).await?;
-        Migrator::up(&world.rows, Some(7)).await?;
+        world.apply_migrations(7).await?;
         let rows: Vec<String> = (1..=1_201).map(|id| format!("({id}, 'h{id}', 'Ada Number{id}', '', {NOW})")).collect();
         world.insert("users", "id, handle, name, bio, created_at", &rows).await?;
         world.insert("account_deletions", "user_id, deleted_at", &["(7, 1)".to_owned()]).await?;

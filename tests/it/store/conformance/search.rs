@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use migration::{Migrator, MigratorTrait as _};
 use tidefeed::domain::limits::MAX_INDEXED_CONTENTS;
 use tidefeed::domain::search::terms::{FORM, Phrase, Term, terms_of};
 use tidefeed::domain::search::{Found, Search};
@@ -73,7 +72,7 @@ impl World {
     /// Tables from before the index.
     async fn at_the_fifth_migration(backend: crate::servers::Backend) -> Result<Self> {
         let world = Self::without_tables(backend.fresh_database().await?).await?;
-        Migrator::up(&world.rows, Some(5)).await?;
+        world.apply_migrations(5).await?;
         Ok(world)
     }
 
