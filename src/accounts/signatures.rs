@@ -1,5 +1,5 @@
-//! Signs and verifies tokens (RFC 7518) with ring, which every TLS connection uses already. The providers that come with
-//! the JWT library would bring a second set of algorithms.
+//! Signs and verifies tokens (RFC 7518) with ring, which every TLS connection uses already. The JWT library's own
+//! providers would bring a second set of algorithms.
 //!
 //! RSA keys below 2,048 bits verify nothing (RFC 7518 section 3.3), and curves are P-256, P-384 and Ed25519.
 

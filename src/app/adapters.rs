@@ -8,12 +8,10 @@ use tokio_util::task::TaskTracker;
 use super::{AppError, use_cases::Ports};
 use crate::{
     config::{Config, InboxPlace, SqlEngine},
-    domain::{limits::NODE_ID_BYTES, timeline::outside::NodeId},
     lifecycle::Lifecycle,
     rng::SharedRng,
     store::{
         Announcements, InboxStore, OutboxCache, Queue,
-        cassandra::{Cassandra, CassandraInboxes, CassandraOptions},
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
         outside_states::OutsideStores,
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue},
@@ -124,6 +122,7 @@ pub async fn open(config: &Config, lifecycle: &Lifecycle, rng: &SharedRng) -> Re
     Ok(Adapters { store, redis, ports })
 }
 
+#[cfg_attr(not(feature = "cassandra"), expect(unused_variables, reason = "only Cassandra lets a node draw its name"))]
 /// Inboxes outside SQL, if they are configured. Pages and deliveries each have their own connections to SQL.
 fn outside(
     config: &Config,
@@ -134,11 +133,8 @@ fn outside(
     let inboxes: Arc<dyn InboxStore> = match config.inbox.store {
         InboxPlace::Sql => return None,
         InboxPlace::Redis => Arc::new(RedisInboxes::new(redis?.clone())),
-        InboxPlace::Cassandra => {
-            let mut candidate = [0; NODE_ID_BYTES];
-            rng.fill(&mut candidate);
-            Arc::new(CassandraInboxes::new(Cassandra::new(cassandra_options(config)), NodeId::of(candidate)))
-        }
+        #[cfg(feature = "cassandra")]
+        InboxPlace::Cassandra => super::cassandra::inboxes(config, rng),
     };
     Some(OutsideStores {
         inboxes,
@@ -148,20 +144,6 @@ fn outside(
         active_ms: i64::from(config.inbox.outside_hours) * HOUR_MS.cast_signed(),
         builds_at_once: config.inbox.builds_at_once,
     })
-}
-
-/// How Cassandra is reached.
-pub fn cassandra_options(config: &Config) -> CassandraOptions {
-    let cassandra = &config.cassandra;
-    CassandraOptions {
-        contact_points: cassandra.contact_points.clone(),
-        keyspace: cassandra.keyspace.clone(),
-        replication: cassandra.replication,
-        datacenter: cassandra.datacenter.clone(),
-        user: cassandra.user.clone(),
-        password: cassandra.password.expose().to_owned(),
-        timeout: cassandra.timeout_ms.duration(),
-    }
 }
 
 /// How Redis is reached, if at all.

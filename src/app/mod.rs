@@ -4,6 +4,8 @@ mod adapters;
 mod api;
 mod audit;
 mod bearer;
+#[cfg(feature = "cassandra")]
+mod cassandra;
 mod error;
 mod inspection;
 mod jwks;
@@ -20,13 +22,15 @@ use graphql_transport::http::{Routes, surrounded};
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
+#[cfg(feature = "cassandra")]
+pub use self::cassandra::inspect_cassandra;
 use self::server::Operators;
 pub use self::{
     adapters::{Adapters, open_for_bulk_inserts, open_for_deliveries, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, OutsideSettings, router as api_router},
     audit::{auditor, open_auditor, options as audit_options},
     error::AppError,
-    inspection::{inspect_cassandra, inspect_redis},
+    inspection::inspect_redis,
     jwks::HttpKeys,
     use_cases::{Ports, Settings, UseCases},
 };

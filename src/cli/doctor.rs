@@ -4,7 +4,7 @@ use anyhow::Context;
 
 use super::{completion::Completion, print};
 use crate::{
-    app::{AppError, inspect_cassandra, inspect_redis, open_for_deliveries, open_store},
+    app::{AppError, inspect_redis, open_for_deliveries, open_store},
     clock::{Clock, SystemClock},
     config::{Config, InboxPlace, SqlEngine},
     domain::limits::INBOX_BUCKETS,
@@ -25,7 +25,8 @@ pub async fn run(config: &Config) -> anyhow::Result<Completion> {
     let mut findings = vec![secret(config), shape(config)];
     findings.extend(store(config, &SystemClock).await);
     findings.extend(inspect_redis(config).await.unwrap_or_default());
-    findings.extend(inspect_cassandra(config).await);
+    #[cfg(feature = "cassandra")]
+    findings.extend(crate::app::inspect_cassandra(config).await);
     for finding in &findings {
         print::line(line(finding))?;
     }
@@ -146,7 +147,9 @@ async fn inboxes(states: &dyn OutsideStates, configured: InboxPlace) -> Finding 
             "set inbox.store as on the other nodes; or stop them and run `tidefeed inbox move`; pages are right meanwhile",
         ),
         InboxPlace::Sql => Finding::fine("inboxes", "all are in SQL"),
-        InboxPlace::Redis | InboxPlace::Cassandra => Finding::fine("inboxes", seen),
+        InboxPlace::Redis => Finding::fine("inboxes", seen),
+        #[cfg(feature = "cassandra")]
+        InboxPlace::Cassandra => Finding::fine("inboxes", seen),
     }
 }
 

@@ -26,11 +26,11 @@ fn inbox(config: &Config, reader: &mut Reader) {
     if config.inbox.store == InboxPlace::Redis && config.redis.urls.is_empty() {
         reader.refuse("inbox.store", "\"redis\" needs redis.urls".to_owned());
     }
-    if config.inbox.store == InboxPlace::Cassandra && config.cassandra.contact_points.is_empty() {
+    if config.inbox.store.is_cassandra() && config.cassandra.contact_points.is_empty() {
         reader.refuse("inbox.store", "\"cassandra\" needs cassandra.contact_points".to_owned());
     }
     let InboxSettings { outside_hours, redis_ttl_hours, .. } = config.inbox;
-    if config.inbox.store != InboxPlace::Cassandra && redis_ttl_hours < outside_hours {
+    if !config.inbox.store.is_cassandra() && redis_ttl_hours < outside_hours {
         reader.refuse("inbox.redis_ttl_hours", format!("expected at least inbox.outside_hours, {outside_hours}"));
     }
     let dormant = config.delivery.dormant_days;

@@ -180,7 +180,12 @@ fn inbox(reader: &mut Reader) -> InboxSettings {
     let place = |text: &str| match text {
         "sql" => Ok(InboxPlace::Sql),
         "redis" => Ok(InboxPlace::Redis),
+        #[cfg(feature = "cassandra")]
         "cassandra" => Ok(InboxPlace::Cassandra),
+        #[cfg(not(feature = "cassandra"))]
+        "cassandra" => Err("this binary was built without Cassandra. Take one of a release, or build one with: \
+                            cargo build --release --features cassandra"
+            .to_owned()),
         _ => Err("expected \"sql\", \"redis\" or \"cassandra\"".to_owned()),
     };
     InboxSettings {

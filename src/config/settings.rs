@@ -200,7 +200,15 @@ pub enum InboxPlace {
     /// In Redis.
     Redis,
     /// In Cassandra.
+    #[cfg(feature = "cassandra")]
     Cassandra,
+}
+
+impl InboxPlace {
+    /// Whether it is Cassandra. Never in a binary that was built without.
+    pub fn is_cassandra(self) -> bool {
+        !matches!(self, Self::Sql | Self::Redis)
+    }
 }
 
 /// `[upkeep]`

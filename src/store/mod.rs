@@ -9,6 +9,7 @@ pub mod announcements;
 pub mod attempts;
 pub mod audits;
 pub mod cards;
+#[cfg(feature = "cassandra")]
 pub mod cassandra;
 pub mod contents;
 pub mod deliveries;

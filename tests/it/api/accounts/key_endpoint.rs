@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 
 /// A key of 2,048 bits that `openssl genpkey -algorithm RSA` made for these tests, as PKCS 8.
 const RSA: &[u8] = include_bytes!("rsa-2048.der");
-/// The modulus of an RSA key of 1,024 bits, named "short", and a token that `openssl dgst -sha256 -sign` signed with it:
+/// The modulus of an RSA key of 1,024 bits named "short", and a token that `openssl dgst -sha256` signed with it.
 /// ring does neither.
 pub const SHORT_MODULUS: &str = "uZ8Q3QzrEAIOsTb2mHpnovvQffAcVvGe0cDwrK2JlM0wZtlIOBpNo-OUF4oJBFRuqpfrEFHEr8CaxugP76i60xbhAiv2gd1ruSwvpb1_\
     CcCqTU4HYymUyZExUQphoQc7p1qzefeHjUZWzkt5BIzBOdGdyPftZ8C95DjbsGfm8iE";
