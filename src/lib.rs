@@ -8,7 +8,6 @@ pub mod app;
 pub mod cli;
 pub mod clock;
 pub mod config;
-pub mod domain;
 pub mod follow;
 pub mod lifecycle;
 pub mod live;
@@ -18,3 +17,5 @@ pub mod rng;
 pub mod store;
 pub mod telemetry;
 pub mod upkeep;
+
+pub use domain;

@@ -70,8 +70,9 @@ impl SourceFile {
 
     /// Whether the file is part of a product, not of its tests.
     pub fn is_product(&self) -> bool {
-        let inside =
-            ["src/", "graphql-transport/src/", "migration/src/"].iter().any(|folder| self.path.starts_with(folder));
+        let inside = ["src/", "crates/domain/src/", "graphql-transport/src/", "migration/src/"]
+            .iter()
+            .any(|folder| self.path.starts_with(folder));
         inside && !self.path.ends_with("/tests.rs") && !self.path.contains("/tests/")
     }
 

@@ -6,7 +6,7 @@ use crate::tidy::tree::{Finding, Tree};
 /// What decides whether a page is exact.
 const DECIDES: &[&str] = &["crate::domain::timeline::plan::decide", "crate::domain::timeline::plan::exact_page"];
 /// Who may ask it.
-const ENGINE: &[&str] = &["src/domain/", "src/read/"];
+const ENGINE: &[&str] = &["crates/domain/src/", "src/read/"];
 
 pub const ONE_ENGINE: Rule = Rule {
     remedy: "read the page through `read` (TimelineReader, lists::ListReader): whether sources suffice is decided there alone",

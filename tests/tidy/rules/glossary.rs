@@ -39,12 +39,12 @@ pub const MODULES: Rule = Rule {
         unexplained.map(|(file, name)| file.finding(1, format!("`{name}`"))).collect()
     },
     broken_by: &[
-        &[("src/domain/timeline/merge.rs", "//! Merges."), (GLOSSARY, "| timeline | what is merged |")],
-        &[("src/domain/delivery/mod.rs", "//! Deliveries."), (GLOSSARY, "| inbox | rows |")],
+        &[("crates/domain/src/timeline/merge.rs", "//! Merges."), (GLOSSARY, "| timeline | what is merged |")],
+        &[("crates/domain/src/delivery/mod.rs", "//! Deliveries."), (GLOSSARY, "| inbox | rows |")],
     ],
     kept_by: &[&[
-        ("src/domain/timeline/folding.rs", "//! Folds."),
-        ("src/domain/ids.rs", "//! Ids."),
+        ("crates/domain/src/timeline/folding.rs", "//! Folds."),
+        ("crates/domain/src/ids.rs", "//! Ids."),
         ("src/read/known.rs", "//! Another layer."),
         (GLOSSARY, "| fold | show the newest |"),
     ]],
@@ -82,11 +82,11 @@ fn unexplained(line: &str, terms: &BTreeSet<String>) -> Option<String> {
     parts.find(|part| is_term(part) && !is_explained(part)).map(|part| format!("*{part}*"))
 }
 
-/// The last step of a module's path below `src/domain`.
+/// The last step of a module's path below `crates/domain/src`.
 fn module(path: &str) -> Option<&str> {
-    let path = path.strip_prefix("src/domain/")?.strip_suffix(".rs")?;
+    let path = path.strip_prefix("crates/domain/src/")?.strip_suffix(".rs")?;
     let path = path.strip_suffix("/mod").unwrap_or(path);
-    path.rsplit('/').next().filter(|name| *name != "mod")
+    path.rsplit('/').next().filter(|name| !["mod", "lib"].contains(name))
 }
 
 /// A word without the endings of plurals and gerunds.

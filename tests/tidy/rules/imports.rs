@@ -8,7 +8,9 @@ use crate::tidy::tree::{Finding, SourceFile, Tree};
 
 pub const CYCLES: Rule = Rule {
     remedy: "move what both files need into a third one, or hand it in as a parameter",
-    check: |tree| cycles(tree, "src/", ReExports::AreFollowed),
+    check: |tree| {
+        ["src/", "crates/domain/src/"].iter().flat_map(|crate_| cycles(tree, crate_, ReExports::AreFollowed)).collect()
+    },
     broken_by: &[
         &[("src/a.rs", "use crate::b::B;"), ("src/b.rs", "use super::a::A;"), ("src/lib.rs", "mod a; mod b;")],
         &[
@@ -58,7 +60,10 @@ type Modules<'a> = BTreeMap<Vec<String>, (&'a str, BTreeMap<&'a str, &'a NamedPa
 
 /// Every file under `sources` that imports itself through others.
 pub fn cycles(tree: &Tree, sources: &str, re_exports: ReExports) -> Vec<Finding> {
-    let files = || tree.rust().filter(|(file, _)| file.path.starts_with(sources) && file.is_product());
+    let files = || {
+        tree.rust()
+            .filter(|(file, _)| file.path.starts_with(sources) && file.is_product() && !file.path.ends_with("main.rs"))
+    };
     let modules: Modules = files()
         .map(|(file, rust)| {
             let exported = rust.paths.iter().filter(|_| re_exports == ReExports::AreFollowed);

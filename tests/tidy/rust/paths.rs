@@ -37,8 +37,7 @@ pub fn read(path: &str, tokens: TokenStream) -> Vec<NamedPath> {
 /// `src/store/sql/mod.rs` is `crate::store::sql`; `src/app.rs` is `crate::app`; `src/lib.rs` is `crate`. The same for
 /// the sources of `graphql-transport`, whose crate is another one.
 pub fn module_of(path: &str) -> Vec<String> {
-    let inside = path.strip_prefix("graphql-transport/").unwrap_or(path);
-    let inside = inside.strip_prefix("src/").unwrap_or(inside).trim_end_matches(".rs");
+    let inside = path.split_once("src/").map_or(path, |(_, inside)| inside).trim_end_matches(".rs");
     let steps = inside.split('/').filter(|step| !["mod", "lib", "main"].contains(step));
     ["crate"].into_iter().chain(steps).map(str::to_owned).collect()
 }

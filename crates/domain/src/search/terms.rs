@@ -1,0 +1,321 @@
+//! Cuts a text into search terms. The index stores terms, so a change of the cutting needs another [`FORM`].
+//!
+//! A text is normalised (NFKC, case folding, meaningless joiners dropped) and cut into words by UAX #29; a pictograph
+//! is a word. Scripts without spaces between words (Chinese, Japanese, Korean, Thai and their neighbours) form *runs*.
+//! Every character of a run and every pair of neighbours is a term.
+
+use std::collections::{BTreeSet, HashSet};
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_segmentation::UnicodeSegmentation;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::limits::{MAX_QUERY_TERMS, MAX_TERMS};
+
+/// The number of this form of terms. Raise it with every change of what terms a text has: everything is indexed again
+/// then.
+pub const FORM: i64 = 1;
+const SEED: u64 = 0x7469_6465_6665_6564;
+
+/// The stored form of a word, a character or a pair: 64 bits of XXH3. Different ones may share a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Term(i64);
+
+impl Term {
+    fn of(piece: &str) -> Self {
+        Self(xxh3_64_with_seed(piece.as_bytes(), SEED).cast_signed())
+    }
+}
+
+impl From<Term> for i64 {
+    fn from(term: Term) -> Self {
+        term.0
+    }
+}
+
+/// The distinct terms of a text, ascending; at most [`MAX_TERMS`], which no content exceeds.
+pub fn terms_of(text: &str) -> Vec<Term> {
+    let Pieces { words, runs } = Pieces::of(text);
+    let mut terms: BTreeSet<Term> = words.iter().map(|word| Term::of(word)).collect();
+    for run in &runs {
+        terms.extend(neighbours(run, 1).chain(neighbours(run, 2)).map(Term::of));
+    }
+    terms.into_iter().take(MAX_TERMS).collect()
+}
+
+/// The words and runs that a text must have: each word as a word, each run within one of its runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phrase(Pieces);
+
+impl Phrase {
+    /// `None` if nothing in `text` can be searched.
+    pub fn of(text: &str) -> Option<Self> {
+        let pieces = Pieces::of(text);
+        (!pieces.words.is_empty() || !pieces.runs.is_empty()).then_some(Self(pieces))
+    }
+
+    /// Terms that every matching text has, at most [`MAX_QUERY_TERMS`]; never empty. Other texts may have them, too.
+    pub fn terms(&self) -> Vec<Term> {
+        let runs = self.0.runs.iter().flat_map(|run| {
+            let length = if run.chars().nth(1).is_some() { 2 } else { 1 };
+            neighbours(run, length)
+        });
+        let mut met = HashSet::new();
+        let terms = self.0.words.iter().map(String::as_str).chain(runs).map(Term::of);
+        terms.filter(|term| met.insert(*term)).take(MAX_QUERY_TERMS).collect()
+    }
+
+    /// Whether `text` matches the phrase.
+    pub fn is_in(&self, text: &str) -> bool {
+        let text = Pieces::of(text);
+        let words: HashSet<&str> = text.words.iter().map(String::as_str).collect();
+        self.0.words.iter().all(|word| words.contains(word.as_str()))
+            && self.0.runs.iter().all(|run| text.runs.iter().any(|other| other.contains(run)))
+    }
+}
+
+/// The pieces of a normalised text without separators.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Pieces {
+    words: Vec<String>,
+    runs: Vec<String>,
+}
+
+impl Pieces {
+    fn of(text: &str) -> Self {
+        let text = normalised(text);
+        let (mut pieces, mut rest) = (Self::default(), text.as_str());
+        while let Some(first) = rest.chars().next() {
+            let in_run = is_unspaced(first);
+            let end = rest.find(|c| is_unspaced(c) != in_run).unwrap_or(rest.len());
+            let (stretch, after) = rest.split_at(end);
+            if in_run {
+                pieces.runs.push(stretch.to_owned());
+            } else {
+                let words = stretch.split_word_bounds().filter(|word| word.contains(is_telling));
+                pieces.words.extend(words.map(str::to_owned));
+            }
+            rest = after;
+        }
+        pieces
+    }
+}
+
+/// Normalises a text for comparison: NFKC, case and width folded, one kind of apostrophe, no meaningless joiners.
+pub(super) fn normalised(text: &str) -> String {
+    let apostrophes = |c| if c == '\u{2019}' { '\'' } else { c };
+    let folded = text.nfkc().filter(|c| !is_ignored(*c)).map(apostrophes).flat_map(folded);
+    folded.nfkc().collect()
+}
+
+/// Folds case through upper case, so that "ß" becomes "ss" and a final sigma a plain one.
+fn folded(c: char) -> impl Iterator<Item = char> {
+    c.to_uppercase().flat_map(char::to_lowercase)
+}
+
+/// All sequences of `length` neighbouring characters.
+fn neighbours(run: &str, length: usize) -> impl Iterator<Item = &str> {
+    let ends = run.char_indices().map(|(at, _)| at).skip(length).chain([run.len()]);
+    let starts = run.char_indices().map(|(at, _)| at);
+    starts.zip(ends).filter_map(|(from, to)| run.get(from..to)).filter(move |it| it.chars().count() == length)
+}
+
+fn is_among(c: char, ranges: &[(u32, u32)]) -> bool {
+    let code = u32::from(c);
+    ranges.iter().any(|(first, last)| (*first..=*last).contains(&code))
+}
+
+/// Soft hyphens, joiners without effect, variation selectors, skin tones.
+fn is_ignored(c: char) -> bool {
+    const RANGES: [(u32, u32); 7] = [
+        (0xAD, 0xAD),
+        (0x200B, 0x200B),
+        (0x2060, 0x2060),
+        (0xFE00, 0xFE0F),
+        (0xFEFF, 0xFEFF),
+        (0x1_F3FB, 0x1_F3FF),
+        (0xE_0100, 0xE_01EF),
+    ];
+    !c.is_ascii() && is_among(c, &RANGES)
+}
+
+/// Whether the character makes a piece a word: a letter, digit or pictograph.
+pub(super) fn is_telling(c: char) -> bool {
+    const PICTOGRAPHS: [(u32, u32); 4] = [(0x2300, 0x23FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1_F000, 0x1_FAFF)];
+    c.is_alphanumeric() || (!c.is_ascii() && is_among(c, &PICTOGRAPHS))
+}
+
+/// Whether the character's script has no spaces between words or, like Korean, attaches particles.
+pub(super) fn is_unspaced(c: char) -> bool {
+    /// Thai and Lao, Myanmar, jamo, Khmer, radicals, iteration marks, kana, bopomofo and jamo, Han, Hangul, Han.
+    const RANGES: [(u32, u32); 18] = [
+        (0x0E01, 0x0E3A),
+        (0x0E40, 0x0EFF),
+        (0x1000, 0x109F),
+        (0x1100, 0x11FF),
+        (0x1780, 0x17FF),
+        (0x2E80, 0x2FDF),
+        (0x3005, 0x3007),
+        (0x3021, 0x3029),
+        (0x3041, 0x309F),
+        (0x30A1, 0x30FA),
+        (0x30FC, 0x318F),
+        (0x31A0, 0x31FF),
+        (0x3400, 0x4DBF),
+        (0x4E00, 0x9FFF),
+        (0xA960, 0xA97F),
+        (0xAC00, 0xD7FF),
+        (0xF900, 0xFAFF),
+        (0x2_0000, 0x3_FFFF),
+    ];
+    !c.is_ascii() && is_among(c, &RANGES)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::limits::MAX_TEXT_CHARS;
+
+    fn is_found(phrase: &str, text: &str) -> bool {
+        let phrase = Phrase::of(phrase).unwrap();
+        let (wanted, there) = (phrase.terms(), terms_of(text));
+        let found = phrase.is_in(text);
+        assert!(!found || wanted.iter().all(|term| there.contains(term)), "{phrase:?} would be missed in {text:?}");
+        found
+    }
+
+    fn pieces(text: &str) -> (Vec<String>, Vec<String>) {
+        let Pieces { words, runs } = Pieces::of(text);
+        (words, runs)
+    }
+
+    #[test]
+    fn terms_are_the_same_for_ever() {
+        let numbers = |text| terms_of(text).into_iter().map(i64::from).collect::<Vec<_>>();
+        let known = [numbers("Tide"), numbers("潮汐"), numbers("don’t 🎉")];
+        assert_eq!(
+            known,
+            [
+                vec![-8_746_855_614_877_718_580],
+                vec![-5_642_392_086_777_132_242, 298_813_631_119_561_574, 6_201_116_800_683_915_532],
+                vec![-7_987_685_300_074_332_986, -767_741_233_162_242_246],
+            ]
+        );
+        assert_eq!(FORM, 1, "another form of terms has other numbers: replace these");
+    }
+
+    #[test]
+    fn a_text_is_cut_into_words_and_runs() {
+        let cut = |words: &[&str], runs: &[&str]| {
+            let owned = |them: &[&str]| them.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+            (owned(words), owned(runs))
+        };
+        assert_eq!(pieces("Low tide, at 6.30!"), cut(&["low", "tide", "at", "6.30"], &[]));
+        assert_eq!(pieces("买了iPhone手机。真好"), cut(&["iphone"], &["买了", "手机", "真好"]));
+        assert_eq!(pieces("ﾃﾚﾋﾞ・ラーメン"), cut(&[], &["テレビ", "ラーメン"]));
+        assert_eq!(pieces("#rust @ann_b 👍🏽❤️🇩🇪"), cut(&["rust", "ann_b", "👍", "❤", "🇩🇪"], &[]));
+        assert_eq!(pieces("-- … \n"), cut(&[], &[]));
+        assert_eq!(Phrase::of("?!"), None);
+    }
+
+    #[test]
+    fn what_looks_alike_is_found_alike() {
+        for (phrase, text) in [
+            ("CAFÉ", "le cafe\u{301} noir"),
+            ("cafe\u{301}", "Le Café"),
+            ("strasse", "Große STRAßE"),
+            ("οδοσ", "ΟΔΟΣ"),
+            ("ｆｕｌｌ", "Full width"),
+            ("don't", "I don’t"),
+            ("teilen", "tei\u{AD}len"),
+            ("👍", "gut 👍🏿"),
+            ("❤", "von \u{2764}\u{FE0F}"),
+            ("カナ", "ｶﾅ"),
+        ] {
+            assert!(is_found(phrase, text), "{phrase} in {text}");
+        }
+        assert!(!is_found("cafe", "café"), "an accent is told apart");
+    }
+
+    #[test]
+    fn unspaced_text_is_found_by_one_character_and_by_any_stretch() {
+        let text = "今天天气很好，我们去海边看潮汐。";
+        for phrase in ["潮", "潮汐", "天天", "今天天气很好", "海边 今天", "我们去海边看潮汐"] {
+            assert!(is_found(phrase, text), "{phrase}");
+        }
+        for phrase in ["汐潮", "好我", "今天气", "明", "海边 明天"] {
+            assert!(!is_found(phrase, text), "{phrase}");
+        }
+        assert!(is_found("서울", "어제 서울에서") && is_found("ทะเล", "ไปทะเลกัน"));
+    }
+
+    #[test]
+    fn pairs_that_are_scattered_are_not_the_phrase() {
+        let (phrase, text) = (Phrase::of("天气好").unwrap(), "天气不错，气好");
+        assert!(phrase.terms().iter().all(|term| terms_of(text).contains(term)));
+        assert!(!phrase.is_in(text));
+    }
+
+    #[test]
+    fn a_word_is_found_as_a_word_and_not_within_another() {
+        assert!(is_found("tide", "The tide.") && !is_found("tide", "tidefeed"));
+    }
+
+    /// A character starts one term, and with its neighbour another; beyond that there is only what single characters
+    /// expand to.
+    #[test]
+    fn no_text_has_more_terms_than_the_limit() {
+        let expanded: BTreeSet<Term> = (0..=u32::from(char::MAX))
+            .filter_map(char::from_u32)
+            .map(String::from)
+            .filter(|one| normalised(one).chars().nth(1).is_some())
+            .flat_map(|one| terms_of(&one))
+            .collect();
+        let most = 2 * MAX_TEXT_CHARS + expanded.len();
+        assert!(most <= MAX_TERMS, "{most}");
+        let han: String = (0x4E00..).filter_map(char::from_u32).take(MAX_TEXT_CHARS).collect();
+        assert_eq!(terms_of(&han).len(), 2 * MAX_TEXT_CHARS - 1);
+    }
+
+    #[test]
+    fn a_long_phrase_is_looked_up_by_some_of_its_terms() {
+        let han: String = (0x4E00..).filter_map(char::from_u32).take(100).collect();
+        assert_eq!(Phrase::of(&han).unwrap().terms().len(), MAX_QUERY_TERMS);
+    }
+
+    /// Random words, runs and separators, each with the terms that it must have.
+    fn token() -> impl Strategy<Value = String> {
+        prop_oneof!["[ab]{1,3}", "[潮汐天]{1,4}", "[あい]{1,2}", Just("🎉".to_owned()), Just("É".to_owned())]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn a_phrase_of_words_is_found_where_each_stands(
+            text in prop::collection::vec(token(), 0..8), phrase in prop::collection::vec(token(), 1..3),
+        ) {
+            let unspaced = |token: &str| !token.starts_with(['a', 'b', '🎉', 'É']);
+            let stands = |wanted: &String| text.iter().any(|token| {
+                token == wanted || (unspaced(wanted) && unspaced(token) && token.contains(wanted.as_str()))
+            });
+            let expected = phrase.iter().all(stands);
+            prop_assert_eq!(is_found(&phrase.join(" "), &text.join(", ").to_lowercase()), expected);
+        }
+
+        #[test]
+        fn any_text_is_cut_without_a_panic(text in "\\PC{0,60}", phrase in "\\PC{1,12}") {
+            if let Some(phrase) = Phrase::of(&phrase) {
+                let found = phrase.is_in(&text);
+                let there = terms_of(&text);
+                prop_assert!(!found || phrase.terms().iter().all(|term| there.contains(term)));
+            }
+            if let Some(whole) = Phrase::of(&text) {
+                prop_assert!(whole.is_in(&text));
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What one statement reads for the page of a reader whose authors are known: contents that the page may show, whoever
+//! published them.
+
+use super::{floor::Floor, position::Entry};
+use crate::{Counters, ViewerReactions, ids::UserId};
+
+/// What is read of a candidate beside its entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Wanted {
+    /// The [`CardFacts`].
+    pub facts: bool,
+    /// The reactions among them.
+    pub reactions: bool,
+    /// The author of a repost's original.
+    pub original_authors: bool,
+}
+
+impl Wanted {
+    /// Everything.
+    pub const ALL: Self = Self { facts: true, reactions: true, original_authors: true };
+    /// No facts.
+    pub const ENTRIES: Self = Self { facts: false, reactions: false, original_authors: true };
+}
+
+/// An existing content of the requested kinds that a page may show. Whether the timeline shows its author is not known
+/// yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its position and its author.
+    pub entry: Entry,
+    /// The author of the reposted content; `None` if it is not a repost, or the author was not asked for.
+    pub original_author: Option<UserId>,
+    /// `None` if they were not asked for, or the content or its author has none.
+    pub facts: Option<CardFacts>,
+}
+
+/// The changing facts about a content in a page's snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CardFacts {
+    /// The content's counters.
+    pub counters: Counters,
+    /// The reader's reactions to it; none if they were not asked for.
+    pub reactions: ViewerReactions,
+    /// The version of its author's profile.
+    pub profile_version: i64,
+}
+
+/// The candidates of one snapshot for a page of a reader whose authors are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidates {
+    /// The version of the reader's authors; `None` if there is no such account.
+    pub version: Option<i64>,
+    /// The version of the reader's reactions.
+    pub reactions_version: i64,
+    /// The reader's floor.
+    pub floor: Floor,
+    /// Contents in flight on both sides of the bound, in any order; `None` if there were too many of them, or of
+    /// `leaving`, to read.
+    pub in_flight: Option<Vec<Candidate>>,
+    /// Authors whose accounts are being deleted. No timeline shows their remaining contents.
+    pub leaving: Vec<UserId>,
+    /// Inbox rows beyond the bound in reading order, down to the floor.
+    pub ahead: Vec<Candidate>,
+    /// As `ahead`, at the bound and on its near side; empty without a bound.
+    pub behind: Vec<Candidate>,
+}
+
+/// Most inbox rows in [`Candidates`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CandidateLimits {
+    /// Rows beyond the bound.
+    pub ahead: usize,
+    /// Rows at the bound and on its near side.
+    pub behind: usize,
+}
+
+impl CandidateLimits {
+    /// Twice the limits; `None` if they exceed what any page needs.
+    pub fn doubled(self, most: usize) -> Option<Self> {
+        let Self { ahead, behind } = self;
+        (ahead < most).then_some(Self { ahead: ahead * 2, behind: behind * 2 })
+    }
+}

@@ -1,0 +1,290 @@
+//! The read plan: decides whether the rows of one statement make the page, or what else to read.
+//!
+//! `read` does the I/O; this module decides and knows no store.
+
+use super::{
+    coverage::Run,
+    floor::Floor,
+    merge::merge,
+    page::{Cut, Direction, Page, PageRequest},
+    position::Entry,
+};
+use crate::ids::UserId;
+
+/// An author whose contents the inbox may lack, with the version of their outbox in the same snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UncoveredAuthor {
+    /// The author to pull.
+    pub author: UserId,
+    /// Every publish and removal draws another one. A cached outbox counts only at exactly this version.
+    pub version: i64,
+}
+
+/// What one snapshot says about one page.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The reader's floor. The plan ignores it; `upkeep` uses it.
+    pub floor: Floor,
+    /// Whether the reader excludes anybody. Cached outboxes do not tell whose contents a repost shows.
+    pub excludes: bool,
+    /// The edges to pull; empty if `ahead` and `behind` have their contents already.
+    pub uncovered: Vec<UncoveredAuthor>,
+    /// The sources of the page, each read up to the page's need.
+    pub ahead: Vec<Run>,
+    /// The sources at and behind the bound, each read up to one entry. Empty without a bound.
+    pub behind: Vec<Run>,
+}
+
+/// The next step for a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// The page is exact.
+    Serve(Page),
+    /// The outboxes of the uncovered authors may complete it.
+    PullOutboxes,
+    /// Only a statement that pulls everything completes it.
+    PullEverything,
+}
+
+/// Decides the next step for a snapshot. `outboxes` has the runs of uncovered authors that a cache could prove.
+///
+/// `outboxes` is `None` before the cache was asked.
+pub fn decide(request: &PageRequest, snapshot: &Snapshot, outboxes: Option<&Outboxes>) -> Next {
+    if !snapshot.uncovered.is_empty() && outboxes.is_none() {
+        return Next::PullOutboxes;
+    }
+    let none = Outboxes::default();
+    let pulled = outboxes.unwrap_or(&none);
+    let ahead = joined(&snapshot.ahead, &pulled.ahead);
+    let behind = joined(&snapshot.behind, &pulled.behind);
+    exact_page(request, &ahead, &behind).map_or(Next::PullEverything, Next::Serve)
+}
+
+/// The page made of these sources: `ahead` of the bound, each read up to the page's need, and `behind` it (inclusive),
+/// each up to one entry. `None` if the sources do not reach far enough for an exact page.
+pub fn exact_page(request: &PageRequest, ahead: &[Run], behind: &[Run]) -> Option<Page> {
+    let ahead = merge(request.direction, ahead, request.need());
+    if !ahead.complete {
+        return None;
+    }
+    let more_behind = request.bound.is_some() && lies_behind(request.direction.reversed(), behind)?;
+    Some(page(request, ahead.entries, more_behind))
+}
+
+/// Whether there is anything behind the bound. One entry of any source proves it. `None` if no source can tell.
+fn lies_behind(direction: Direction, runs: &[Run]) -> Option<bool> {
+    if runs.iter().any(|run| !run.entries().is_empty()) {
+        return Some(true);
+    }
+    let nothing = merge(direction, runs, 1);
+    nothing.complete.then_some(false)
+}
+
+/// The runs of outboxes on both sides of the bound.
+#[derive(Debug, Clone, Default)]
+pub struct Outboxes {
+    /// As [`Snapshot::ahead`].
+    pub ahead: Vec<Run>,
+    /// As [`Snapshot::behind`].
+    pub behind: Vec<Run>,
+}
+
+fn joined(ours: &[Run], pulled: &[Run]) -> Vec<Run> {
+    ours.iter().chain(pulled).cloned().collect()
+}
+
+fn page(request: &PageRequest, entries: Vec<Entry>, more_behind: bool) -> Page {
+    let Cut { rows: entries, has_older, has_newer } = Cut::of(request, entries, more_behind);
+    Page { entries, has_older, has_newer }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use std::collections::BTreeMap;
+
+    use proptest::{collection::btree_map, prelude::*};
+
+    use super::*;
+    use crate::{
+        ids::ContentId,
+        timeline::{page::PageSize, position::Position},
+    };
+
+    fn entries(times: &[i64]) -> Vec<Entry> {
+        let author = UserId::try_new(1).unwrap();
+        times
+            .iter()
+            .map(|time| Entry { publish_time: *time, content: ContentId::try_new(*time).unwrap(), author })
+            .collect()
+    }
+
+    fn older(times: &[i64], limit: usize) -> Run {
+        Run::from_limited_query(Direction::Older, entries(times), limit)
+    }
+
+    fn request(size: i64, bound: Option<i64>) -> PageRequest {
+        let bound = bound.map(|time| Position::bound(time, time));
+        PageRequest { bound, ..PageRequest::newest(PageSize::try_new(size).unwrap()) }
+    }
+
+    fn snapshot(ahead: Vec<Run>, behind: Vec<Run>) -> Snapshot {
+        Snapshot { floor: Floor::OPEN, excludes: false, uncovered: Vec::new(), ahead, behind }
+    }
+
+    /// Where an entry of a made-up world is kept.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Source {
+        InFlight,
+        Covered,
+        Uncovered,
+    }
+
+    /// Positions of a world: few times and ids, so that ties are common.
+    type Coordinates = (i64, i64);
+
+    fn at((time, id): Coordinates) -> Position {
+        Position::bound(time, id)
+    }
+
+    /// One side of the bound as stores give it: a limited query, an inbox that is trusted from the floor on, an outbox
+    /// that is complete from somewhere.
+    fn sources(
+        world: &BTreeMap<Coordinates, Source>,
+        side: (Direction, Option<Position>, bool),
+        need: usize,
+        edges: [Position; 2],
+    ) -> [Run; 3] {
+        let (direction, bound, inclusive) = side;
+        let rows = |kept: Source, from: Position| -> Vec<Entry> {
+            let start = bound.unwrap_or(direction.start());
+            let mut rows: Vec<Entry> = world
+                .iter()
+                .filter(|(coordinates, it)| **it == kept && at(**coordinates) >= from)
+                .filter(|(coordinates, _)| {
+                    direction.meets_first(start, at(**coordinates)) || (inclusive && at(**coordinates) == start)
+                })
+                .map(|(coordinates, _)| Entry {
+                    publish_time: coordinates.0,
+                    content: ContentId::try_new(coordinates.1).unwrap(),
+                    author: UserId::try_new(1).unwrap(),
+                })
+                .collect();
+            if direction == Direction::Older {
+                rows.reverse();
+            }
+            rows.truncate(need);
+            rows
+        };
+        [
+            Run::from_limited_query(direction, rows(Source::InFlight, Position::OLDEST), need),
+            Run::from_trusted_area(direction, bound, rows(Source::Covered, edges[0]), need, edges[0]),
+            Run::from_trusted_area(direction, bound, rows(Source::Uncovered, edges[1]), need, edges[1]),
+        ]
+    }
+
+    fn naive(world: &BTreeMap<Coordinates, Source>, request: &PageRequest) -> Page {
+        let all: Vec<Position> = world.keys().rev().map(|coordinates| at(*coordinates)).collect();
+        let (newer, older): (Vec<Position>, Vec<Position>) = match (request.bound, request.direction) {
+            (Some(bound), Direction::Older) => all.into_iter().partition(|coordinates| *coordinates >= bound),
+            (Some(bound), Direction::Newer) => all.into_iter().partition(|coordinates| *coordinates > bound),
+            (None, Direction::Older) => (Vec::new(), all),
+            (None, Direction::Newer) => (all, Vec::new()),
+        };
+        let size = request.size.get();
+        let entry = |coordinates: &Position| Entry {
+            publish_time: coordinates.publish_time(),
+            content: ContentId::try_new(coordinates.content_number()).unwrap(),
+            author: UserId::try_new(1).unwrap(),
+        };
+        match request.direction {
+            Direction::Older => Page {
+                entries: older.iter().take(size).map(entry).collect(),
+                has_older: older.len() > size,
+                has_newer: !newer.is_empty(),
+            },
+            Direction::Newer => {
+                let from = newer.len().saturating_sub(size);
+                Page {
+                    entries: newer[from..].iter().map(entry).collect(),
+                    has_older: !older.is_empty(),
+                    has_newer: from > 0,
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// Whatever the sources cover, a page that is served is the naive one, flags and all; if they cover
+        /// everything, one is served.
+        #[test]
+        fn a_served_page_is_the_naive_one(
+            world in btree_map(
+                (1_i64..9, 1_i64..4),
+                prop_oneof![Just(Source::InFlight), Just(Source::Covered), Just(Source::Uncovered)],
+                0..24,
+            ),
+            edges in [prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)], prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)]],
+            bound in proptest::option::of((1_i64..9, 1_i64..4)), size in 1_i64..6, newer in any::<bool>(),
+        ) {
+            let direction = if newer { Direction::Newer } else { Direction::Older };
+            let newest = PageRequest::newest(PageSize::try_new(size).unwrap());
+            let request = PageRequest { direction, bound: bound.map(at), ..newest };
+            let edges = edges.map(at);
+            let [in_flight, covered, outbox] =
+                sources(&world, (direction, request.bound, false), request.need(), edges);
+            let mut snapshot = snapshot(vec![in_flight, covered], Vec::new());
+            let mut outboxes = Outboxes { ahead: vec![outbox], behind: Vec::new() };
+            if request.bound.is_some() {
+                let [in_flight, covered, outbox] =
+                    sources(&world, (direction.reversed(), request.bound, true), 1, edges);
+                snapshot.behind = vec![in_flight, covered];
+                outboxes.behind = vec![outbox];
+            }
+            let next = decide(&request, &snapshot, Some(&outboxes));
+            if edges == [Position::OLDEST; 2] {
+                prop_assert!(matches!(next, Next::Serve(_)), "sources that cover everything suffice: {next:?}");
+            }
+            if let Next::Serve(page) = next {
+                prop_assert_eq!(page, naive(&world, &request));
+            }
+        }
+    }
+
+    #[test]
+    fn a_covered_page_is_served_from_one_snapshot() {
+        let snapshot = snapshot(vec![older(&[9, 8, 7], 3)], Vec::new());
+        let page = Page { entries: entries(&[9, 8]), has_older: true, has_newer: false };
+        assert_eq!(decide(&request(2, None), &snapshot, None), Next::Serve(page));
+    }
+
+    #[test]
+    fn a_page_that_reaches_below_the_floor_pulls_everything() {
+        let floor = Position::bound(8, 8);
+        let inbox = Run::from_trusted_area(Direction::Older, None, entries(&[9, 8]), 3, floor);
+        assert_eq!(decide(&request(2, None), &snapshot(vec![inbox], Vec::new()), None), Next::PullEverything);
+    }
+
+    #[test]
+    fn uncovered_authors_are_pulled_before_anything_is_served() {
+        let mut snapshot = snapshot(vec![older(&[9, 8, 7], 3)], Vec::new());
+        snapshot.uncovered.push(UncoveredAuthor { author: UserId::try_new(5).unwrap(), version: 4 });
+        assert_eq!(decide(&request(2, None), &snapshot, None), Next::PullOutboxes);
+        let outboxes = Outboxes { ahead: vec![older(&[10], 3)], behind: Vec::new() };
+        let page = Page { entries: entries(&[10, 9]), has_older: true, has_newer: false };
+        assert_eq!(decide(&request(2, None), &snapshot, Some(&outboxes)), Next::Serve(page));
+        let unknown = Outboxes { ahead: vec![Run::unknown(Direction::Older, None)], behind: Vec::new() };
+        assert_eq!(decide(&request(2, None), &snapshot, Some(&unknown)), Next::PullEverything);
+    }
+
+    #[test]
+    fn one_newer_entry_of_any_source_proves_a_previous_page() {
+        let behind = vec![
+            Run::from_limited_query(Direction::Newer, entries(&[12]), 1),
+            Run::unknown(Direction::Newer, Some(Position::bound(9, 9))),
+        ];
+        let snapshot = snapshot(vec![older(&[8], 3)], behind);
+        let page = Page { entries: entries(&[8]), has_older: false, has_newer: true };
+        assert_eq!(decide(&request(2, Some(9)), &snapshot, None), Next::Serve(page));
+    }
+}
