@@ -12,7 +12,7 @@ use crate::binary::{CommandLine, process::Node};
 use crate::cassandra::{Cassandras, KEYSPACE};
 use crate::disk::{self, Disk};
 use crate::proxy::Proxy;
-use crate::servers::{FreshDatabase, Kind, Recipe, RedisCluster, Server, connect_redis, connect_sql};
+use crate::servers::{EmptyDatabase, Kind, Recipe, RedisCluster, Server, connect_redis, connect_sql};
 
 /// Two nodes, or one where the database is a file.
 const NODES: usize = 2;
@@ -125,7 +125,7 @@ pub struct Deployment {
     /// Of each node to a single Redis; or to each master of a cluster, for all nodes.
     redis_lines: Vec<Proxy>,
     pub cassandras: Option<Cassandras>,
-    database: FreshDatabase,
+    database: EmptyDatabase,
     /// Lines that nodes wrote and that are no log: a panic's, for instance.
     pub odd_lines: Vec<String>,
     /// What the database's files lie on; the last to go.
@@ -139,8 +139,8 @@ impl Deployment {
         let files = disk.as_ref().map_or_else(std::env::temp_dir, |disk| disk.folder().to_owned());
         let (sql, redis) = tokio::try_join!(sql_server(primary_store, files.clone()), redis(setup))?;
         let database = match &sql {
-            Some((server, _)) => FreshDatabase::on(server).await?,
-            None => FreshDatabase::sqlite_in(&files)?,
+            Some((server, _)) => EmptyDatabase::on(server).await?,
+            None => EmptyDatabase::sqlite_in(&files)?,
         };
         let nodes = if setup == RedisSetup::Nothing { 1 } else { NODES };
         let redis_lines = redis_lines(&redis, nodes).await?;

@@ -2,4 +2,5 @@
 
 mod command_line;
 mod held;
+mod lending;
 mod server_promises;

@@ -18,8 +18,8 @@ use crate::servers::{
 const HOLD: &str = "TIDEFEED_TEST_HOLDS_A_SERVER";
 
 on_each_backend! {
-    async fn a_fresh_database_is_empty_and_apart(backend: Backend) -> Result<()> {
-        let (one, other) = (backend.fresh_database().await?, backend.fresh_database().await?);
+    async fn an_empty_database_is_apart(backend: Backend) -> Result<()> {
+        let (one, other) = (backend.empty_database().await?, backend.empty_database().await?);
         let (first, second) = (connect_sql(&one.url).await?, connect_sql(&other.url).await?);
         first.execute_unprepared("CREATE TABLE marks (id BIGINT PRIMARY KEY)").await?;
         second.execute_unprepared("CREATE TABLE marks (id BIGINT PRIMARY KEY)").await?;
@@ -34,14 +34,14 @@ mod outage {
     use sea_orm::ConnectionTrait as _;
 
     use super::Result;
-    use crate::servers::{Backend, FreshDatabase, Kind, Server, connect_sql, is_running, on_each_backend};
+    use crate::servers::{Backend, EmptyDatabase, Kind, Server, connect_sql, is_running, on_each_backend};
 
     on_each_backend! {
         on mariadb, mysql;
         async fn a_killed_server_comes_back_on_its_port_with_its_rows(backend: Backend) -> Result<()> {
             let kind = if backend == Backend::Mysql { Kind::Mysql } else { Kind::MariaDb };
             let server = Server::start(kind).await?;
-            let database = FreshDatabase::on(&server).await?;
+            let database = EmptyDatabase::on(&server).await?;
             let before = crate::servers::connect_sql_within(&database.url, std::time::Duration::from_secs(10)).await?;
             before.execute_unprepared("CREATE TABLE marks (id BIGINT PRIMARY KEY)").await?;
             before.execute_unprepared("INSERT INTO marks VALUES (1), (2)").await?;

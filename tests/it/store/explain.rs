@@ -368,7 +368,7 @@ async fn stretches_are_ranges(world: &World, backend: Backend) -> Result<()> {
 
 on_each_backend! {
     async fn every_hot_statement_is_answered_by_its_index(backend: Backend) -> Result<()> {
-        let world = World::on(backend).await?;
+        let world = World::on_own_tables(backend).await?;
         fill(&world).await?;
         for request in requests()? {
             let plan = plan(&world, backend, HotStatement::Inbox(user(1), request)).await?;

@@ -15,7 +15,7 @@ use tidefeed::{
 };
 use tokio::time::{sleep, timeout};
 
-use crate::servers::{Backend, FreshDatabase, Kind, Recipe, Server, connect_sql, execute, numbers, on_each_backend};
+use crate::servers::{Backend, EmptyDatabase, Kind, Recipe, Server, connect_sql, execute, numbers, on_each_backend};
 use crate::store::conformance::{NOW, account, content, content_id, user};
 
 /// One file for all tables, which can hardly grow.
@@ -69,12 +69,11 @@ on_each_backend! {
     on mariadb, mysql;
     async fn a_full_tablespace_refuses_changes_and_loses_none_that_were_acknowledged(backend: Backend) -> Result<()> {
         let server = server(backend).await?;
-        let database = FreshDatabase::on(&server).await?;
+        let database = EmptyDatabase::on(&server).await?.migrated().await?;
         let patience = Duration::from_mins(1);
         let url = database.url.clone();
         let options = SqlOptions { url, max_connections: 2, acquire_timeout: patience, statement_timeout: patience };
         let store = SqlStore::connect(&options).await?;
-        store.migrate().await?;
         for id in 1..=2 {
             store.register(account(id, &format!("user_{id}"))).await?;
         }

@@ -4,13 +4,13 @@
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::{ConnectionTrait as _, DatabaseConnection, Statement};
 
-use crate::servers::{Backend, FreshDatabase, connect_sql, execute, numbers};
+use crate::servers::{Backend, EmptyDatabase, connect_sql, execute, numbers};
 
 const CHINESE: &str = "今天看潮汐";
 
 /// An empty database, which exists as long as the first value.
-async fn fresh(backend: Backend) -> Result<(FreshDatabase, DatabaseConnection)> {
-    let database = backend.fresh_database().await?;
+async fn fresh(backend: Backend) -> Result<(EmptyDatabase, DatabaseConnection)> {
+    let database = backend.empty_database().await?;
     let connection = connect_sql(&database.url).await?;
     Ok((database, connection))
 }

@@ -15,14 +15,14 @@ use tidefeed::{
 
 use super::explain::{AUTHORS, ROWS, STAR, fill, look, request, requests, spans};
 use crate::{
-    servers::{FreshDatabase, Kind, Server},
+    servers::{EmptyDatabase, Kind, Server},
     store::conformance::{World, user},
 };
 
 /// A server without other users, so that its counters count only the caller.
 async fn own_server(kind: Kind) -> Result<(Server, World)> {
     let server = Server::start(kind).await?;
-    let world = World::in_database(FreshDatabase::on(&server).await?).await?;
+    let world = World::in_database(EmptyDatabase::on(&server).await?.migrated().await?).await?;
     fill(&world).await?;
     Ok((server, world))
 }

@@ -10,7 +10,7 @@ use tidefeed::store::{
     sql::{SqlOptions, SqlStore},
 };
 
-use crate::servers::{connect_sql, numbers};
+use crate::servers::{connect_sql, migrated_file, numbers};
 use crate::store::conformance::{NOW, account, content, content_id};
 
 /// Number of contents in the log.
@@ -36,8 +36,8 @@ impl Files {
     /// Contents 1 to 20 were acknowledged, and are only in the log.
     async fn of_a_crash() -> Result<Self> {
         let folder = tempfile::tempdir()?;
+        fs::write(folder.path().join("tidefeed.db"), migrated_file().await?)?;
         let store = open(&folder).await?;
-        store.migrate().await?;
         store.register(account(1, "ann")).await?;
         store.close().await?;
         let store = open(&folder).await?;

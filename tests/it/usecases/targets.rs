@@ -18,7 +18,7 @@ use tidefeed::{
 };
 
 use crate::{
-    servers::{FreshDatabase, Kind, Server},
+    servers::{EmptyDatabase, Kind, MigratedDatabase, Server},
     store::{
         conformance::{World, rows::entry, user},
         rows_touched::{read_by, rows_read},
@@ -31,7 +31,7 @@ const STAR: i64 = 9_000_000;
 const SIZE: u32 = 1_000;
 
 /// An author with a hundred thousand followers, of whom 200 are pushed to, and a content to be delivered.
-async fn in_database(database: FreshDatabase) -> Result<(World, Entry)> {
+async fn in_database(database: MigratedDatabase) -> Result<(World, Entry)> {
     let world = World::in_database(database).await?;
     world.hurry().await?;
     let edges: Vec<String> =
@@ -68,7 +68,7 @@ async fn deliver(world: &World, id: ContentId) -> Result<()> {
 
 async fn a_delivery_touches_its_targets(kind: Kind) -> Result<()> {
     let server = Server::start(kind).await?;
-    let (world, content) = in_database(FreshDatabase::on(&server).await?).await?;
+    let (world, content) = in_database(EmptyDatabase::on(&server).await?.migrated().await?).await?;
     let overhead = {
         let before = rows_read(&world).await?;
         rows_read(&world).await? - before
@@ -96,7 +96,7 @@ fn steps(database: &Connection, sql: &str) -> Result<(i64, i64)> {
 /// another one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_delivery_touches_its_targets_and_not_all_followers_on_sqlite() -> Result<()> {
-    let database = FreshDatabase::sqlite()?;
+    let database = MigratedDatabase::sqlite().await?;
     let file = database.url.trim_start_matches("sqlite://").split('?').next().context("a file")?.to_owned();
     let (world, content) = in_database(database).await?;
     let past = Connection::open(file)?;

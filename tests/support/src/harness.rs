@@ -29,7 +29,7 @@ use tidefeed::{
         outside_states::OutsideStores,
         queue::Topic,
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue},
-        sql::{SqlOptions, SqlStore},
+        sql::SqlStore,
     },
     upkeep::OutsideKeeper,
 };
@@ -100,7 +100,7 @@ pub struct TestApp {
     /// A seeded rng: the same draws in every run.
     pub rng: SharedRng,
     stop: CancellationToken,
-    database: Arc<servers::FreshDatabase>,
+    database: Arc<servers::MigratedDatabase>,
     setup: Setup,
 }
 
@@ -127,27 +127,22 @@ pub enum Inboxes {
 }
 
 impl TestApp {
-    /// Starts on a new database and new stores, with [`settings`].
+    /// Starts on a database without rows and new stores, with [`settings`].
     pub async fn start(backend: Backend, cache_backend: CacheBackend) -> Result<Arc<Self>> {
         Self::start_with(backend, cache_backend, settings()).await
     }
 
     /// Like [`Self::start`], with these settings.
     pub async fn start_with(backend: Backend, cache_backend: CacheBackend, settings: Settings) -> Result<Arc<Self>> {
-        let database = Arc::new(backend.fresh_database().await?);
         let setup = Setup { cache_backend, redis: redis(cache_backend).await?, settings, outside: None };
-        let app = Self::open(database, setup, 7).await?;
-        app.store.migrate().await?;
-        Ok(app)
+        Self::begin(backend, setup).await
     }
 
     /// Starts on a Redis of the test's own, or a cluster.
     pub async fn start_on(backend: Backend, redis: RedisOptions) -> Result<Arc<Self>> {
         let cache_backend = if redis.cluster { CacheBackend::Cluster } else { CacheBackend::Redis };
         let setup = Setup { cache_backend, redis: Some(redis), settings: settings(), outside: None };
-        let app = Self::open(Arc::new(backend.fresh_database().await?), setup, 7).await?;
-        app.store.migrate().await?;
-        Ok(app)
+        Self::begin(backend, setup).await
     }
 
     /// As [`Self::start_with`], with inboxes outside SQL. All buckets are admitted.
@@ -170,9 +165,7 @@ impl TestApp {
         settings: Settings,
     ) -> Result<Arc<Self>> {
         let setup = Setup { cache_backend, redis: redis(cache_backend).await?, settings, outside: Some(inboxes) };
-        let app = Self::open(Arc::new(backend.fresh_database().await?), setup, 7).await?;
-        app.store.migrate().await?;
-        Ok(app)
+        Self::begin(backend, setup).await
     }
 
     /// The keeper of the inboxes outside SQL; only after [`Self::start_outside`].
@@ -185,8 +178,12 @@ impl TestApp {
         Self::open(Arc::clone(&self.database), self.setup.clone(), 8).await
     }
 
-    async fn open(database: Arc<servers::FreshDatabase>, setup: Setup, seed: u64) -> Result<Arc<Self>> {
-        let store = open_store(&database.url).await?;
+    async fn begin(backend: Backend, setup: Setup) -> Result<Arc<Self>> {
+        Self::open(Arc::new(backend.migrated_database().await?), setup, 7).await
+    }
+
+    async fn open(database: Arc<servers::MigratedDatabase>, setup: Setup, seed: u64) -> Result<Arc<Self>> {
+        let store = servers::open_store(&database.url).await?;
         let stop = CancellationToken::new();
         let (queue, outbox_cache, announcements) = surroundings(&setup, &stop).await?;
         let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, outbox_cache, announcements);
@@ -284,17 +281,6 @@ impl Drop for TestApp {
     fn drop(&mut self) {
         self.stop.cancel();
     }
-}
-
-/// A store on an existing database, with timeouts for a busy machine.
-pub async fn open_store(url: &str) -> Result<SqlStore> {
-    let options = SqlOptions {
-        url: url.to_owned(),
-        max_connections: 8,
-        acquire_timeout: Duration::from_mins(2),
-        statement_timeout: Duration::from_mins(2),
-    };
-    Ok(SqlStore::connect(&options).await?)
 }
 
 /// Numbers of key prefixes on the shared cluster.

@@ -5,7 +5,6 @@ use std::{sync::Arc, time::Duration};
 use async_graphql::{Executor as _, Request, Variables};
 use futures_util::{Stream, StreamExt as _};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tidefeed::{
     accounts::{
         AccountStores, AccountsService, PasswordSettings, Passwords, ProfilesService, SessionSettings, SessionsService,
@@ -25,12 +24,13 @@ use tidefeed::{
     store::{
         Announcements as _,
         memory::{MemoryAnnouncements, MemoryQueue},
-        sql::{SqlOptions, SqlStore},
+        sql::SqlStore,
     },
 };
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::stores::FailingContents;
+use crate::servers::{Backend, MigratedDatabase, open_store};
 
 pub const NOW: i64 = 1_795_253_400_000;
 
@@ -49,7 +49,7 @@ pub struct Api {
     pub store: Arc<SqlStore>,
     pub contents: Arc<FailingContents>,
     pub hub: Arc<Hub<FeedShare>>,
-    _folder: TempDir,
+    _database: MigratedDatabase,
     _running: TaskTrackerToken,
 }
 
@@ -59,9 +59,8 @@ impl Api {
     }
 
     pub async fn with_registration(open: bool) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let store = SqlStore::connect(&options(&folder)).await.unwrap();
-        store.migrate().await.unwrap();
+        let database = Backend::Sqlite.migrated_database().await.unwrap();
+        let store = open_store(&database.url).await.unwrap();
         let contents = Arc::new(FailingContents::over(store.clone()));
         let store = Arc::new(store);
         let manual = Arc::new(ManualClock::at(NOW));
@@ -112,7 +111,7 @@ impl Api {
             tasks,
         };
         let schema = build_schema(Arc::new(services));
-        Self { schema, tokens, clock: manual, store, contents, hub, _folder: folder, _running: running }
+        Self { schema, tokens, clock: manual, store, contents, hub, _database: database, _running: running }
     }
 
     /// The whole response, as a client reads it.
@@ -246,15 +245,6 @@ fn exports(store: &Arc<SqlStore>, lists: Arc<ListReader>, clock: SharedClock) ->
         lists,
     };
     Arc::new(Exports::try_new(stores, &[7; 32], &[], clock).unwrap())
-}
-
-fn options(folder: &TempDir) -> SqlOptions {
-    SqlOptions {
-        url: format!("sqlite://{}", folder.path().join("tidefeed.db").display()),
-        max_connections: 4,
-        acquire_timeout: Duration::from_mins(2),
-        statement_timeout: Duration::from_mins(2),
-    }
 }
 
 /// `code` and `path` of each error.

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     harness::{CacheBackend, TestApp},
-    servers::{self, Backend, FreshDatabase, cassandra, connect_sql, execute, numbers},
+    servers::{self, Backend, MigratedDatabase, cassandra, connect_sql, execute, numbers},
 };
 
 const SERVE: &[&str] = &["serve", "--no-workers"];
@@ -44,10 +44,9 @@ async fn place(database_url: &str) -> Result<CommandLine> {
     Ok(it)
 }
 
-async fn migrated() -> Result<(FreshDatabase, CommandLine)> {
-    let database = Backend::MariaDb.fresh_database().await?;
+async fn migrated() -> Result<(MigratedDatabase, CommandLine)> {
+    let database = Backend::MariaDb.migrated_database().await?;
     let it = place(&database.url).await?;
-    it.done(&["migrate"]).await?;
     Ok((database, it))
 }
 

@@ -7,7 +7,7 @@ use crate::servers::{connect_sql, execute, numbers, on_each_backend};
 
 on_each_backend! {
     async fn a_broken_inbox_is_reported_with_its_cause_and_repaired(backend: Backend) -> Result<()> {
-        let database = backend.fresh_database().await?;
+        let database = backend.empty_database().await?;
         let it = CommandLine::on(&database.url)?;
         ensure!(it.run(&["audit"]).await?.err.contains("run `tidefeed migrate`"));
         it.done(&["migrate"]).await?;

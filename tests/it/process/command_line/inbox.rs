@@ -8,7 +8,7 @@ use crate::servers::{connect_sql, execute, numbers, on_each_backend};
 on_each_backend! {
     /// Twenty users are seeded, and the demo user.
     async fn inboxes_are_counted_renewed_and_moved_without_redis(backend: Backend) -> Result<()> {
-        let database = backend.fresh_database().await?;
+        let database = backend.empty_database().await?;
         let it = CommandLine::on(&database.url)?;
         ensure!(it.run(&["inbox", "status"]).await?.err.contains("run `tidefeed migrate`"));
         it.done(&["migrate"]).await?;

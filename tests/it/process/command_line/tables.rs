@@ -7,7 +7,7 @@ use crate::servers::{connect_sql, execute, on_each_backend};
 
 on_each_backend! {
     async fn the_doctor_sends_an_empty_database_to_migrate_and_is_content_then(backend: Backend) -> Result<()> {
-        let database = backend.fresh_database().await?;
+        let database = backend.empty_database().await?;
         let it = CommandLine::on(&database.url)?;
         let ill = it.run(&["doctor"]).await?;
         ensure!(ill.code == Some(1) && ill.out.contains("migrations have not run: m2026"), "{ill:?}");
@@ -22,9 +22,8 @@ on_each_backend! {
     }
 
     async fn a_failing_delivery_is_listed_with_its_error_and_is_broken(backend: Backend) -> Result<()> {
-        let database = backend.fresh_database().await?;
+        let database = backend.migrated_database().await?;
         let it = CommandLine::on(&database.url)?;
-        it.done(&["migrate"]).await?;
         let past = connect_sql(&database.url).await?;
         for statement in [
             "INSERT INTO contents (id, author_id, kind, text, media, publish_time) VALUES (11, 5, 1, 'x', '[]', 1000)",

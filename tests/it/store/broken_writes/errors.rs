@@ -47,10 +47,11 @@ impl World {
     /// Locks the row that the last statement of a reply writes, in a transaction that has written more than a reply
     /// does.
     async fn in_the_way(&self) -> Result<DatabaseTransaction> {
-        execute(&self.rows, "CREATE TABLE weight (id INT PRIMARY KEY)").await?;
-        let rows: Vec<_> = (0..500).map(|id| format!("({id})")).collect();
+        let rows: Vec<_> = (0..500).map(|id| format!("({id}, 'a')")).collect();
         let other = self.rows.begin().await?;
-        other.execute_unprepared(&format!("INSERT INTO weight VALUES {}", rows.join(", "))).await?;
+        other
+            .execute_unprepared(&format!("INSERT INTO user_names (user_id, folded) VALUES {}", rows.join(", ")))
+            .await?;
         other.execute_unprepared("SELECT * FROM counters WHERE content_id = 1 FOR UPDATE").await?;
         Ok(other)
     }
@@ -72,7 +73,7 @@ fn replying(store: &SqlStore) -> JoinHandle<Result<Published, StoreError>> {
 on_each_backend! {
     on mariadb, mysql;
     async fn a_statement_without_room_leaves_nothing_of_its_transaction(backend: Backend) -> Result<()> {
-        let world = World::on(backend).await?;
+        let world = World::on_own_tables(backend).await?;
         let store = world.store(PATIENCE).await?;
         for number in [1021, 1114, 3675] {
             let trigger = format!(

@@ -17,7 +17,7 @@ use tidefeed::{
     },
 };
 
-use crate::servers::{Backend, FreshDatabase, Kind, Line, connect_sql, execute, numbers, shared};
+use crate::servers::{Backend, Kind, Line, MigratedDatabase, connect_sql, execute, numbers, shared};
 use crate::store::conformance::{NOW, account, content, user};
 
 /// Longer than anything takes.
@@ -26,20 +26,27 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A database behind a proxy, and a direct connection to its tables.
 struct World {
     line: Line,
-    database: FreshDatabase,
+    database: MigratedDatabase,
     rows: DatabaseConnection,
 }
 
 impl World {
     /// A database with one user.
     async fn on(backend: Backend) -> Result<Self> {
+        Self::in_database(backend, backend.migrated_database().await?).await
+    }
+
+    /// As [`Self::on`], with tables that may be altered.
+    async fn on_own_tables(backend: Backend) -> Result<Self> {
+        Self::in_database(backend, backend.empty_database().await?.migrated().await?).await
+    }
+
+    async fn in_database(backend: Backend, database: MigratedDatabase) -> Result<Self> {
         let kind = if backend == Backend::Mysql { Kind::Mysql } else { Kind::MariaDb };
-        let server = shared(kind).await?;
-        let (line, database) = (Line::before(server).await?, FreshDatabase::on(server).await?);
+        let line = Line::before(shared(kind).await?).await?;
         let rows = connect_sql(&database.url).await?;
         let world = Self { line, database, rows };
         let store = world.store(PATIENCE).await?;
-        store.migrate().await?;
         store.register(account(1, "ann")).await?;
         store.close().await?;
         Ok(world)

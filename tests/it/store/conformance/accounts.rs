@@ -144,7 +144,7 @@ on_each_backend! {
     }
 
     async fn a_migration_on_several_nodes_is_made_once(backend: Backend) -> Result<()> {
-        let world = World::without_tables(backend.fresh_database().await?).await?;
+        let world = World::without_tables(backend).await?;
         at_once((0..4).map(|_| migrated(&world.store))).await?;
         assert!(world.store.pending_migrations().await?.is_empty());
         let twice = "SELECT COUNT(*) - COUNT(DISTINCT version) FROM seaql_migrations";

@@ -51,7 +51,7 @@ on_each_backend! {
     async fn contents_with_media_are_listed_including_those_before_the_migration(
         backend: Backend,
     ) -> Result<()> {
-        let world = World::on(backend).await?.with_users(2).await?;
+        let world = World::on_own_tables(backend).await?.with_users(2).await?;
         for id in 1..=6 {
             let mut new = content(id, 1 + id % 2, NOW + id);
             new.draft.media.extend((id < 5).then(picture));

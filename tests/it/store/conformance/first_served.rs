@@ -65,7 +65,7 @@ on_each_backend! {
 
     /// The author's targets lead, or the readers seen last.
     async fn first_served_readers_are_found_by_an_index(backend: Backend) -> Result<()> {
-        let world = World::on(backend).await?;
+        let world = World::on_own_tables(backend).await?;
         fill(&world).await?;
         let first = First { more_than: 1_000, seen_since_ms: 5, most: 1_000 };
         let few = plan(&world, backend, HotStatement::First(entry(1, user(STAR), 5), first, true)).await?;

@@ -41,8 +41,6 @@ mod sessions;
 mod timelines;
 mod visibility;
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TransactionTrait as _, TryGetable};
 use tidefeed::domain::{
@@ -50,47 +48,48 @@ use tidefeed::domain::{
 };
 use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
 use tidefeed::store::contents::{NewContent, Published, VersionChange};
-use tidefeed::store::sql::{SqlOptions, SqlStore};
+use tidefeed::store::sql::SqlStore;
 use tidefeed::store::{Accounts as _, Contents as _};
 
-use crate::servers::{Backend, FreshDatabase};
+use crate::servers::{Backend, MigratedDatabase, open_store};
 
 /// The default time of events: 2026-01-01.
 pub const NOW: i64 = 1_767_225_600_000;
 
-/// A migrated store on its own database.
+/// A store and its tables.
 pub struct World {
     /// The store under test.
     pub store: SqlStore,
     /// A direct connection to the tables.
     rows: DatabaseConnection,
-    _database: FreshDatabase,
+    /// Ends with this value.
+    _database: Box<dyn Send + Sync>,
 }
 
 impl World {
     /// A world on this engine.
     pub async fn on(backend: Backend) -> Result<Self> {
-        Self::in_database(backend.fresh_database().await?).await
+        Self::in_database(backend.migrated_database().await?).await
+    }
+
+    /// A world in a database of its own, whose tables may be altered.
+    pub async fn on_own_tables(backend: Backend) -> Result<Self> {
+        Self::in_database(backend.empty_database().await?.migrated().await?).await
     }
 
     /// A world in this database.
-    pub async fn in_database(database: FreshDatabase) -> Result<Self> {
-        let world = Self::without_tables(database).await?;
-        world.store.migrate().await?;
-        Ok(world)
+    pub async fn in_database(database: MigratedDatabase) -> Result<Self> {
+        Self::open(&database.url.clone(), Box::new(database)).await
     }
 
-    /// A world in this database, which is not migrated.
-    pub async fn without_tables(database: FreshDatabase) -> Result<Self> {
-        let patience = Duration::from_mins(2);
-        let store = SqlStore::connect(&SqlOptions {
-            url: database.url.clone(),
-            max_connections: 8,
-            acquire_timeout: patience,
-            statement_timeout: patience,
-        })
-        .await?;
-        let rows = Database::connect(&database.url).await?;
+    /// A world in a new database without tables.
+    pub async fn without_tables(backend: Backend) -> Result<Self> {
+        let database = backend.empty_database().await?;
+        Self::open(&database.url.clone(), Box::new(database)).await
+    }
+
+    async fn open(url: &str, database: Box<dyn Send + Sync>) -> Result<Self> {
+        let (store, rows) = (open_store(url).await?, Database::connect(url).await?);
         Ok(Self { store, rows, _database: database })
     }
 

@@ -255,7 +255,7 @@ on_each_backend! {
     }
 
     async fn users_from_before_the_table_are_found_once_it_is_there(backend: Backend) -> Result<()> {
-        let world = World::without_tables(backend.fresh_database().await?).await?;
+        let world = World::without_tables(backend).await?;
         world.apply_migrations(7).await?;
         let rows: Vec<String> = (1..=1_201).map(|id| format!("({id}, 'h{id}', 'Ada Number{id}', '', {NOW})")).collect();
         world.insert("users", "id, handle, name, bio, created_at", &rows).await?;

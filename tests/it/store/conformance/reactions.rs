@@ -103,7 +103,7 @@ on_each_backend! {
 
     /// Rows that nodes of earlier versions have left: a removed content kept its counters.
     async fn the_migration_makes_counters_the_proof_that_a_content_exists(backend: Backend) -> Result<()> {
-        let world = World::on(backend).await?.with_users(1).await?;
+        let world = World::on_own_tables(backend).await?.with_users(1).await?;
         for id in [5, 6, 7] {
             world.publish(id, 1, NOW).await?;
         }

@@ -71,7 +71,7 @@ impl World {
 
     /// Tables from before the index.
     async fn at_the_fifth_migration(backend: crate::servers::Backend) -> Result<Self> {
-        let world = Self::without_tables(backend.fresh_database().await?).await?;
+        let world = Self::without_tables(backend).await?;
         world.apply_migrations(5).await?;
         Ok(world)
     }

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
+use super::database::{EmptyDatabase, MigratedDatabase};
 use super::recipe::Kind;
-use super::sql::FreshDatabase;
 
 /// An engine that keeps Tidefeed's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +17,23 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// A new, empty database: a file, or one on the server that all tests of this process share.
-    pub async fn fresh_database(self) -> Result<FreshDatabase> {
+    /// A database with all tables and without rows: a file, or a lent database on the server that all tests of this
+    /// process share, whose tables cannot be altered.
+    pub async fn migrated_database(self) -> Result<MigratedDatabase> {
         match self {
-            Self::Sqlite => FreshDatabase::sqlite(),
-            Self::MariaDb => FreshDatabase::on(super::shared(Kind::MariaDb).await?).await,
-            Self::Mysql => FreshDatabase::on(super::shared(Kind::Mysql).await?).await,
+            Self::Sqlite => MigratedDatabase::sqlite().await,
+            Self::MariaDb => super::pool(Kind::MariaDb).await?.lend().await,
+            Self::Mysql => super::pool(Kind::Mysql).await?.lend().await,
+        }
+    }
+
+    /// A new database without tables: a file, or one on the server that all tests of this process share. For tests that
+    /// migrate, alter tables or read statistics.
+    pub async fn empty_database(self) -> Result<EmptyDatabase> {
+        match self {
+            Self::Sqlite => EmptyDatabase::sqlite(),
+            Self::MariaDb => EmptyDatabase::on(super::shared(Kind::MariaDb).await?).await,
+            Self::Mysql => EmptyDatabase::on(super::shared(Kind::Mysql).await?).await,
         }
     }
 }

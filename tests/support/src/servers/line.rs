@@ -67,8 +67,9 @@ impl Line {
 
     /// The URL of this database through the line, without encryption, which the line cannot read.
     pub fn url(&self, database: &str) -> Result<String> {
-        let (_, name) = database.rsplit_once('/').context("The address names no database.")?;
-        Ok(format!("mysql://root@127.0.0.1:{}/{name}?ssl-mode=DISABLED", self.port))
+        let (server, name) = database.rsplit_once('/').context("The address names no database.")?;
+        let (account, _) = server.rsplit_once('@').context("The address names no account.")?;
+        Ok(format!("{account}@127.0.0.1:{}/{name}?ssl-mode=DISABLED", self.port))
     }
 
     /// Stops at the command after the next `commands`. Pings do not count.

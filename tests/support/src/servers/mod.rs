@@ -2,12 +2,14 @@
 //! end with this process.
 //!
 //! Most tests share one server of each kind, started when the first test asks, and take a database or a key prefix of
-//! their own: [`Backend::fresh_database`], [`fresh_keys`], [`redis_cluster`]. A test of an outage starts its own
+//! their own: [`Backend::migrated_database`], [`fresh_keys`], [`redis_cluster`]. A test of an outage starts its own
 //! [`Server`], kills it and restarts it. A missing server fails the test and names the remedy.
 
 mod backend;
 mod cassandra;
+mod database;
 mod line;
+mod pool;
 mod recipe;
 mod redis;
 mod server;
@@ -19,11 +21,16 @@ use tokio::sync::OnceCell;
 
 pub use self::backend::Backend;
 pub use self::cassandra::{CassandraCluster, CassandraLine, CassandraNode};
+pub use self::database::{EmptyDatabase, MigratedDatabase, migrated_file};
 pub use self::line::{Line, Stop};
+pub use self::pool::DatabasePool;
 pub use self::recipe::{Kind, Recipe};
 pub use self::redis::{FreshKeys, RedisCluster, connect as connect_redis};
 pub use self::server::Server;
-pub use self::sql::{FreshDatabase, connect as connect_sql, connect_within as connect_sql_within, execute, numbers};
+pub use self::sql::{
+    Session, column, connect as connect_sql, connect_within as connect_sql_within, execute, numbers, open_store,
+    sessions,
+};
 pub use self::watchdog::is_running;
 pub use crate::on_each_backend;
 
@@ -39,7 +46,15 @@ pub async fn shared(kind: Kind) -> Result<&'static Server> {
         Kind::Redis => &REDIS,
         Kind::RedisNode => &REDIS_NODE,
     };
-    cell.get_or_try_init(|| Server::start(kind)).await
+    cell.get_or_try_init(async || Server::start_from(kind, &kind.shared_recipe()).await).await
+}
+
+/// The migrated databases of the shared server of this kind, MariaDB or MySQL.
+async fn pool(kind: Kind) -> Result<&'static DatabasePool> {
+    static MARIADB: OnceCell<DatabasePool> = OnceCell::const_new();
+    static MYSQL: OnceCell<DatabasePool> = OnceCell::const_new();
+    let cell = if kind == Kind::Mysql { &MYSQL } else { &MARIADB };
+    cell.get_or_try_init(async || Ok(DatabasePool::on(shared(kind).await?))).await
 }
 
 /// A key prefix of the caller's own on the shared Redis.

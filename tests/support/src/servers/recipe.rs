@@ -1,5 +1,5 @@
 //! Describes each kind of server: its program, the shell text that prepares and runs it, and the remedy if it is
-//! missing. The texts use `$folder`, `$port` and `$program`, and listen on 127.0.0.1 only.
+//! missing. The texts use `$folder`, `$port`, `$program` and `$more`, and listen on 127.0.0.1 only.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,6 +30,8 @@ pub struct Recipe {
     pub prepare: &'static str,
     /// Shell text that executes the server.
     pub serve: &'static str,
+    /// Further options of the server.
+    pub more: &'static str,
     /// How to install a missing program.
     pub remedy: &'static str,
     /// Time limit for the server's first answer, on a busy machine.
@@ -51,7 +53,8 @@ impl Kind {
                     --auth-root-authentication-method=normal --innodb-log-file-size=8M"#,
                 serve: r#"exec "$program" --no-defaults --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --port="$port" --bind-address=127.0.0.1 \
                     --socket="$folder/m.sock" --pid-file="$folder/m.pid" --innodb-log-file-size=8M --innodb-buffer-pool-size=64M \
-                    --innodb-flush-log-at-trx-commit=2 --character-set-server=utf8mb4 --max-connections=500"#,
+                    --innodb-flush-log-at-trx-commit=2 --character-set-server=utf8mb4 --max-connections=500 $more"#,
+                more: "",
                 remedy: INSTALL,
                 ready_within: Duration::from_mins(3),
             },
@@ -61,7 +64,8 @@ impl Kind {
                 prepare: r#""$program" --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --initialize-insecure --innodb-redo-log-capacity=16M"#,
                 serve: r#"exec "$program" --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --port="$port" --bind-address=127.0.0.1 \
                     --socket="$folder/m.sock" --pid-file="$folder/m.pid" --mysqlx=OFF --skip-log-bin --secure-file-priv=NULL \
-                    --innodb-redo-log-capacity=16M --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --max-connections=500"#,
+                    --innodb-redo-log-capacity=16M --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --max-connections=500 $more"#,
+                more: "",
                 remedy: "run scripts/fetch-mysql.sh, or leave MySQL out: cargo test -- --skip mysql::",
                 ready_within: Duration::from_mins(3),
             },
@@ -69,7 +73,8 @@ impl Kind {
                 program: "redis-server".to_owned(),
                 within: std::env::temp_dir(),
                 prepare: "",
-                serve: r#"exec "$program" --port "$port" --dir "$folder" --bind 127.0.0.1 --save '' --appendonly no"#,
+                serve: r#"exec "$program" --port "$port" --dir "$folder" --bind 127.0.0.1 --save '' --appendonly no $more"#,
+                more: "",
                 remedy: INSTALL,
                 ready_within: Duration::from_mins(1),
             },
@@ -82,6 +87,17 @@ impl Kind {
                 ..Self::Redis.recipe()
             },
         }
+    }
+
+    /// The recipe of a server that tests share and nobody kills. Its rows need not survive it. It speaks no TLS, which
+    /// in a dev build takes longer than the statements of most tests.
+    pub fn shared_recipe(self) -> Recipe {
+        let more = match self {
+            Self::MariaDb => "--innodb-flush-log-at-trx-commit=0 --skip-innodb-doublewrite",
+            Self::Mysql => "--innodb-flush-log-at-trx-commit=0 --skip-innodb-doublewrite --tls-version=",
+            Self::Redis | Self::RedisNode => "",
+        };
+        Recipe { more, ..self.recipe() }
     }
 
     /// A server's address as Tidefeed's configuration takes it.

@@ -63,6 +63,11 @@ impl Server {
         self.kind.url(self.port)
     }
 
+    /// The address of a database for an account without a password.
+    pub(super) fn url_for(&self, account: &str, database: &str) -> String {
+        format!("mysql://{account}@127.0.0.1:{}/{database}", self.port)
+    }
+
     /// The port on 127.0.0.1. It stays the same over [`Server::restart`].
     pub fn port(&self) -> u16 {
         self.port

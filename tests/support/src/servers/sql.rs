@@ -1,44 +1,23 @@
-//! Creates databases and checks which SQL server answers.
+//! Connects to databases, runs statements directly, and checks which SQL server answers.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use sea_orm::{ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DbBackend, Statement};
-use tempfile::TempDir;
+use sea_orm::{
+    ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DbBackend, QueryResult, Statement, TryGetable,
+};
+use tidefeed::store::sql::{SqlOptions, SqlStore};
 
-use super::server::Server;
-
-/// An empty database for one user. A SQLite one is removed with this value, the others with their server.
-pub struct FreshDatabase {
-    /// The URL, as `store.url` takes it.
-    pub url: String,
-    _folder: Option<TempDir>,
-}
-
-impl FreshDatabase {
-    /// A SQLite file in its own folder.
-    pub fn sqlite() -> Result<Self> {
-        Self::sqlite_in(&std::env::temp_dir())
-    }
-
-    /// A SQLite file in its own folder within `parent`. The first connection creates the file.
-    pub fn sqlite_in(parent: &Path) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("tidefeed-test-").tempdir_in(parent)?;
-        let url = format!("sqlite://{}?mode=rwc", folder.path().join("tidefeed.db").display());
-        Ok(Self { url, _folder: Some(folder) })
-    }
-
-    /// A new database on a MariaDB or a MySQL.
-    pub async fn on(server: &Server) -> Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let name = format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        let connection = connect(&server.url()).await?;
-        connection.execute_unprepared(&format!("CREATE DATABASE {name} CHARACTER SET utf8mb4")).await?;
-        connection.close().await?;
-        Ok(Self { url: format!("{}{name}", server.url()), _folder: None })
-    }
+/// A store on an existing database, with timeouts for a busy machine.
+pub async fn open_store(url: &str) -> Result<SqlStore> {
+    let options = SqlOptions {
+        url: url.to_owned(),
+        max_connections: 8,
+        acquire_timeout: Duration::from_mins(2),
+        statement_timeout: Duration::from_mins(2),
+    };
+    Ok(SqlStore::connect(&options).await?)
 }
 
 /// A single connection for the test.
@@ -65,6 +44,28 @@ pub async fn data_folder(url: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(folder))
 }
 
+/// A connection to a MySQL or a MariaDB, as its server sees it.
+#[derive(Debug)]
+pub struct Session {
+    /// The account; `unauthenticated user` until the server knows it.
+    pub account: String,
+    /// The database in use.
+    pub database: Option<String>,
+    /// What it is doing.
+    pub state: Option<String>,
+}
+
+/// The open connections of a server. MySQL refuses to show them as a table while one runs a statement with characters
+/// outside the Basic Multilingual Plane.
+pub async fn sessions(connection: &DatabaseConnection) -> Result<Vec<Session>> {
+    let shown = connection.query_all_raw(Statement::from_string(DbBackend::MySql, "SHOW PROCESSLIST")).await?;
+    let session = |row: &QueryResult| {
+        let (account, database) = (row.try_get("", "User")?, row.try_get("", "db")?);
+        anyhow::Ok(Session { account, database, state: row.try_get("", "State")? })
+    };
+    shown.iter().map(session).collect()
+}
+
 /// Runs a statement directly, without the product.
 pub async fn execute(database: &DatabaseConnection, sql: &str) -> Result<()> {
     database.execute_unprepared(sql).await.with_context(|| sql.to_owned())?;
@@ -73,6 +74,11 @@ pub async fn execute(database: &DatabaseConnection, sql: &str) -> Result<()> {
 
 /// The first column of a statement's rows, as numbers.
 pub async fn numbers(database: &DatabaseConnection, sql: &str) -> Result<Vec<i64>> {
+    column(database, sql).await
+}
+
+/// The first column of a statement's rows.
+pub async fn column<T: TryGetable>(database: &DatabaseConnection, sql: &str) -> Result<Vec<T>> {
     let statement = Statement::from_string(database.get_database_backend(), sql);
     let rows = database.query_all_raw(statement).await.with_context(|| sql.to_owned())?;
     rows.iter().map(|row| Ok(row.try_get_by_index(0)?)).collect()
