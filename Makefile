@@ -34,7 +34,7 @@ check: ## Quick: format, lints, the repository's own rules
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --quiet --test tidy
 
-sim: ## Simulate the system while everything fails: OPERATIONS (10000000) of clients, and a table of broken rules
+sim: ## Simulate the system while everything fails: OPERATIONS (10000000) of clients; hunt for broken rules (KEEP=1: only)
 	@scripts/sim.sh
 
 soak: ## Every random test with fresh seeds: ROUNDS (10) times

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     thread,
 };
@@ -68,4 +68,19 @@ impl Campaign {
         }
         tally.sums.operations() >= self.operations || tally.failed.len() > 5
     }
+}
+
+/// Does this work for each, [`THREADS`] at a time. The results are in the order of `all`.
+pub fn two_at_a_time<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work_through = || {
+        let indices = std::iter::repeat_with(|| next.fetch_add(1, Relaxed)).take_while(|index| *index < all.len());
+        indices.map(|index| (index, work(&all[index]))).collect::<Vec<_>>()
+    };
+    let mut results = thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work_through)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }

@@ -17,6 +17,7 @@ mod device;
 mod differential;
 mod due;
 mod fault_injector;
+mod kept;
 mod mutations;
 mod notifications;
 mod oracle;

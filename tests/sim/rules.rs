@@ -116,20 +116,3 @@ rules! {
     FoldedCountsAsHeld "Live" "a token counts what was folded away as held";
     OnlyTheNewestIsTaken "Live" "a device takes only what is newer than all it holds, not what comes back";
 }
-
-impl Rule {
-    /// Whether more worlds are needed to see it broken than a test has time for. The long run tries enough.
-    pub const fn is_rare(self) -> bool {
-        matches!(
-            self,
-            Self::BrokenChainIsExtended
-                | Self::FillIsSkipped
-                | Self::CoverOfAnyEdge
-                | Self::CoverInsertsOnlyNewest
-                | Self::CleanUpLooksBeforeLocking
-                | Self::ExtendIgnoresOff
-                | Self::ShortWindowIsAll
-                | Self::RefillOfTwoSnapshots
-        )
-    }
-}

@@ -1,9 +1,13 @@
 //! The tests: worlds from SEED on, kept ones, broken ones, and the long run.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
-use crate::{campaign::Campaign, mutations, rules::Rule, runner, world::Way};
+use crate::{
+    campaign::{self, Campaign},
+    kept::{self, Table},
+    mutations,
+    rules::Rule,
+    runner,
+    world::Way,
+};
 
 /// Worlds that once showed something, one a line: seed, operations of its story.
 const KEPT: &str = include_str!("seeds.txt");
@@ -18,7 +22,7 @@ pub fn from_environment(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.replace('_', "").parse().expect("a whole number"))
 }
 
-fn campaign(operations: u64, reports_progress: bool) {
+fn run_campaign(operations: u64, reports_progress: bool) {
     let campaign = Campaign { seed: from_environment("SEED").unwrap_or(1), story: STORY, operations, reports_progress };
     println!("seeds from {} on, {STORY} operations each", campaign.seed);
     let (sums, failed) = campaign.run();
@@ -28,13 +32,13 @@ fn campaign(operations: u64, reports_progress: bool) {
 
 #[test]
 fn every_page_is_the_oracles_whatever_goes_wrong() {
-    campaign(if from_environment("FAST").is_some() { SHORTEST } else { SHORT }, false);
+    run_campaign(if from_environment("FAST").is_some() { SHORTEST } else { SHORT }, false);
 }
 
 #[test]
 #[ignore = "the long run: `make sim`"]
 fn every_page_is_the_oracles_for_very_long() {
-    campaign(from_environment("OPERATIONS").unwrap_or(10_000_000), true);
+    run_campaign(from_environment("OPERATIONS").unwrap_or(10_000_000), true);
 }
 
 #[test]
@@ -68,46 +72,22 @@ fn one_world_tells_its_whole_story() {
     println!("{}\n{}{}", outcome.trace, runner::report(&outcome, operations), outcome.sums);
 }
 
-/// Worlds in which clients alone may see a broken rule: some are nearly never seen by them.
-const BY_CLIENTS: u64 = 1_000;
-
 #[test]
-#[ignore = "the whole table: `make sim`"]
+#[ignore = "hunts for each broken rule: `make sim`"]
 fn the_table_of_broken_rules() {
     let most = from_environment("WORLDS").unwrap_or(20_000);
-    println!(
-        "| broken rule | of | what is done instead | judged by | worlds | what was wrong |\n|---|---|---|---|---|---|"
-    );
-    let (only, rows) = (std::env::var("RULE").unwrap_or_default(), from_environment("ROWS").is_some());
-    let mut unseen = Vec::new();
-    for rule in Rule::ALL.iter().filter(|rule| format!("{rule:?}").contains(&only)) {
-        for as_clients_see in [true, false].into_iter().filter(|clients| !(rows && *clients)) {
-            let worlds = if as_clients_see { most.min(BY_CLIENTS) } else { most };
-            let found = mutations::hunt(*rule, as_clients_see, 0, worlds);
-            println!("{found}");
-            if found.after.is_none() && !as_clients_see {
-                unseen.push(rule);
-            }
-        }
-    }
+    let rows = campaign::two_at_a_time(&kept::chosen(Rule::ALL), |rule| {
+        let row = mutations::hunt(*rule, most);
+        println!("{}", kept::line(&row));
+        row
+    });
+    let unseen: Vec<&String> = rows.iter().filter(|row| row[4] == mutations::NONE).map(|row| &row[0]).collect();
     assert!(unseen.is_empty(), "nothing was wrong in {most} worlds: {unseen:?}");
+    Table::under(mutations::TABLE).settle(Rule::ALL, rows);
 }
-
-/// Worlds in which a broken rule must be seen.
-const BOUND: u64 = 1_000;
 
 #[test]
 fn every_broken_rule_is_seen_to_be_wrong() {
-    let rules: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| !rule.is_rare()).collect();
-    let next = AtomicUsize::new(0);
-    let hunt_each = || {
-        let rules = std::iter::from_fn(|| rules.get(next.fetch_add(1, Ordering::Relaxed)));
-        rules.filter(|rule| mutations::hunt(**rule, false, 0, BOUND).after.is_none()).collect::<Vec<_>>()
-    };
-    // By far the longest test here. A world has one thread, so two of them keep two cores busy.
-    let unseen = thread::scope(|scope| {
-        let other = scope.spawn(hunt_each);
-        [hunt_each(), other.join().unwrap()].concat()
-    });
-    assert!(unseen.is_empty(), "nothing was wrong in {BOUND} worlds: {unseen:?}");
+    let unseen = mutations::unseen(&Table::under(mutations::TABLE));
+    assert!(unseen.is_empty(), "{}\n{}", unseen.join("\n"), kept::REMEDY);
 }

@@ -60,6 +60,7 @@ async fn events_arrive(backend: Backend, cache_backend: CacheBackend) -> Result<
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn live_events_equal_the_timeline(backend: Backend) -> Result<()> {
         events_arrive(backend, CacheBackend::Memory).await
     }
@@ -69,7 +70,7 @@ mod two_nodes {
     use super::*;
 
     on_each_backend! {
-        on mariadb, mysql;
+        on mariadb, mysql in soak;
         async fn events_cross_nodes_through_redis(backend: Backend) -> Result<()> {
             events_arrive(backend, CacheBackend::Redis).await
         }

@@ -142,6 +142,7 @@ async fn each_remembered_card_of_a_page_counts_as_a_hit() -> Result<()> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     /// A10: every reader's page has the texts of the author's posts, and only one reader's page on each node reads
     /// them.
     async fn a_node_reads_an_authors_card_once_for_many_readers(backend: Backend) -> Result<()> {

@@ -132,6 +132,7 @@ async fn post(app: &TestApp, author: UserId, text: &str, reference: Reference) -
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn nothing_of_a_deleted_account_is_shown_from_its_deletion_on(backend: Backend) -> Result<()> {
         let story = Story::on(backend).await?;
         let page = PageRequest::newest(PageSize::try_new(10)?);

@@ -74,6 +74,7 @@ async fn found_and_mended(app: &TestApp) -> Result<Finding> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn auditing_a_correct_timeline_finds_nothing_and_writes_nothing(backend: Backend) -> Result<()> {
         let app = covered_reader(backend, settings()).await?;
         let database = servers::connect_sql(app.database_url()).await?;

@@ -49,6 +49,7 @@ async fn pulled_by(app: &TestApp, readers: &[i64]) -> Result<()> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn readers_with_exclusions_pull_in_one_statement(backend: Backend) -> Result<()> {
         let app = TestApp::start(backend, CacheBackend::Memory).await?;
         pulled_by(&app, &[2, 3]).await?;

@@ -117,6 +117,7 @@ async fn trim(app: &TestApp) -> Result<()> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn paging_past_the_floor_extends_the_inbox_and_the_deeper_the_shorter(backend: Backend) -> Result<()> {
         let app = app(backend).await?;
         ensure!(rows(&app).await? == 200);

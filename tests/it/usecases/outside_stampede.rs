@@ -174,6 +174,7 @@ async fn reactivate(app: &TestApp, name: &str) -> Result<()> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     /// Two workers of one node share its bound.
     async fn lost_inboxes_are_rebuilt_gradually_while_pages_stay_exact(backend: Backend) -> Result<()> {
         let counting = Arc::new(Counting::new());

@@ -53,6 +53,7 @@ async fn be_there(app: &TestApp, sessions: &SessionsService, refresh: &str) -> R
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     /// A2: signing in, refreshing, reading, counting and watching are noted once in the configured interval.
     async fn every_sign_of_presence_marks_a_reader_as_seen(backend: Backend) -> Result<()> {
         let settings = Settings { seen_every_ms: EVERY, ..settings() };

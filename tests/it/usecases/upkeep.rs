@@ -60,6 +60,7 @@ async fn newest_300_are_cached(cache: Option<&Arc<dyn OutboxCache>>) -> Result<(
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     /// B4: what is kept without any configuration. An inbox with a tenth more is left alone.
     async fn a_node_keeps_300_of_an_inbox_and_an_outbox_by_default(backend: Backend) -> Result<()> {
         let app = TestApp::start(backend, CacheBackend::NoCache).await?;

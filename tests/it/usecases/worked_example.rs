@@ -176,6 +176,7 @@ async fn holds_in_cassandra(backend: Backend) -> Result<()> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn the_worked_example_holds_with_inboxes_in_cassandra(backend: Backend) -> Result<()> {
         holds_in_cassandra(backend).await
     }

@@ -11,57 +11,20 @@ use super::{
     walk::{Store, walk},
     world::Tally,
 };
-use crate::stories::from_environment;
+use crate::{
+    campaign,
+    kept::{self, Table},
+    stories::from_environment,
+};
 
 /// Walks at a time in a long run.
 const THREADS: usize = 2;
 /// Walks of the short test.
 const SHORT: u64 = 1_500;
-/// For each broken rule the first seed whose walk shows it, from the long run's table.
-const SEEN: &[(Rule, u64)] = &[
-    (Rule::EpochStays, 349),
-    (Rule::AnyNodeAnswers, 867),
-    (Rule::IdentityIsRemembered, 867),
-    (Rule::ReplicaAnswers, 1203),
-    (Rule::GenerationStays, 41),
-    (Rule::AnyTokenIsBelieved, 32),
-    (Rule::AnyGenerationIsBelieved, 41),
-    (Rule::AnyBasisIsBelieved, 1496),
-    (Rule::AfterIsNotRead, 29),
-    (Rule::RowsAreNotCompared, 24762),
-    (Rule::DeliveredBeforeCommit, 4254),
-    (Rule::FillIsSkipped, 5023),
-    (Rule::BelowFloorIsSkipped, 743_380),
-    (Rule::UnclaimedIsSkipped, 38766),
-    (Rule::ProgressBeforeRows, 902),
-    (Rule::ProgressOfAnyAttempt, 71864),
-    (Rule::TrimKeepsFloor, 74),
-    (Rule::TrimLowersFloor, 19456),
-    (Rule::TrimKeepsRevision, 1162),
-    (Rule::OpeningKeepsRevision, 540),
-    (Rule::RevisionIsCounted, 26595),
-    (Rule::LateScriptRepeatsRevision, 18228),
-    (Rule::LateOpeningRepeatsRevision, 315_450),
-    (Rule::BuildReadsBeforeOpening, 17200),
-    (Rule::BuildOfPushedOnly, 9),
-    (Rule::ClaimOfAnyRevision, 540),
-    (Rule::ExtendOfAnyBasis, 7356),
-    (Rule::CutCoverKeepsFloor, 653),
-    (Rule::CoverKeepsRevision, 2965),
-    (Rule::CoverOfAnyIncarnation, 28990),
-    (Rule::CleanKeepsBasis, 747_556),
-    (Rule::AuthorsOfAnyVersion, 7),
-    (Rule::UncoveredIsRemembered, 38),
-    (Rule::CoverKeepsVersion, 456_061),
-    (Rule::HeaderInAKeyOfItsOwn, 833),
-    (Rule::ClaimBeforeRows, 613),
-    (Rule::HeaderOfAnyRevision, 18758),
-    (Rule::OneAcknowledges, 2700),
-    (Rule::RowsGoBeforeHeader, 272_700),
-    (Rule::FenceIsUsedAgain, 928),
-    (Rule::HeadersAreDeleted, 40870),
-    (Rule::RowsAreRemoved, 14650),
-];
+/// The rules' table in docs/broken-rules.md.
+const TABLE: &str = "Rules of OUTSIDE";
+/// What stands in the place of a seed that no hunt has found.
+const NONE: &str = "-";
 
 impl Tally {
     fn add(&mut self, other: &Self) {
@@ -98,9 +61,15 @@ fn walk_many(seed: u64, walks: u64, store: Store) -> (Tally, Vec<(u64, String)>)
     sums.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// After how many walks, from seed 0 on, the broken rule shows a wrong page.
-fn hunt(rule: Rule, most: u64) -> Option<u64> {
-    (0..most).find(|seed| walk(*seed, Some(rule), rule.store()).1.is_some()).map(|seed| seed + 1)
+/// Whether the walk shows a wrong page.
+fn shows(rule: Rule, seed: u64) -> bool {
+    walk(seed, Some(rule), rule.store()).1.is_some()
+}
+
+/// Walks from seed 0 on, `most` of them. The row names the first with a wrong page.
+fn hunt(rule: Rule, most: u64) -> Vec<String> {
+    let seed = (0..most).find(|seed| shows(rule, *seed)).map_or_else(|| NONE.to_owned(), |seed| seed.to_string());
+    vec![format!("{rule:?}"), rule.place().to_owned(), rule.words().to_owned(), seed]
 }
 
 fn every_believed_page_is_the_oracles(walks: u64, store: Store) {
@@ -133,29 +102,30 @@ fn every_believed_page_is_the_oracles_for_very_long() {
 
 #[test]
 fn every_broken_rule_of_outside_inboxes_is_seen() {
-    let unseen: Vec<&(Rule, u64)> =
-        SEEN.iter().filter(|(rule, seed)| walk(*seed, Some(*rule), rule.store()).1.is_none()).collect();
-    assert!(unseen.is_empty(), "no wrong page; `the_table_of_broken_outside_rules` finds other seeds: {unseen:?}");
-    let missing = Rule::ALL.iter().filter(|rule| !rule.is_rare() && SEEN.iter().all(|(seen, _)| seen != *rule));
-    assert_eq!(missing.count(), 0, "each rule needs a seed that shows it");
+    let table = Table::under(TABLE);
+    let is_seen = |rule: &Rule| {
+        let seed = table.row(rule).and_then(|row| row.get(3)?.parse().ok());
+        seed.map_or_else(|| rule.is_rare(), |seed| shows(*rule, seed))
+    };
+    let seen = campaign::two_at_a_time(Rule::ALL, is_seen);
+    let unseen: Vec<&Rule> = Rule::ALL.iter().zip(seen).filter(|(_, seen)| !seen).map(|(rule, _)| rule).collect();
+    assert!(unseen.is_empty(), "no wrong page: {unseen:?}\n{}", kept::REMEDY);
 }
 
 #[test]
-#[ignore = "the long run: `make sim`"]
+#[ignore = "hunts for each broken rule: `make sim`"]
 fn the_table_of_broken_outside_rules() {
     let most = from_environment("WALKS").unwrap_or(1_000_000);
-    println!("| broken rule | of | what is done instead | walks |\n|---|---|---|---|");
-    let only = std::env::var("RULE").unwrap_or_default();
-    let mut unseen = Vec::new();
-    for rule in Rule::ALL.iter().filter(|rule| format!("{rule:?}").contains(&only)) {
-        let walks = hunt(*rule, most);
-        let after = walks.map_or_else(|| format!("> {most}"), |walks| walks.to_string());
-        println!("| {rule:?} | {} | {} | {after} |", rule.place(), rule.words());
-        if walks.is_none() && !rule.is_rare() {
-            unseen.push(rule);
-        }
-    }
+    let rules = kept::chosen(Rule::ALL);
+    let rows = campaign::two_at_a_time(&rules, |rule| {
+        let row = hunt(*rule, most);
+        println!("{}", kept::line(&row));
+        row
+    });
+    let unseen: Vec<&Rule> =
+        rules.iter().zip(&rows).filter(|(rule, row)| row[3] == NONE && !rule.is_rare()).map(|(rule, _)| rule).collect();
     assert!(unseen.is_empty(), "no wrong page in {most} walks: {unseen:?}");
+    Table::under(TABLE).settle(Rule::ALL, rows);
 }
 
 #[test]

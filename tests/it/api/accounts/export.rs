@@ -96,6 +96,7 @@ fn check_people(file: &Value) -> Result<()> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn an_export_holds_the_viewers_data_and_nothing_private_of_others(backend: Backend) -> Result<()> {
         let server = server(backend, CacheBackend::Memory).await?;
         let (ann, bob, foe) =

@@ -26,6 +26,7 @@ async fn sessions(server: &ApiServer, token: &str) -> Result<Vec<Value>> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn refreshing_extends_a_session_and_access_tokens_expire(backend: Backend) -> Result<()> {
         let server = server(backend, CacheBackend::Memory).await?;
         let first = register(&server, "ann").await?;

@@ -27,7 +27,7 @@ async fn hears_of_it_or_reads_again(watcher: &mut Watcher, text: &str) -> Result
 }
 
 on_each_backend! {
-    on mariadb, mysql;
+    on mariadb, mysql in soak;
     async fn after_redis_was_away_every_subscriber_is_caught_up_or_told(backend: Backend) -> Result<()> {
         let redis = Server::start(Kind::Redis).await?;
         let options = patient(redis.url());

@@ -93,6 +93,7 @@ async fn one_publish_is_one_announcement(server: &ApiServer) -> Result<()> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn a_resumed_feed_delivers_missed_events_in_order_and_once(backend: Backend) -> Result<()> {
         let server = ApiServer::start(TestApp::start(backend, CacheBackend::Memory).await?).await?;
         a_client_comes_back(&server, &server).await
@@ -108,7 +109,7 @@ mod two_nodes {
     use super::*;
 
     on_each_backend! {
-        on mariadb, mysql;
+        on mariadb, mysql in soak;
         async fn a_client_resumes_on_another_node(backend: Backend) -> Result<()> {
             let near = ApiServer::start(TestApp::start(backend, CacheBackend::Redis).await?).await?;
             let far = ApiServer::start(near.app.beside().await?).await?;

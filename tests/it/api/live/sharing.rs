@@ -83,6 +83,7 @@ async fn devices_follow_together(server: &ApiServer) -> Result<()> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn subscribers_with_different_queries_or_views_get_their_own_events(backend: Backend) -> Result<()> {
         let server = ApiServer::start(TestApp::start(backend, CacheBackend::Memory).await?).await?;
         each_receives_their_own(&server).await

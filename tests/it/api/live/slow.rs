@@ -33,6 +33,7 @@ fn text(number: usize) -> String {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn a_slow_client_delays_no_other_and_catches_up_or_refetches(backend: Backend) -> Result<()> {
         let mut settings = settings();
         settings.live.buffer = 4;

@@ -69,7 +69,8 @@ async fn ends(app: Arc<TestApp>, settings: Settings) -> Result<()> {
     Ok(())
 }
 
-on_each_backend! { on mariadb, mysql;
+on_each_backend! {
+    on mariadb, mysql;
     async fn a_delivery_ends_while_all_other_connections_are_held(backend: Backend) -> Result<()> {
         ends(TestApp::start(backend, CacheBackend::Memory).await?, settings()).await
     }

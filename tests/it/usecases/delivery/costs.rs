@@ -48,6 +48,7 @@ const fn alone(backend: Backend) -> u64 {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn a_publish_costs_twelve_statements_at_most_and_its_delivery_six(backend: Backend) -> Result<()> {
         let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 1).await?;

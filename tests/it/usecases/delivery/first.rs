@@ -24,6 +24,7 @@ async fn see(app: &TestApp, readers: &[i64]) -> Result<()> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     /// Before any executor begins, readers who are online on any node and those who were seen last have the entry. The
     /// subtasks then serve the others in ascending ids, and serve no one twice.
     async fn online_and_recent_readers_are_served_first(backend: Backend) -> Result<()> {

@@ -76,6 +76,7 @@ async fn never_comes(backend: Backend, cache_backend: CacheBackend) -> Result<()
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn a_message_that_comes_twice_changes_nothing(backend: Backend) -> Result<()> {
         comes_twice(backend, CacheBackend::Memory).await
     }

@@ -76,6 +76,7 @@ async fn cost(backend: Backend, rule: EdgeRule, load: &Load) -> Result<Cost> {
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn rates_cost_less_where_authors_publish_more_often_than_most_read(backend: Backend) -> Result<()> {
         let threshold = cost(backend, EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 }, &CHATTERBOX).await?;
         let rates = cost(backend, RATES, &CHATTERBOX).await?;

@@ -13,6 +13,7 @@ use crate::{
 };
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     /// As docs/delivery.md#subtasks counts: the author follows themselves, so 2999 others make 3000 targets.
     async fn three_thousand_targets_make_three_subtasks(backend: Backend) -> Result<()> {
         let app = TestApp::start(backend, CacheBackend::Memory).await?;

@@ -39,8 +39,9 @@ impl Backend {
 }
 
 /// Makes each `async fn name(backend: Backend) -> anyhow::Result<()>` in it one test per engine: `sqlite::name`,
-/// `mariadb::name` and `mysql::name` within the module that it stands in. `on mariadb, mysql;` as first line restricts
-/// the engines. Once per module.
+/// `mariadb::name` and `mysql::name` within the module that it stands in. A first line restricts the engines:
+/// `on mariadb, mysql;`. Those that are `in soak` are ignored but by `make soak`: `on sqlite, mariadb, mysql in soak;`.
+/// Once per module.
 ///
 /// ```ignore
 /// on_each_backend! {
@@ -51,18 +52,27 @@ impl Backend {
 #[macro_export]
 macro_rules! on_each_backend {
     (
-        on $($engine:ident),+;
+        on $($engine:ident $(in $when:ident)?),+;
         $($(#[$attribute:meta])* async fn $name:ident($backend:ident: Backend $(,)?) -> $result:ty $body:block)+
     ) => {
         $($(#[$attribute])* async fn $name($backend: $crate::servers::Backend) -> $result $body)+
-        $crate::on_each_backend!(@modules [$($engine)+] [$($name)+]);
+        $crate::on_each_backend!(@modules [$($engine [$($when)?])+] [$($name)+]);
     };
-    (@modules [$($engine:ident)+] $names:tt) => {
-        $($crate::on_each_backend!(@module $engine $names);)+
+    (@modules [$($engine:ident $when:tt)+] $names:tt) => {
+        $($crate::on_each_backend!(@module $engine $when $names);)+
     };
-    (@module $engine:ident [$($name:ident)+]) => {
+    (@module $engine:ident [] [$($name:ident)+]) => {
         mod $engine {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() -> anyhow::Result<()> {
+                super::$name($crate::on_each_backend!(@backend $engine)).await
+            })+
+        }
+    };
+    (@module $engine:ident [soak] [$($name:ident)+]) => {
+        mod $engine {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            #[ignore = "`make soak` runs it"]
             async fn $name() -> anyhow::Result<()> {
                 super::$name($crate::on_each_backend!(@backend $engine)).await
             })+
