@@ -3,7 +3,7 @@ PORT ?= 8080
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-servers release install web test test-fast check sim soak chaos bench schema clean-data
+.PHONY: help run run-servers release install image secrets web test test-fast check lint advisories sim soak chaos bench schema clean-data
 
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -20,6 +20,12 @@ release: ## Build the pages and a stripped binary, target/tidefeed
 install: ## Build the pages and install the binary with cargo, into ~/.cargo/bin
 	@scripts/install.sh
 
+image: ## Make the container image as the Dockerfile does, without a registry (buildah), and run it on a read-only root
+	@scripts/image.sh
+
+secrets: ## Make the passwords that compose.yaml hands to MariaDB and Tidefeed, in ./secrets
+	@scripts/secrets.sh
+
 web: ## Build the web pages, if they or the schema have changed
 	@scripts/web.sh
 
@@ -33,6 +39,14 @@ check: ## Quick: format, lints, the repository's own rules
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --quiet --test tidy
+
+lint: check ## As check, and the page's types and lints, spelling, licences and sources of crates, workflows, Dockerfile
+	@scripts/lint-tools.sh
+	@scripts/web.sh
+	npm --prefix web-demo run check
+
+advisories: ## Look for known defects in the crates that others wrote, in the database of rustsec.org
+	@scripts/advisories.sh
 
 sim: ## Simulate the system while everything fails: OPERATIONS (10000000) of clients; hunt for broken rules (KEEP=1: only)
 	@scripts/sim.sh

@@ -5,6 +5,7 @@ mod audit;
 mod completion;
 mod configuration;
 mod doctor;
+mod health;
 mod inbox;
 mod migrate;
 mod node;
@@ -63,6 +64,8 @@ enum Command {
     Inbox(inbox::InboxArguments),
     /// Try every server, look for work that is stuck, and say what to do.
     Doctor,
+    /// Ask the node that runs on server.listen whether it is ready.
+    Health,
 }
 
 /// Runs the command in the process's arguments. Exit codes: 0 done, 1 failed, 2 invalid arguments or configuration,
@@ -118,6 +121,7 @@ async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Comple
         Command::Audit(arguments) => audit::run(arguments, config).await,
         Command::Inbox(arguments) => inbox::run(&arguments, config).await,
         Command::Doctor => doctor::run(config).await,
+        Command::Health => health::run(config).await,
         Command::Schema | Command::Config(_) => Ok(Completion::Done),
     }
 }

@@ -9,8 +9,12 @@ use super::rust::Rust;
 
 /// Folders that hold nothing of ours, or nothing that a person wrote.
 const SKIPPED: &[&str] = &["target", "node_modules", "dist", "data", "test-results", "generated", "gql"];
-const READ: &[&str] =
-    &["rs", "md", "toml", "sh", "ts", "tsx", "css", "html", "sql", "yml", "graphql", "Makefile", "run"];
+#[rustfmt::skip]
+const READ: &[&str] = &[
+    "rs", "md", "toml", "sh", "ts", "tsx", "css", "html", "sql", "yml", "yaml", "graphql", "Makefile", "Dockerfile", "run",
+];
+/// Hidden folders that people read.
+const SHOWN: &[&str] = &[".ci", ".github"];
 
 /// Every file that a rule may judge.
 pub struct Tree {
@@ -99,7 +103,7 @@ fn walk(folder: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> io::Result<
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{prefix}{name}");
         if entry.file_type()?.is_dir() {
-            let hidden = name.starts_with('.') && name != ".ci";
+            let hidden = name.starts_with('.') && !SHOWN.contains(&name.as_str());
             if !hidden && !SKIPPED.contains(&name.as_str()) {
                 walk(&entry.path(), &format!("{path}/"), files)?;
             }

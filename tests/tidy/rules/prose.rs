@@ -21,6 +21,7 @@ pub const WIDTH: Rule = Rule {
         &[("docs/a.md", wide!())],
         &[("scripts/a.sh", concat!("# ", wide!()))],
         &[("config/a.toml", concat!("# ", wide!()))],
+        &[("compose.yaml", concat!("# ", wide!()))],
         &[("schema.graphql", concat!("\"\"\"\n", wide!(), "\n\"\"\"\ntype A"))],
     ],
     kept_by: &[
@@ -122,7 +123,7 @@ fn wide_lines(file: &SourceFile) -> Vec<Finding> {
                 is_literal ^= is_comment(line, "```");
                 if is_literal { 0 } else { of_text(line, line) }
             }
-            "sh" | "toml" if is_comment(line, "#") => columns_of(line),
+            "sh" | "toml" | "yml" | "yaml" | "Dockerfile" if is_comment(line, "#") => columns_of(line),
             "graphql" if file.path == SCHEMA => {
                 is_literal ^= line.trim() == "\"\"\"";
                 if is_literal { columns_of(line) } else { 0 }
@@ -155,7 +156,7 @@ fn prose(tree: &Tree, fault: fn(&str) -> Option<String>) -> Vec<Finding> {
         file.lines_where(|line| {
             let is_prose = match extension(&file.path) {
                 "rs" => is_comment(line, "//"),
-                "sh" | "toml" => is_comment(line, "#"),
+                "sh" | "toml" | "yml" | "yaml" | "Dockerfile" => is_comment(line, "#"),
                 "md" | "graphql" => true,
                 _ => false,
             };

@@ -4,6 +4,7 @@ mod apart;
 mod audit;
 mod configuration;
 mod full;
+mod health;
 mod inbox;
 mod logs;
 mod node;

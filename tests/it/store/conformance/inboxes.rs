@@ -79,8 +79,8 @@ on_each_backend! {
     async fn a_reader_seen_by_many_at_once_is_seen(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let seen = [reader()];
-        let befores = at_once((0..6).map(|_| world.store.mark_seen(&seen, 7))).await?;
-        assert_eq!(befores.iter().filter(|seen| seen[0].before.is_none()).count(), 1, "{befores:?}");
+        let earlier = at_once((0..6).map(|_| world.store.mark_seen(&seen, 7))).await?;
+        assert_eq!(earlier.iter().filter(|seen| seen[0].before.is_none()).count(), 1, "{earlier:?}");
         assert_eq!(world.store.floor(reader()).await?, Floor::OPEN);
         Ok(())
     }
