@@ -10,8 +10,8 @@ mod tidy {
 use std::sync::LazyLock;
 
 use tidy::rules::{
-    Rule, docs, engine, glossary, imports, layers, mission, named, prose, references, resolvers, sizes, transport,
-    walks, words,
+    Rule, docs, engine, glossary, imports, layers, mission, named, prose, references, resolvers, sizes, targets,
+    transport, walks, words,
 };
 use tidy::tree::Tree;
 
@@ -63,6 +63,7 @@ table! {
     the_glossary_explains_the_names_of_the_domain: glossary::MODULES,
     every_table_and_column_is_described: references::TABLES,
     every_demand_names_the_tests_that_show_it: mission::DEMANDS_SHOWN,
+    every_test_and_example_is_run: targets::RUN,
 }
 
 fn hold(name: &str, rule: &Rule) {

@@ -11,6 +11,7 @@ pub mod prose;
 pub mod references;
 pub mod resolvers;
 pub mod sizes;
+pub mod targets;
 pub mod transport;
 pub mod walks;
 pub mod words;
