@@ -9,10 +9,10 @@ if (server === undefined) {
 export default defineConfig({
   testDir: "e2e",
   outputDir: "test-results",
-  workers: 1,
+  // Files run beside each other, on one server: each test has people of its own. A test that fails now and then is a defect, and never tried again.
+  workers: 2,
   forbidOnly: true,
-  // Who works on the page sees a failure at once; CI tells a test that fails always from one that failed once, and names both.
-  retries: process.env.CI === undefined ? 0 : 1,
+  retries: 0,
   timeout: 60_000,
   expect: { timeout: 10_000 },
   reporter: [["list"]],

@@ -12,11 +12,11 @@ export interface Person {
   refreshToken: string | null;
 }
 
-let drawn = 0;
+let drawn = Number(process.env.TEST_PARALLEL_INDEX ?? 0);
 
-/** A handle that no earlier run has taken. */
+/** A handle that no earlier run has taken, and no other worker of this one: in the same millisecond they draw different numbers. */
 export function freshHandle(stem: string): string {
-  drawn += 1;
+  drawn += test.info().config.workers;
   return `${stem}_${Date.now().toString(36)}${drawn.toString(36)}`;
 }
 
