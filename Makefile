@@ -36,9 +36,7 @@ test-fast: ## The Rust tests without servers: memory and SQLite, two minutes onc
 	@scripts/test-fast.sh
 
 check: ## Quick: format, lints, the repository's own rules
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
-	cargo test --quiet --test tidy
+	@scripts/check.sh
 
 lint: check ## As check, and the page's types and lints, spelling, licences and sources of crates, workflows, Dockerfile
 	@scripts/lint-tools.sh
@@ -61,7 +59,7 @@ bench: ## Print the table of docs/benchmarks, or one ROW of it, with USERS (2000
 	@scripts/bench.sh
 
 schema: ## Print schema.graphql anew
-	cargo run -- schema > target/schema.graphql
+	cargo run --locked -- schema > target/schema.graphql
 	mv target/schema.graphql schema.graphql
 
 clean-data: ## Remove ./data: the SQLite database and the private servers' files

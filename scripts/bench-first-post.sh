@@ -11,10 +11,10 @@ need_tools
 export CHROMIUM
 scripts/web.sh
 if [ "${1:-}" = --quick ]; then
-    cargo build
+    cargo build --locked
     export TRIES=1
 else
-    cargo build --release
+    cargo build --locked --release
     tidefeed_bin=$target_dir/release/tidefeed
 fi
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-first-post.XXXXXX")

@@ -8,9 +8,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_tools
 if [ "${1:-}" = --quick ]; then
-    cargo build
+    cargo build --locked
 else
-    cargo build --release
+    cargo build --locked --release
     tidefeed_bin=$target_dir/release/tidefeed
 fi
 installed=tests/clients/node_modules/.installed-from

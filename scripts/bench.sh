@@ -29,10 +29,10 @@ need_tools
 scripts/install-compiler.sh
 scripts/web.sh
 if [ -n "$quick" ]; then
-    cargo build --package tidefeed --package tidefeed-bench
+    cargo build --locked --package tidefeed --package tidefeed-bench
     bench_bin=$target_dir/debug/tidefeed-bench
 else
-    cargo build --release --package tidefeed --package tidefeed-bench
+    cargo build --locked --release --package tidefeed --package tidefeed-bench
     tidefeed_bin=$target_dir/release/tidefeed
     bench_bin=$target_dir/release/tidefeed-bench
 fi
@@ -62,9 +62,9 @@ if [ "${#rows[@]}" -gt 0 ]; then
     arguments+=(--row "$(IFS=, && echo "${rows[*]}")")
     "$bench_bin" "${arguments[@]}"
 fi
-if [ -z "$quick" ] && wanted engine-page; then cargo bench --bench page; fi
-if [ -z "$quick" ] && wanted engine-writes; then cargo bench --bench writes; fi
-if [ -z "$quick" ] && wanted engine-fanout; then cargo bench --bench fanout; fi
-if [ -z "$quick" ] && wanted engine-api; then cargo bench --bench api; fi
+if [ -z "$quick" ] && wanted engine-page; then cargo bench --locked --bench page; fi
+if [ -z "$quick" ] && wanted engine-writes; then cargo bench --locked --bench writes; fi
+if [ -z "$quick" ] && wanted engine-fanout; then cargo bench --locked --bench fanout; fi
+if [ -z "$quick" ] && wanted engine-api; then cargo bench --locked --bench api; fi
 if wanted price-of-a-point; then scripts/bench-prices.sh ${quick:+"$quick"}; fi
 if wanted first-post; then scripts/bench-first-post.sh ${quick:+"$quick"}; fi

@@ -30,11 +30,11 @@ log=$(mktemp "${TMPDIR:-/tmp}/tidefeed-chaos.XXXXXX")
 trap 'rm -f "$log"' EXIT
 
 step "Building the nodes (cargo, profile long; the first time takes some minutes)"
-cargo test --profile long --test chaos --no-run
+cargo test --locked --profile long --test chaos --no-run
 status=0
 SEED=${SEED:-$(fresh_seed)}
 export SEED
-OPERATIONS=${OPERATIONS:-100000} cargo test --profile long --test chaos -- cassandra_nodes:: combinations:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
+OPERATIONS=${OPERATIONS:-100000} cargo test --locked --profile long --test chaos -- cassandra_nodes:: combinations:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
 
 step "Results: calls, pages and entries checked, faults, wrong pages or devices, longest time until the system was quiet"
 printf '| servers | calls | pages | entries | live events | faults | failed reads | unanswered changes | mismatches | rest, ms | devices, ms | seconds | seed |\n'

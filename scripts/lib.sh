@@ -29,9 +29,37 @@ need_tools() {
 
 # need_lints: fails if rustfmt or clippy is missing.
 need_lints() {
-    if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
+    if ! cargo fmt --version >/dev/null 2>&1 || ! clippy-driver --version >/dev/null 2>&1; then
         fail "rustfmt or clippy is missing. Run: rustup component add rustfmt clippy"
     fi
+}
+
+# lint_while_compiling: from here on cargo lints the members while it compiles them. Who compiles them for tests says
+# so first: without it they are compiled anew. What others wrote is compiled once either way.
+lint_while_compiling() { export RUSTC_WORKSPACE_WRAPPER=$root/scripts/linting-compiler.sh; }
+
+# compile_tests: compiles the binary, all tests, and what else there is to lint.
+compile_tests() {
+    step "Compiling the tests and the binary (cargo, dev profile; the first time takes a few minutes)"
+    cargo test --locked --workspace --all-targets --no-run
+}
+
+# lints: fails if clippy has anything to say of the members, and repeats it. All targets are compiled by then.
+lints() {
+    cargo test --locked --workspace --all-targets --no-run --quiet --message-format=json | node -e '
+        const lines = require("fs").readFileSync(0, "utf8").split("\n").filter((line) => line.startsWith("{"));
+        const said = lines.map((line) => JSON.parse(line)).filter(({ reason }) => reason === "compiler-message");
+        const texts = new Set(said.map(({ message }) => message.rendered));
+        for (const text of texts) console.log(text);
+        process.exit(texts.size === 0 ? 0 : 1);'
+}
+
+# test_binaries: prints the name of each test binary of the workspace.
+test_binaries() {
+    cargo metadata --locked --no-deps --format-version 1 | node -e '
+        const { packages } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+        const targets = packages.flatMap(({ targets }) => targets).filter(({ kind }) => kind.includes("test"));
+        for (const { name } of targets) console.log(name);'
 }
 
 # fresh_seed: prints a random number, from which a long run makes its choices.
@@ -149,7 +177,7 @@ build_all() {
     tidefeed_bin=$target_dir/$([ "$profile" = dev ] && echo debug || echo "$profile")/tidefeed
     step "Building tidefeed (cargo, profile $profile; about 10 minutes the first time on two cores, then one or two after a change)"
     began=$SECONDS
-    cargo build --profile "$profile"
+    cargo build --locked --profile "$profile"
     say "Built in $((SECONDS - began)) s: $tidefeed_bin, $(du -h "$tidefeed_bin" | cut -f1)"
 }
 

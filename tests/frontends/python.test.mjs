@@ -1,37 +1,19 @@
 // docs/python.md: its program, run by Python with the packages of python.txt, against a server that is killed and started again, and that hangs, meanwhile. Without Python it
 // says so and is skipped; in CI that is a failure.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { start, until } from "../clients/server.mjs";
+import { pythonWithPackages } from "./python.mjs";
 import { publish } from "./world.mjs";
 
 const FOLLOW = "mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { message } } }";
 const DELETE = "mutation($id: ID!) { deleteContent(input: { contentId: $id }) { userErrors { message } } }";
-const wanted = fileURLToPath(new URL("python.txt", import.meta.url));
 const program = readFileSync(new URL("../../docs/python.md", import.meta.url), "utf8").match(/^```python file=timeline\.py\n([\s\S]*?)^```$/m)[1];
-
-/** The Python of an environment that has the packages; kept as long as they are the same. Null if this machine has no Python that can make one. */
-function pythonWithPackages() {
-  const folder = fileURLToPath(new URL(".python/", import.meta.url));
-  const [python, installed] = [path.join(folder, "bin/python"), path.join(folder, "installed.txt")];
-  if (existsSync(installed) && readFileSync(installed, "utf8") === readFileSync(wanted, "utf8")) return python;
-  rmSync(folder, { recursive: true, force: true });
-  try {
-    execFileSync("python3", ["-c", "import sys, ensurepip; assert sys.version_info >= (3, 11)"], { stdio: "pipe" });
-  } catch {
-    return null;
-  }
-  execFileSync("python3", ["-m", "venv", folder], { stdio: "pipe" });
-  execFileSync(python, ["-m", "pip", "install", "--quiet", "--requirement", wanted], { stdio: "pipe" });
-  writeFileSync(installed, readFileSync(wanted));
-  return python;
-}
 
 const python = pythonWithPackages();
 const skip = python === null && process.env.CI === undefined ? "no python3 from 3.11 on with venv: install it to run this suite" : false;
