@@ -7,23 +7,20 @@ use async_graphql::{
     parser::types::{Directive, DocumentOperations, ExecutableDocument, OperationDefinition, Selection, SelectionSet},
 };
 
-use super::{limits::GuardLimits, prepared::Prepared, refusal::Refusal};
+use super::{limits::GuardLimits, prepared::Prepared, refusal::Refusal, size::DocumentSize};
 
 /// Prepared operations that one document keeps: one for each operation and each choice of its conditions.
 const KEPT: usize = 4;
 /// Most condition variables of a document whose operations are kept.
 const CONDITIONS: usize = 32;
-/// Memory of a prepared selection, in bytes of text: a parsed document takes about ten times its text.
-const SELECTION_BYTES: usize = 20;
+/// Memory of a parsed document for each byte of its text, about.
+const OF_TEXT_BYTE: usize = 10;
 
 /// A document that is safe to execute. It is the same for every request, so it can be cached.
 #[derive(Debug)]
 pub struct SafeDocument {
     parsed: ExecutableDocument,
-    /// Length of its text.
-    bytes: usize,
-    /// Fields of all operations, with fragments expanded.
-    fields: usize,
+    size: DocumentSize,
     /// Variables of `@skip` and `@include`.
     conditions: Vec<Name>,
     prepared: Mutex<Vec<(Choice, Arc<Prepared>)>>,
@@ -37,7 +34,7 @@ struct Choice {
 }
 
 impl SafeDocument {
-    pub(super) fn new(parsed: ExecutableDocument, bytes: usize, fields: u64) -> Self {
+    pub(super) fn new(parsed: ExecutableDocument, size: DocumentSize) -> Self {
         let mut conditions = Vec::new();
         for (_, operation) in parsed.operations.iter() {
             collect_conditions(&operation.node.selection_set.node, &mut conditions);
@@ -45,8 +42,7 @@ impl SafeDocument {
         for fragment in parsed.fragments.values() {
             collect_conditions(&fragment.node.selection_set.node, &mut conditions);
         }
-        let fields = usize::try_from(fields).unwrap_or(usize::MAX);
-        Self { parsed, bytes, fields, conditions, prepared: Mutex::default() }
+        Self { parsed, size, conditions, prepared: Mutex::default() }
     }
 
     /// The parsed document.
@@ -56,14 +52,15 @@ impl SafeDocument {
 
     /// Length of its text.
     pub(super) fn text_bytes(&self) -> usize {
-        self.bytes
+        self.size.bytes
     }
 
     /// Memory of the document with all operations that it may keep, as the length of an equally heavy text.
     pub fn weight(&self) -> usize {
         let choices = self.parsed.operations.iter().count().saturating_mul(1 << self.conditions.len().min(CONDITIONS));
         let prepared = if self.conditions.len() > CONDITIONS { 0 } else { choices.min(KEPT) };
-        self.bytes.saturating_add(self.fields.saturating_mul(prepared * SELECTION_BYTES))
+        let each = Prepared::bytes_of(self.size) / OF_TEXT_BYTE;
+        self.size.bytes.saturating_add(each.saturating_mul(prepared))
     }
 
     /// The operation as it is executed, taken from an earlier request with the same choice if possible.
@@ -73,7 +70,7 @@ impl SafeDocument {
         variables: &Variables,
         limits: &GuardLimits,
     ) -> Arc<Prepared> {
-        let new = || Arc::new(Prepared::new(&self.parsed, (name, operation), (self.fields, variables), limits));
+        let new = || Arc::new(Prepared::new(&self.parsed, (name, operation), (self.size, variables), limits));
         let Some(choice) = self.choice((name, operation), variables) else { return new() };
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = prepared.iter().find(|(chosen, _)| *chosen == choice) {

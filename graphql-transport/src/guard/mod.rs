@@ -89,7 +89,7 @@ impl Guard {
         if fragments > self.limits.fragments {
             return Err(Refusal::TooManyFragments { found: fragments, limit: self.limits.fragments });
         }
-        let fields = size::check(&parsed, &self.limits)?;
+        let size = size::check(&parsed, query.len(), &self.limits)?;
         for (_, operation) in parsed.operations.iter() {
             check_subscription(operation)?;
             let set = &operation.node.selection_set.node;
@@ -98,7 +98,7 @@ impl Guard {
             }
         }
         self.shape.check(query, self.limits.introspection)?;
-        Ok(SafeDocument::new(parsed, query.len(), fields))
+        Ok(SafeDocument::new(parsed, size))
     }
 
     /// Chooses the operation named `operation_name`, or the only one; an empty name counts as absent.

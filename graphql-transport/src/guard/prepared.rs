@@ -16,10 +16,14 @@ use async_graphql::{
     },
 };
 
-use super::{cost, field_merging, limits::GuardLimits};
+use super::{cost, field_merging, limits::GuardLimits, size::DocumentSize};
 
 /// Most fields of a document that are expanded.
 const WRITTEN_OUT: usize = 4_000;
+/// Most bytes of strings in the arguments of a document that is expanded. Without fragments no document has more.
+const WRITTEN_OUT_BYTES: usize = 64 * 1024;
+/// Memory of a selection, about.
+const SELECTION_BYTES: usize = 300;
 
 /// Tells operations apart as long as the process runs. What one selects does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,20 +48,22 @@ pub struct Prepared {
     /// The root's selections with each response key once, if that differs from the text. Keeps fragments.
     merged: Option<SelectionSet>,
     describes_schema: bool,
+    /// Its memory, about.
+    bytes: usize,
 }
 
 impl Prepared {
     pub(super) fn new(
         document: &ExecutableDocument,
         (name, operation): (Option<&Name>, &Positioned<OperationDefinition>),
-        (fields, variables): (usize, &Variables),
+        (size, variables): (DocumentSize, &Variables),
         limits: &GuardLimits,
     ) -> Self {
         let merged = field_merging::merged(document, operation, variables);
         let OperationDefinition { ty, variable_definitions, selection_set, .. } = &operation.node;
         let set = merged.as_ref().unwrap_or(&selection_set.node);
         let describes_schema = cost::describes_schema(document, set, limits);
-        let (set, fragments) = if fields <= WRITTEN_OUT {
+        let (set, fragments) = if is_written_out(size) {
             (WritingOut { document, variables }.set(set), None)
         } else {
             (set.clone(), Some(document.fragments.clone()))
@@ -68,8 +74,26 @@ impl Prepared {
             directives: Vec::new(),
             selection_set: Positioned::new(set, selection_set.pos),
         };
-        let operation = Positioned::new(definition, operation.pos);
-        Self { id: OperationId::next(), name: name.cloned(), operation, fragments, merged, describes_schema }
+        let (id, operation) = (OperationId::next(), Positioned::new(definition, operation.pos));
+        let bytes = Self::bytes_of(size);
+        Self { id, name: name.cloned(), operation, fragments, merged, describes_schema, bytes }
+    }
+
+    /// The memory of a prepared operation of a document of this size, about.
+    pub(super) fn bytes_of(document: DocumentSize) -> usize {
+        let DocumentSize { bytes, fields, string_bytes } = document;
+        // A selection takes two bytes of text at least.
+        let written = (bytes.div_ceil(2).min(WRITTEN_OUT), bytes);
+        let (fields, strings) = if is_written_out(document) { (fields, string_bytes) } else { written };
+        fields.saturating_mul(SELECTION_BYTES).saturating_add(strings)
+    }
+
+    /// The most that [`Self::bytes`] can be.
+    pub(crate) const MOST_BYTES: usize = WRITTEN_OUT * SELECTION_BYTES + WRITTEN_OUT_BYTES;
+
+    /// Its memory in bytes, about.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Its id.
@@ -122,6 +146,10 @@ impl Prepared {
     pub(super) fn merged(&self) -> Option<&SelectionSet> {
         self.merged.as_ref()
     }
+}
+
+fn is_written_out(document: DocumentSize) -> bool {
+    document.fields <= WRITTEN_OUT && document.string_bytes <= WRITTEN_OUT_BYTES
 }
 
 struct WritingOut<'a> {

@@ -15,8 +15,8 @@ use super::{limits::GuardLimits, refusal::Refusal};
 /// Refuses a `document` that is too large or deep after expansion, or has a cyclic fragment.
 ///
 /// Counts all operations together, because validation walks them all; an unused fragment must pass alone. Takes time
-/// linear in the document. Returns the fields of all operations.
-pub fn check(document: &ExecutableDocument, limits: &GuardLimits) -> Result<u64, Refusal> {
+/// linear in the document. `bytes`: the length of its text.
+pub fn check(document: &ExecutableDocument, bytes: usize, limits: &GuardLimits) -> Result<DocumentSize, Refusal> {
     let mut walk = Walk { document, limits, fragments: HashMap::new() };
     let mut total = Size::default();
     for (_, operation) in document.operations.iter() {
@@ -28,13 +28,26 @@ pub fn check(document: &ExecutableDocument, limits: &GuardLimits) -> Result<u64,
         let alone = walk.fragment(name, 0)?;
         walk.compare(alone)?;
     }
-    Ok(total.fields)
+    let count = |number| usize::try_from(number).unwrap_or(usize::MAX);
+    Ok(DocumentSize { bytes, fields: count(total.fields), string_bytes: count(total.string_bytes) })
+}
+
+/// The size of a document and of its operations with fragments expanded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocumentSize {
+    /// Length of its text.
+    pub bytes: usize,
+    /// Fields of all operations; spreads, directives and argument values count as fields.
+    pub fields: usize,
+    /// Bytes of the strings in the arguments of all operations.
+    pub string_bytes: usize,
 }
 
 /// The size of a part of a document after expansion.
 #[derive(Debug, Clone, Copy, Default)]
 struct Size {
     fields: u64,
+    string_bytes: u64,
     aliases: u64,
     /// Nesting of fields.
     depth: usize,
@@ -52,9 +65,22 @@ impl Size {
         Self { fields, ..Self::default() }
     }
 
+    /// The values in a value, including itself, and their strings. The lexer has bounded the nesting.
+    fn of_value(value: &Value) -> Self {
+        let mut size = Self::fields(1);
+        match value {
+            Value::List(items) => items.iter().for_each(|item| size.add(Self::of_value(item))),
+            Value::Object(fields) => fields.values().for_each(|item| size.add(Self::of_value(item))),
+            Value::String(text) => size.string_bytes = text.len() as u64,
+            _ => {}
+        }
+        size
+    }
+
     /// Adds the size of a sibling.
     fn add(&mut self, other: Self) {
         self.fields = self.fields.saturating_add(other.fields);
+        self.string_bytes = self.string_bytes.saturating_add(other.string_bytes);
         self.aliases = self.aliases.saturating_add(other.aliases);
         self.depth = self.depth.max(other.depth);
         self.levels = self.levels.max(other.levels);
@@ -111,7 +137,7 @@ impl<'a> Walk<'a> {
         size.schema_lists = self.schema_lists(field.name.node.as_str(), size.schema_lists)?;
         for (_, value) in &field.arguments {
             let Ok(plain) = value.node.clone().into_const_with(|_| Ok::<_, Infallible>(Value::Null));
-            size.add(Size::fields(values_in(&plain)));
+            size.add(Size::of_value(&plain));
         }
         Ok(size)
     }
@@ -167,18 +193,9 @@ impl<'a> Walk<'a> {
             total.add(Size::fields(1));
             for (_, value) in &directive.node.arguments {
                 let Ok(plain) = value.node.clone().into_const_with(|_| Ok::<_, Infallible>(Value::Null));
-                total.add(Size::fields(values_in(&plain)));
+                total.add(Size::of_value(&plain));
             }
         }
         Ok(total)
-    }
-}
-
-/// The number of values in a value, including itself. The lexer has bounded the nesting.
-fn values_in(value: &Value) -> u64 {
-    match value {
-        Value::List(items) => items.iter().fold(1, |sum, item| sum.saturating_add(values_in(item))),
-        Value::Object(fields) => fields.values().fold(1, |sum, item| sum.saturating_add(values_in(item))),
-        _ => 1,
     }
 }

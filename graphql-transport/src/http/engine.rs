@@ -11,8 +11,9 @@ use super::{
     admission::{Admission, Permit},
     codes::{RATE_LIMITED, VALIDATION_FAILED},
     documents::{Documents, FoundDocument, NoDocument},
+    kept_operations::{KeptOperation, KeptOperations},
     mask::{mask, take_request_errors},
-    outcome::{Reason, Refused, cost_extension, no_room_for_answer, seconds},
+    outcome::{Reason, Refused, cost_extension, no_room_for_answer, no_room_for_body, seconds},
     params::Params,
     rate::{Budget, Charge},
     request_id::RequestId,
@@ -37,6 +38,8 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) answer_bytes: usize,
     /// The memory of all unsent answers.
     pub(super) answers: Ledger,
+    /// The memory of what subscriptions keep.
+    pub(super) kept: KeptOperations,
     /// Whether errors may name parts of the schema that the request does not name.
     pub(super) suggests: bool,
 }
@@ -50,6 +53,8 @@ pub(super) struct AdmittedOperation {
     budget: AnswerBudget,
     /// Memory held for the request.
     hold: Option<Hold>,
+    /// Memory held for the operation; `None` unless it is a subscription.
+    kept: Option<Arc<KeptOperation>>,
     /// Its permit to run; `None` for subscriptions.
     permit: Option<Permit>,
 }
@@ -98,6 +103,8 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         span.record("operation", tracing::field::display(operation_type));
         span.record("name", operation.name().map(async_graphql::Name::as_str));
         permits(operation_type)?;
+        let keeps = operation_type == OperationType::Subscription;
+        let kept = keeps.then(|| self.kept.keep(&operation, scope.holders())).transpose().map_err(no_room_for_body)?;
         let admission = self.admission.admit(&operation).await;
         let paid = admission.and_then(|permit| Ok((permit, self.charge(scope, admitted.cost)?)));
         let (permit, charge) = match paid {
@@ -118,7 +125,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         request.extensions = extensions;
         let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(scope.holders()));
         let request = self.attach.attach(request, scope).data(budget.clone());
-        Ok(AdmittedOperation { operation, request, document, charge, budget, hold: params.hold, permit })
+        Ok(AdmittedOperation { operation, request, document, charge, budget, hold: params.hold, kept, permit })
     }
 
     /// Charges for parsing and validating a document before that happens.
@@ -146,7 +153,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
 
     /// Runs a query or a mutation.
     pub(super) async fn execute(&self, admitted: AdmittedOperation, scope: &Scope<V>) -> Execution {
-        let AdmittedOperation { operation, request, document, charge, budget, hold, permit } = admitted;
+        let AdmittedOperation { operation, request, document, charge, budget, hold, permit, kept: _ } = admitted;
         let mut response = self.schema.execute_prepared(operation, request).await;
         drop((hold, permit));
         if let Some(Stop::NoRoom(no_room)) = budget.stopped() {
@@ -163,11 +170,11 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
 
     /// Begins a subscription. Frees the box, which an asynchronous caller would keep.
     pub(super) fn subscribe(&self, admitted: Box<AdmittedOperation>, scope: Scope<V>) -> Events<'_, E, V> {
-        let AdmittedOperation { operation, request, document, charge, budget, hold, permit: _ } = *admitted;
+        let AdmittedOperation { operation, request, document, charge, budget, hold, kept, permit: _ } = *admitted;
         // The guard has accepted the document, so equal subscriptions share it from now on.
         self.documents.keep(document);
         let responses = self.schema.stream_prepared(operation, request);
-        Events { engine: self, responses, scope, budget, charge, is_first: true, _hold: hold }
+        Events { engine: self, responses, scope, budget, charge, is_first: true, _hold: (hold, kept) }
     }
 }
 
@@ -190,8 +197,8 @@ pub(super) struct Events<'a, E, V: Viewer> {
     budget: AnswerBudget,
     charge: Option<Charge>,
     is_first: bool,
-    /// Memory held for the request.
-    _hold: Option<Hold>,
+    /// Memory held for the request and for the operation.
+    _hold: (Option<Hold>, Option<Arc<KeptOperation>>),
 }
 
 impl<E, V: Viewer> Events<'_, E, V> {

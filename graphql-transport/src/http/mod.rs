@@ -14,6 +14,7 @@ mod early_refusals;
 mod engine;
 mod entropy;
 mod handler;
+mod kept_operations;
 mod limits;
 mod manifest;
 mod mask;

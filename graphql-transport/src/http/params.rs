@@ -11,6 +11,16 @@ use super::{
 };
 use crate::memory::Hold;
 
+/// Memory of one value: a text of two bytes may have one.
+const VALUE_BYTES: usize = size_of::<Value>();
+/// Memory of a name in an object, beside the name itself.
+const NAME_BYTES: usize = 2 * size_of::<String>();
+
+/// Most memory of the values of a body of this length: a list has one for every two bytes.
+pub(super) fn most_bytes(body_bytes: usize) -> usize {
+    (body_bytes / 2).saturating_mul(VALUE_BYTES)
+}
+
 /// The document to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
@@ -29,6 +39,8 @@ pub(super) struct Params {
     pub(super) operation_name: Option<String>,
     pub(super) variables: Variables,
     pub(super) extensions: Map<String, Json>,
+    /// Memory of the values of both beside their text.
+    value_bytes: usize,
     /// The memory that they hold until the operation has ended.
     pub(super) hold: Option<Hold>,
 }
@@ -107,8 +119,9 @@ impl Params {
         };
         let query = text(&mut object, "query")?;
         let operation_name = text(&mut object, "operationName")?;
-        let variables = Variables::from_json(Json::Object(map(&mut object, "variables")?));
-        let extensions = map(&mut object, "extensions")?;
+        let (variables, extensions) = (map(&mut object, "variables")?, map(&mut object, "extensions")?);
+        let value_bytes = bytes_of_entries(&variables) + bytes_of_entries(&extensions);
+        let variables = Variables::from_json(Json::Object(variables));
         let hash = persisted(&extensions)?;
         let source = match (query, hash) {
             (text, Some(hash)) => Source::Hash { hash, text: text.filter(|text| !text.is_empty()) },
@@ -118,11 +131,12 @@ impl Params {
                 Source::Id(id.ok_or(ParamsError::QueryMissing)?)
             }
         };
-        Ok(Self { source, operation_name, variables, extensions, hold: None })
+        Ok(Self { source, operation_name, variables, extensions, value_bytes, hold: None })
     }
 
-    /// Makes `hold` hold their `bytes`. Refused if there is no room.
+    /// Makes `hold` hold their memory; `bytes`: the length of their text. Refused if there is no room.
     pub(super) fn held_by(self, mut hold: Hold, bytes: usize) -> Result<Self, Refused> {
+        let bytes = bytes + self.value_bytes;
         hold.grow_to(bytes).map_err(no_room_for_body)?;
         hold.settle(bytes);
         Ok(Self { hold: Some(hold), ..self })
@@ -148,6 +162,20 @@ fn persisted(extensions: &Map<String, Json>) -> Result<Option<DocumentHash>, Par
         Some(hash) => Ok(Some(hash)),
         None => Err(ParamsError::PersistedQuery),
     }
+}
+
+/// The memory of the values in `json`, beside the bytes of their strings.
+fn bytes_of_values(json: &Json) -> usize {
+    VALUE_BYTES
+        + match json {
+            Json::Array(items) => items.iter().map(bytes_of_values).sum(),
+            Json::Object(entries) => bytes_of_entries(entries),
+            _ => 0,
+        }
+}
+
+fn bytes_of_entries(entries: &Map<String, Json>) -> usize {
+    entries.values().map(|value| NAME_BYTES + bytes_of_values(value)).sum()
 }
 
 fn text(object: &mut Map<String, Json>, name: &'static str) -> Result<Option<String>, ParamsError> {
@@ -219,6 +247,19 @@ mod tests {
     fn a_body_nested_too_deeply_is_refused_and_not_recursed_into() {
         let nested = format!("{{\"query\": \"\", \"variables\": {}{}}}", "[".repeat(50_000), "]".repeat(50_000));
         assert!(refusal(&nested).contains("recursion limit"), "{}", refusal(&nested));
+    }
+
+    #[test]
+    fn values_count_with_their_memory() {
+        let counted = |values: &str| {
+            let body = format!("{{\"query\": \"\", \"variables\": {{\"a\": 1}}, \"extensions\": {{\"b\": {values}}}}}");
+            Params::of_body(body.as_bytes()).map_or(0, |params| params.value_bytes)
+        };
+        let list = |value: &str| format!("[{}]", vec![value; 1_000].join(","));
+        let usual = counted("\"a long string counts as text alone\"");
+        assert_eq!(usual, counted("\"\""));
+        assert!(usual < 1_000 && counted(&list("0")) > 32_000 && counted(&list("[]")) > 32_000);
+        assert!(counted(&list("{\"a\":0}")) > 3 * counted(&list("0")) / 2);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::{
     engine::Engine,
     entropy::Entropy,
     handler,
+    kept_operations::KeptOperations,
     limits::HttpSettings,
     manifest::ManifestError,
     middleware::{self, surrounded},
@@ -100,7 +101,8 @@ where
     let answers = Ledger::new("answers", settings.request.unsent, settings.metrics);
     let bodies = Ledger::new("bodies", settings.request.bodies, settings.metrics);
     let admission = Admission::new(settings.admission, transport.always_admitted, settings.metrics);
-    let engine = Engine { schema, documents, attach, admission, budget, answer_bytes, answers, suggests };
+    let kept = KeptOperations::new(bodies.clone());
+    let engine = Engine { schema, documents, attach, admission, budget, answer_bytes, answers, kept, suggests };
     let free_sockets = Arc::new(Semaphore::new(settings.socket.sockets));
     let free_streams = Arc::new(Semaphore::new(settings.stream.streams));
     let readers = middleware::cors(settings.allowed_origins.clone());

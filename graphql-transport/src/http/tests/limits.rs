@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
+use async_graphql::Variables;
 use serde_json::json;
 
 use super::*;
@@ -11,6 +12,7 @@ use crate::{
         admission::Admission,
         documents::{Documents, Naming},
         engine::Engine,
+        kept_operations::KeptOperations,
         params,
         trusted::Trusted,
     },
@@ -83,6 +85,19 @@ async fn both_bombs_are_refused_at_once() {
     }
 }
 
+#[tokio::test]
+async fn the_spreads_of_a_fragment_do_not_multiply_its_long_strings() {
+    let (spreads, text) = ("...f ".repeat(600), "x".repeat(50_000));
+    let query = format!("{{ nested {{ {spreads} }} }} fragment f on Query {{ echo(text: \"{text}\") }}");
+    let Transport { shape, settings, .. } = transport(HttpSettings::default());
+    let guard = Guard::new(settings.guard, shape);
+    let document = guard.open(&query).unwrap();
+    let operation = guard.admit(&document, None, &mut Variables::default()).unwrap().operation;
+    assert!(!operation.is_plain() && operation.bytes() < 2 << 20, "{}", operation.bytes());
+    assert_eq!(operation.document().fragments.len(), 1, "it stays as it is written");
+    assert_eq!(ask(&query).await.body["data"]["nested"]["echo"], text);
+}
+
 /// The documents that a transport has cached after these requests.
 async fn remembered(queries: &[&str]) -> usize {
     let Transport { schema, shape, attach, settings, .. } = transport(HttpSettings::default());
@@ -91,7 +106,9 @@ async fn remembered(queries: &[&str]) -> usize {
     let documents = Documents::new(guard, Trusted::default(), naming, &settings.request);
     let answers = Ledger::new("answers", settings.request.unsent, settings.metrics);
     let (admission, answer_bytes) = (Admission::new(settings.admission, &[], settings.metrics), 1 << 20);
-    let engine = Engine { schema, documents, attach, admission, budget: None, answer_bytes, answers, suggests: true };
+    let kept = KeptOperations::new(answers.clone());
+    let (budget, suggests) = (None, true);
+    let engine = Engine { schema, documents, attach, admission, budget, answer_bytes, answers, kept, suggests };
     for query in queries {
         let scope = Scope { viewer: None, request_id: RequestId::new(&counted()), client: Client::default() };
         let params = params::Params::of_json(json!({ "query": query })).unwrap();
