@@ -20,6 +20,9 @@ pub struct MetricNames {
     pub operations_refused: &'static str,
     /// Gauge: open WebSockets.
     pub sockets: &'static str,
+    /// Counter: WebSockets that the server has ended because of what their clients do, by `reason`: `unread` (they leave
+    /// answers unread) or `messages` (they send too many that cost no points).
+    pub sockets_cut_off: &'static str,
     /// Gauge: open or reserved event streams.
     pub streams: &'static str,
 }
@@ -35,6 +38,7 @@ impl Default for MetricNames {
             operations_waiting: "graphql_operations_waiting",
             operations_refused: "graphql_operations_refused_total",
             sockets: "graphql_websockets",
+            sockets_cut_off: "graphql_websockets_cut_off_total",
             streams: "graphql_event_streams",
         }
     }

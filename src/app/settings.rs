@@ -128,6 +128,7 @@ const METRICS: MetricNames = MetricNames {
     held_bytes: metrics::HELD_BYTES,
     held_bytes_refused: metrics::HELD_BYTES_REFUSED,
     sockets: metrics::SOCKETS,
+    sockets_cut_off: metrics::SOCKETS_CUT_OFF,
     streams: metrics::STREAMS,
     operations_running: metrics::OPERATIONS_RUNNING,
     operations_waiting: metrics::OPERATIONS_WAITING,
@@ -162,6 +163,7 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
             ping_every: websocket.ping_ms.duration(),
             pong_time: websocket.pong_timeout_ms.duration(),
             queued_messages: websocket.buffer,
+            free_messages: TokenBucket { points: websocket.free_messages, per_second: websocket.free_messages_per_s },
             ..SocketLimits::default()
         },
         stream: StreamLimits {
@@ -282,4 +284,20 @@ fn manifest(path: &str) -> Result<Option<Manifest>, ManifestError> {
     }
     let unreadable = |error| ManifestError::because(format!("{path}: cannot be read: {error}"));
     Manifest::parse(&std::fs::read_to_string(path).map_err(unreadable)?).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use graphql_transport::http::buffers;
+
+    use super::*;
+
+    #[test]
+    fn every_buffer_is_listed_with_its_bound() {
+        let page = include_str!("../../docs/operations.md");
+        let rows = buffers(&http(&Config::defaults().unwrap()).unwrap());
+        let table: Vec<String> = rows.iter().map(ToString::to_string).collect();
+        assert!(page.contains(&table.join("\n")), "the table of docs/operations.md is:\n{}", table.join("\n"));
+    }
 }

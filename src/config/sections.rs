@@ -240,6 +240,8 @@ fn websocket(reader: &mut Reader) -> WebsocketSettings {
         pong_timeout_ms: millis(reader, "websocket.pong_timeout_ms", 100, 60 * MINUTE_MS),
         max_operations: reader.whole("websocket.max_operations", 1..=10_000),
         buffer: reader.whole("websocket.buffer", 1..=100_000),
+        free_messages: points(reader, "websocket.free_messages"),
+        free_messages_per_s: points(reader, "websocket.free_messages_per_s"),
     }
 }
 
@@ -263,10 +265,11 @@ fn admission(reader: &mut Reader) -> AdmissionSettings {
     }
 }
 
+fn points(reader: &mut Reader, key: &str) -> NonZeroU32 {
+    NonZeroU32::new(reader.whole(key, 1..=1_000_000_000)).unwrap_or(NonZeroU32::MIN)
+}
+
 fn rate_limit(reader: &mut Reader) -> RateLimitSettings {
-    let points = |reader: &mut Reader, key: &str| {
-        NonZeroU32::new(reader.whole(key, 1..=1_000_000_000)).unwrap_or(NonZeroU32::MIN)
-    };
     RateLimitSettings {
         enabled: reader.flag("rate_limit.enabled"),
         viewer_points: points(reader, "rate_limit.viewer_points"),

@@ -301,6 +301,8 @@ pub struct WebsocketSettings {
     pub pong_timeout_ms: Millis,
     pub max_operations: usize,
     pub buffer: usize,
+    pub free_messages: NonZeroU32,
+    pub free_messages_per_s: NonZeroU32,
 }
 
 /// `[live]`

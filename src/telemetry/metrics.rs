@@ -24,6 +24,8 @@ pub const OPERATIONS_WAITING: &str = "tidefeed_operations_waiting";
 pub const OPERATIONS_REFUSED: &str = "tidefeed_operations_refused_total";
 /// WebSockets open.
 pub const SOCKETS: &str = "tidefeed_websockets";
+/// WebSockets ended because of what their clients do, by reason: unread or messages.
+pub const SOCKETS_CUT_OFF: &str = "tidefeed_websockets_cut_off_total";
 /// Streams of server-sent events open or reserved.
 pub const STREAMS: &str = "tidefeed_event_streams";
 /// `newFeed` subscriptions open.
@@ -154,6 +156,12 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         "Queries and mutations refused for load, by kind and reason: full (as many waited as may) or late (waited too long)",
     ),
     (SOCKETS, Kind::Gauge, Unit::Count, "WebSockets open"),
+    (
+        SOCKETS_CUT_OFF,
+        Kind::Counter,
+        Unit::Count,
+        "WebSockets ended because of their clients, by reason: unread (they do not take what is sent to them) or messages (they send too many that cost no points)",
+    ),
     (STREAMS, Kind::Gauge, Unit::Count, "Streams of server-sent events open or reserved"),
     (SUBSCRIPTIONS, Kind::Gauge, Unit::Count, "newFeed subscriptions open"),
     (LIVE_EVENTS_MISSED, Kind::Counter, Unit::Count, "Live events that met a full buffer"),

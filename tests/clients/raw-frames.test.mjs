@@ -112,6 +112,17 @@ test("1009: a message three times as long", async () => {
   client.send(ping({ text: "x".repeat(3 * 4096) }));
   await client.closesWith(1009);
 });
+test("1009: a message that is longer by one byte, and never comes whole", async () => {
+  for (const begun of [
+    [frame(TEXT, "x", { length: 4097 })],
+    [frame(TEXT, "x".repeat(4000), { fin: false }), frame(CONTINUATION, "x".repeat(97), { fin: false })],
+    [frame(TEXT, "x", { fin: false }), ...Array.from({ length: 3000 }, () => frame(CONTINUATION, "", { fin: false }))],
+  ]) {
+    const client = await Frames.ready(patient);
+    client.send(...begun);
+    await client.closesWith(1009);
+  }
+});
 test("a message that says it is an exabyte long is refused before it comes", async () => {
   const client = await Frames.ready(patient);
   client.send(frame(TEXT, "x", { length: 2 ** 50 }));

@@ -79,6 +79,13 @@ test("4429: connection_init twice in one breath", async () => {
   socket.say({ type: "connection_init" });
   await socket.closesWith(4429);
 });
+test("4429: more pings and pongs than come back, whatever the protocol lets a client say", async () => {
+  for (const message of [{ type: "ping" }, { type: "pong" }, { type: "complete", id: "never" }]) {
+    const socket = await Socket.ready(server);
+    for (let count = 0; count < 1000; count += 1) socket.say(message);
+    await socket.closesWith(4429, /^Too many messages: /);
+  }
+});
 test("4401: subscribe before connection_init", async () => {
   const socket = await Socket.open(server);
   socket.subscribe("1", TYPE);
@@ -90,6 +97,33 @@ test("4403: a token that is not good", async () => {
   socket.say({ type: "connection_init", payload: bearer("nonsense") });
   await socket.closesWith(4403, /^Forbidden/);
 });
+
+for (const [what, payload] of [
+  ["authorization", { authorization: `Bearer ${ann.token}` }],
+  ["Authorization", { Authorization: `Bearer ${ann.token}` }],
+  ["headers.Authorization", { headers: { Authorization: `Bearer ${ann.token}` } }],
+  ["Headers.authorization, beside an authorization that is null", { Headers: { authorization: `bearer ${ann.token}` }, authorization: null }],
+  ["authorization, before headers.authorization", { headers: { authorization: "Bearer nonsense" }, authorization: `Bearer ${ann.token}` }],
+]) {
+  test(`the token of connection_init is read from ${what}`, async () => {
+    const socket = await Socket.open(server);
+    socket.say({ type: "connection_init", payload });
+    await socket.hears({ type: "connection_ack" });
+    socket.subscribe("1", "{ viewer { handle } }");
+    assert.equal((await socket.whole("1"))[0].payload.data.viewer.handle, "ann");
+    await socket.close();
+  });
+}
+for (const [what, payload] of [
+  ["headers.authorization with a token that is not good", { headers: { authorization: "Bearer nonsense" } }],
+  ["headers.Authorization that is no string", { headers: { Authorization: 7 } }],
+]) {
+  test(`4403: ${what} is not anonymous`, async () => {
+    const socket = await Socket.open(server);
+    socket.say({ type: "connection_init", payload });
+    await socket.closesWith(4403, /^Forbidden/);
+  });
+}
 
 const BROKEN = {
   "no JSON": "subscribe",
@@ -148,6 +182,8 @@ test("ping is answered by pong with its payload, before and after the acknowledg
   socket.say({ type: "connection_init" });
   await socket.hears({ type: "connection_ack" });
   socket.say({ type: "ping" });
+  await socket.hears({ type: "pong" });
+  socket.say({ type: "ping", payload: { long: "x".repeat(1000) } });
   await socket.hears({ type: "pong" });
   await socket.close();
 });

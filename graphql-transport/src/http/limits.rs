@@ -1,10 +1,14 @@
 //! The limits and options of the transport, which a service fills from its configuration.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use ipnet::IpNet;
 
-use super::{manifest::Manifest, origin::Origins, rate::RateLimits};
+use super::{
+    manifest::Manifest,
+    origin::Origins,
+    rate::{RateLimits, TokenBucket},
+};
 use crate::{
     guard::GuardLimits,
     measurements::MetricNames,
@@ -14,6 +18,10 @@ use crate::{
 const MIB: usize = 1024 * 1024;
 /// Default memory for incoming data of one kind.
 pub(super) const INCOMING: LedgerLimits = LedgerLimits { node: 64 * MIB, client: 16 * MIB };
+
+/// Default rate of messages that cost no points. A page that begins and ends operations sends hardly any.
+const FREE_MESSAGES: TokenBucket =
+    TokenBucket { points: NonZeroU32::MIN.saturating_add(99), per_second: NonZeroU32::MIN.saturating_add(19) };
 
 /// How to serve the API.
 #[derive(Debug, Clone, Default)]
@@ -160,6 +168,9 @@ pub struct SocketLimits {
     pub message_bytes: usize,
     /// How long a message may take to arrive completely. The socket closes after twice that at the latest. 20 s.
     pub message_time: Duration,
+    /// Messages of one socket that cost no points: pings, pongs, and each `complete` without a `subscribe`. A client that
+    /// sends more is closed with 4429. 100, and 20 a second.
+    pub free_messages: TokenBucket,
     /// Characters of an operation's id. 128.
     pub id_chars: usize,
     /// Time from opening the socket to `connection_init`. 3 s.
@@ -184,6 +195,7 @@ impl Default for SocketLimits {
             operations: 32,
             message_bytes: 256 * 1024,
             message_time: Duration::from_secs(20),
+            free_messages: FREE_MESSAGES,
             id_chars: 128,
             init_time: Duration::from_secs(3),
             ping_every: Duration::from_secs(12),

@@ -6,6 +6,7 @@
 mod accept;
 mod address;
 mod admission;
+mod buffers;
 mod codes;
 mod connections;
 mod document;
@@ -37,6 +38,7 @@ mod viewer;
 mod ws;
 
 pub use self::{
+    buffers::{Buffer, buffers},
     connections::{ConnectionLimits, Routes, serve},
     early_refusals::EarlyRefusals,
     entropy::Entropy,

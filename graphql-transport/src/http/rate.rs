@@ -9,7 +9,10 @@ use std::{
 };
 
 use governor::{
-    Quota, RateLimiter, clock::Clock, middleware::StateInformationMiddleware, state::keyed::DashMapStateStore,
+    Quota, RateLimiter,
+    clock::Clock,
+    middleware::{NoOpMiddleware, StateInformationMiddleware},
+    state::{InMemoryState, NotKeyed, keyed::DashMapStateStore},
 };
 use tokio::time::Instant;
 
@@ -84,6 +87,27 @@ impl Clock for TimerClock {
     }
 }
 
+impl TokenBucket {
+    fn quota(self) -> Quota {
+        Quota::per_second(self.per_second).allow_burst(self.points)
+    }
+}
+
+/// A bucket of its own, for one client whose number of buckets something else bounds.
+pub(super) struct SingleBucket(RateLimiter<NotKeyed, InMemoryState, TimerClock, NoOpMiddleware<std::time::Instant>>);
+
+impl SingleBucket {
+    pub(super) fn new(bucket: TokenBucket) -> Self {
+        Self(RateLimiter::direct_with_clock(bucket.quota(), TimerClock))
+    }
+
+    /// Takes a point if there is one.
+    #[must_use]
+    pub(super) fn take(&self) -> bool {
+        self.0.check().is_ok()
+    }
+}
+
 struct Buckets {
     each: TokenBucket,
     known: usize,
@@ -93,8 +117,7 @@ struct Buckets {
 
 impl Buckets {
     fn new(each: TokenBucket, known: usize) -> Self {
-        let quota = Quota::per_second(each.per_second).allow_burst(each.points);
-        let levels = RateLimiter::dashmap_with_clock(quota, TimerClock).with_middleware();
+        let levels = RateLimiter::dashmap_with_clock(each.quota(), TimerClock).with_middleware();
         Self { each, known, charges: AtomicUsize::new(0), levels }
     }
 

@@ -10,6 +10,7 @@ use axum::http::{
 };
 use axum_extra::headers::{Authorization, HeaderMapExt as _, authorization::Bearer};
 use ipnet::IpNet;
+use serde_json::{Map, Value as Json};
 
 use super::{address, request_id::RequestId};
 use crate::{memory::Clients, payer::Payer};
@@ -117,6 +118,11 @@ impl<V: Viewer> Scope<V> {
     }
 }
 
+/// The value of an entry that is not null.
+fn entry<'a>(map: &'a Map<String, Json>, name: &str) -> Option<&'a Json> {
+    map.iter().find(|(key, value)| key.eq_ignore_ascii_case(name) && !value.is_null()).map(|(_, value)| value)
+}
+
 /// The credentials in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Credentials {
@@ -137,8 +143,17 @@ impl Credentials {
         }
     }
 
-    /// `text`: the value of an authorization header, which a WebSocket sends in its first message.
-    pub(super) fn of_text(text: &str) -> Self {
+    /// Those in the payload of a WebSocket's `connection_init`, if there are any: its entry `authorization` or, without
+    /// that, the one in its entry `headers`, as some clients send it. Case does not matter.
+    pub(super) fn of_init(payload: &Map<String, Json>) -> Option<Self> {
+        let headers = || entry(payload, "headers").and_then(Json::as_object);
+        match entry(payload, "authorization").or_else(|| headers().and_then(|it| entry(it, "authorization")))? {
+            Json::String(text) => Some(Self::of_text(text)),
+            _ => Some(Self::Unreadable),
+        }
+    }
+
+    fn of_text(text: &str) -> Self {
         match text.trim().split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Self::of_token(token),
             _ => Self::Unreadable,

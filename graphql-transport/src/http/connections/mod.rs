@@ -35,7 +35,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt as _;
 
-pub(super) use self::received::Received;
+pub(super) use self::received::{FREE_BYTES, Received, Unreceived};
 use self::wire::Wire;
 use super::{
     early_refusals::EarlyRefusals,

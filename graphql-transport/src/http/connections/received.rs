@@ -6,13 +6,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::memory::{Hold, NoRoom};
 
 /// Bytes that a connection's own buffers hold anyway.
-const FREE_BYTES: u64 = 8 * 1024;
+pub(in crate::http) const FREE_BYTES: u64 = 8 * 1024;
 /// Memory is reserved in pieces of this size.
 const PIECE_BYTES: usize = 8 * 1024;
 
 /// The number of bytes received on a connection. Every request on it has it in its extensions. Clones share the count.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Received(Arc<Mutex<State>>);
+
+/// Why a connection takes no more bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unreceived {
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
+    /// An incomplete message has more bytes than any message may have.
+    #[error("the message is too long")]
+    TooLong,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -21,6 +31,8 @@ struct State {
     whole: u64,
     /// The memory of the rest; `None` while another part counts it.
     hold: Option<Hold>,
+    /// Most bytes of the incomplete message, with the heads of its frames; `None` if something else bounds it.
+    most: Option<u64>,
     leaves_unread: bool,
 }
 
@@ -59,6 +71,12 @@ impl Received {
         state.hold = hold;
     }
 
+    /// As [`Self::hold_with`], for messages of at most `most` bytes.
+    pub(crate) fn hold_messages_with(&self, hold: Hold, most: u64) {
+        self.hold_with(Some(hold));
+        self.state().most = Some(most);
+    }
+
     /// Notes that the reader stops in the middle of what the client sends.
     pub(crate) fn leave_unread(&self) {
         self.state().leaves_unread = true;
@@ -69,13 +87,16 @@ impl Received {
     }
 
     /// Counts `bytes` more.
-    pub(super) fn come(&self, bytes: usize) -> Result<(), NoRoom> {
+    pub(super) fn come(&self, bytes: usize) -> Result<(), Unreceived> {
         let mut state = self.state();
         state.bytes += bytes as u64;
-        let counted = (state.bytes - state.whole).saturating_sub(FREE_BYTES);
-        let counted = usize::try_from(counted).unwrap_or(usize::MAX);
+        let unfinished = state.bytes - state.whole;
+        if state.most.is_some_and(|most| unfinished > most) {
+            return Err(Unreceived::TooLong);
+        }
+        let counted = usize::try_from(unfinished.saturating_sub(FREE_BYTES)).unwrap_or(usize::MAX);
         let room = counted.checked_next_multiple_of(PIECE_BYTES).unwrap_or(counted);
-        state.hold.as_mut().map_or(Ok(()), |hold| hold.grow_to(room))
+        Ok(state.hold.as_mut().map_or(Ok(()), |hold| hold.grow_to(room))?)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -99,7 +120,7 @@ mod tests {
         received.hold_with(Some(ledger.open([None, None])));
         assert_eq!((received.come(8_000), ledger.total()), (Ok(()), 0), "its buffers have room for so much");
         assert_eq!((received.come(8_000), ledger.total()), (Ok(()), 8_192));
-        assert_eq!((received.come(40_000), ledger.total()), (Err(NoRoom::Node), 8_192));
+        assert_eq!((received.come(40_000), ledger.total()), (Err(NoRoom::Node.into()), 8_192));
         received.finish_some(6);
         assert_eq!((received.unfinished(), ledger.total()), (55_994, 8_192), "the rest of the message is there");
         received.finish();

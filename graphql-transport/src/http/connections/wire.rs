@@ -63,9 +63,9 @@ impl<R: Send + Unpin> AsyncRead for Wire<R> {
         let before = buf.filled().len();
         let read = self.stream()?.poll_read(cx, buf);
         let count = buf.filled().len().saturating_sub(before);
-        if let Err(no_room) = self.received.come(count) {
+        if let Err(unreceived) = self.received.come(count) {
             buf.set_filled(before);
-            return Poll::Ready(Err(io::Error::other(no_room)));
+            return Poll::Ready(Err(io::Error::other(unreceived)));
         }
         read
     }

@@ -119,6 +119,8 @@ struct ReservedSink {
     reserved: Arc<Reserved>,
     /// Most bytes of one result.
     answer_bytes: usize,
+    /// Counts the memory of a refusal.
+    hold: Hold,
 }
 
 #[derive(Serialize)]
@@ -134,9 +136,10 @@ impl ReservedSink {
     }
 
     /// Sends an event that is not a result: a refusal, or the end.
-    async fn say(&self, name: &str, payload: Option<Payload<'_>>) {
+    async fn say(&mut self, name: &str, payload: Option<Payload<'_>>) {
         if let Ok(json) = self.json(payload) {
-            send(&self.reserved.events, event(name, &json).into()).await;
+            let event = self.hold.take().over(event(name, &json));
+            send(&self.reserved.events, event).await;
         }
     }
 }
@@ -180,7 +183,9 @@ pub fn join<E: PreparedExecutor, V: Viewer>(
         Ok(())
     })?;
     let (of_task, answer_bytes) = (Arc::clone(core), core.settings.request.answer_bytes);
-    let work = async move { part(&of_task, admitted, scope, ReservedSink { id, reserved, answer_bytes }, stop).await };
+    let hold = core.engine.answers.open(scope.holders());
+    let sink = ReservedSink { id, reserved, answer_bytes, hold };
+    let work = async move { part(&of_task, admitted, scope, sink, stop).await };
     core.sockets.spawn(work.instrument(tracing::Span::current()));
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
@@ -191,10 +196,11 @@ async fn part<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     admitted: AdmittedOperation,
     scope: Scope<V>,
-    part: ReservedSink,
+    mut part: ReservedSink,
     stop: CancellationToken,
 ) {
     let (over, request_id) = (over(core, scope.viewer.clone()), scope.request_id.clone());
+    let stream_end = part.reserved.ended.clone();
     let whole = async {
         let ended = tokio::select! {
             ended = runner::run(core, Box::new(admitted), scope, &part) => ended,
@@ -210,7 +216,7 @@ async fn part<E: PreparedExecutor, V: Viewer>(
     tokio::select! {
         () = whole => {}
         () = stop.cancelled() => {}
-        () = part.reserved.ended.cancelled() => {}
+        () = stream_end.cancelled() => {}
         () = core.stop.cancelled() => {}
     }
 }

@@ -74,7 +74,7 @@ async fn follow<E: PreparedExecutor, V: Viewer>(
     scope: Scope<V>,
     events: Sender<Bytes>,
 ) {
-    let over = over(core, scope.viewer.clone());
+    let (over, hold) = (over(core, scope.viewer.clone()), core.engine.answers.open(scope.holders()));
     let request_id = scope.request_id.clone();
     let sink = SingleSink { events: events.clone(), answer_bytes: core.settings.request.answer_bytes };
     let ended = tokio::select! {
@@ -88,7 +88,7 @@ async fn follow<E: PreparedExecutor, V: Viewer>(
         if let Err(refused) = ended {
             // A refusal always fits, because its length is bounded.
             let refusal = serde_json::to_vec(&Payload::refused(&refused.errors, &extensions_of(&refused, &request_id)));
-            send(&events, event("next", &refusal.unwrap_or_default()).into()).await;
+            send(&events, hold.over(event("next", &refusal.unwrap_or_default()))).await;
         }
         send(&events, event("complete", b"").into()).await;
     };

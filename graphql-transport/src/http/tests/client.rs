@@ -1,11 +1,12 @@
 //! A server on a real port, and a client that can send anything.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, num::NonZeroU32, time::Duration};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::json;
 use tokio::{
-    net::{TcpListener, TcpStream},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpSocket, TcpStream},
     time::timeout,
 };
 use tokio_tungstenite::{
@@ -19,6 +20,27 @@ use super::*;
 
 /// Longer than anything takes, even on a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_mins(2);
+
+const UPGRADE: &str = "GET /graphql/ws HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+    sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+    sec-websocket-protocol: graphql-transport-ws\r\n\r\n";
+
+/// For tests of something else.
+pub(super) fn any_number() -> TokenBucket {
+    TokenBucket { points: NonZeroU32::MAX, per_second: NonZeroU32::MAX }
+}
+
+/// A frame as a client sends it, masked with zeros.
+pub(super) fn raw_frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = match (u8::try_from(payload.len()), u16::try_from(payload.len())) {
+        (Ok(short), _) if short < 126 => vec![first, 0x80 | short],
+        (_, Ok(length)) => [&[first, 0xfe][..], &length.to_be_bytes()].concat(),
+        _ => [&[first, 0xff][..], &(payload.len() as u64).to_be_bytes()].concat(),
+    };
+    frame.extend_from_slice(&[0; 4]);
+    frame.extend_from_slice(payload);
+    frame
+}
 
 /// A server on its own port, which stops with the test.
 pub(super) struct Server {
@@ -61,6 +83,27 @@ impl Server {
 
     pub(super) async fn with(socket: SocketLimits) -> Self {
         Self::start(HttpSettings { socket, ..HttpSettings::default() }).await
+    }
+
+    /// Waits until all sockets are gone.
+    pub(super) async fn emptied(&self) {
+        self.sockets.close();
+        let gone = timeout(PATIENCE, self.sockets.wait()).await;
+        assert!(gone.is_ok(), "{} sockets are left", self.sockets.len());
+    }
+
+    /// A client that was acknowledged, and sends only what the test writes, not even a pong. It has little room for what
+    /// it does not read.
+    pub(super) async fn mute(&self) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4_096).unwrap();
+        let mut stream = socket.connect(self.address).await.unwrap();
+        stream.write_all(UPGRADE.as_bytes()).await.unwrap();
+        let mut answer = [0_u8; 1024];
+        let length = stream.read(&mut answer).await.unwrap();
+        assert!(String::from_utf8_lossy(&answer[..length]).starts_with("HTTP/1.1 101"));
+        stream.write_all(&raw_frame(0x81, br#"{"type":"connection_init"}"#)).await.unwrap();
+        stream
     }
 
     /// Waits until it has stopped by itself.

@@ -5,6 +5,7 @@ mod client;
 mod connections;
 mod costs;
 mod early_refusals;
+mod floods;
 mod fuzz;
 mod limits;
 mod named;

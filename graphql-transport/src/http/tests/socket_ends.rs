@@ -15,16 +15,9 @@ use tokio_tungstenite::tungstenite::{
 };
 
 use super::{
-    client::{PATIENCE, Server},
+    client::{PATIENCE, Server, any_number, raw_frame},
     *,
 };
-
-/// Waits until all sockets are gone.
-async fn emptied(server: &Server) {
-    server.sockets.close();
-    let gone = timeout(PATIENCE, server.sockets.wait()).await;
-    assert!(gone.is_ok(), "{} sockets are left", server.sockets.len());
-}
 
 #[tokio::test]
 async fn silence_at_the_beginning_closes_with_4408_when_the_time_is_up() {
@@ -60,7 +53,7 @@ async fn a_stopping_server_completes_every_operation_and_closes_with_1001() {
     for client in [&mut busy, &mut idle, &mut new] {
         assert_eq!(client.closed().await.0, 1001);
     }
-    emptied(&server).await;
+    server.emptied().await;
 }
 
 #[tokio::test]
@@ -72,7 +65,7 @@ async fn a_client_that_closes_is_answered_with_its_own_code() {
     let answer = client.frame().await.unwrap().unwrap();
     assert!(matches!(&answer, Message::Close(Some(close)) if close.code == CloseCode::Normal), "{answer:?}");
     assert!(client.frame().await.is_none());
-    emptied(&server).await;
+    server.emptied().await;
 }
 
 #[tokio::test]
@@ -81,7 +74,7 @@ async fn a_client_that_vanishes_takes_its_operations_with_it() {
     let mut client = server.acknowledged().await;
     client.subscribe("1", "subscription { silence }").await;
     drop(client);
-    emptied(&server).await;
+    server.emptied().await;
 }
 
 #[tokio::test]
@@ -89,7 +82,7 @@ async fn a_client_ignoring_the_close_is_dropped_after_the_close_time() {
     let server = Server::with(SocketLimits { close_time: Duration::from_millis(200), ..SocketLimits::default() }).await;
     let _client = server.acknowledged().await;
     server.stop.cancel();
-    emptied(&server).await;
+    server.emptied().await;
 }
 
 #[tokio::test]
@@ -99,7 +92,7 @@ async fn a_client_that_does_not_read_is_read_from_and_then_dropped() {
     let mut client = server.acknowledged().await;
     client.subscribe("1", "subscription { flood }").await;
     let begin = Instant::now();
-    emptied(&server).await;
+    server.emptied().await;
     assert!(begin.elapsed() >= send_time, "it had its time: {:?}", begin.elapsed());
 }
 
@@ -123,16 +116,6 @@ async fn a_client_that_does_not_read_can_still_complete() {
         floods += 1;
         assert!(floods < 2000, "the flood goes on after its complete");
     }
-}
-
-#[tokio::test]
-async fn a_client_that_asks_without_reading_the_answers_is_dropped() {
-    let send_time = Duration::from_mins(1);
-    let server = Server::with(SocketLimits { send_time, queued_messages: 4, ..SocketLimits::default() }).await;
-    let mut client = server.acknowledged().await;
-    let ping = json!({"type": "ping", "payload": {"text": "x".repeat(60_000)}}).to_string();
-    while client.0.send(Message::text(ping.clone())).await.is_ok() {}
-    emptied(&server).await;
 }
 
 #[tokio::test]
@@ -179,12 +162,12 @@ async fn a_client_that_answers_no_ping_is_closed_with_4408() {
     // It does not answer the close frame either.
     let close_time = Duration::from_millis(200);
     let server = Server::with(SocketLimits { ping_every, pong_time, close_time, ..SocketLimits::default() }).await;
-    let mut stream = mute(&server).await;
+    let mut stream = server.mute().await;
     let received = timeout(PATIENCE, hear_close(&mut stream)).await.unwrap();
     let pings = received.windows(2).filter(|head| *head == [0x89, 0]).count();
     assert_eq!(pings, 1, "the second waits for the first one's answer");
     assert_eq!(close_code(&received), 4408);
-    emptied(&server).await;
+    server.emptied().await;
 }
 
 /// Everything that the server sends, up to its close frame.
@@ -207,7 +190,7 @@ fn close_code(received: &[u8]) -> u16 {
 async fn a_message_still_arriving_counts_as_a_sign_of_life() {
     let (ping_every, pong_time) = (Duration::from_millis(50), Duration::from_millis(500));
     let server = Server::with(SocketLimits { ping_every, pong_time, ..SocketLimits::default() }).await;
-    let mut stream = mute(&server).await;
+    let mut stream = server.mute().await;
     let frame = raw_frame(
         0x81,
         br#"{"type":"ping","payload":{"text":"a hundred bytes, each of them for itself, so that it takes long"}}"#,
@@ -227,23 +210,12 @@ async fn a_message_still_arriving_counts_as_a_sign_of_life() {
     timeout(PATIENCE, answered).await.unwrap();
 }
 
-/// A frame as a client sends it, masked with zeros.
-fn raw_frame(first: u8, payload: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(payload.len()).unwrap();
-    let mut frame = match u8::try_from(length) {
-        Ok(short) if short < 126 => vec![first, 0x80 | short],
-        _ => [&[first, 0xfe][..], &length.to_be_bytes()].concat(),
-    };
-    frame.extend_from_slice(&[0; 4]);
-    frame.extend_from_slice(payload);
-    frame
-}
-
 #[tokio::test]
 async fn a_message_that_never_ends_closes_with_1008() {
-    let limits = SocketLimits { message_time: Duration::from_millis(200), ..SocketLimits::default() };
+    let (message_time, free_messages) = (Duration::from_millis(200), any_number());
+    let limits = SocketLimits { message_time, free_messages, ..SocketLimits::default() };
     let server = Server::with(limits).await;
-    let mut stream = mute(&server).await;
+    let mut stream = server.mute().await;
     stream.write_all(&raw_frame(0x01, &vec![b'x'; 50_000])).await.unwrap();
     let (mut received, mut part) = (Vec::new(), [0_u8; 1024]);
     let closes = async {
@@ -261,31 +233,16 @@ async fn a_message_that_never_ends_closes_with_1008() {
 
 #[tokio::test]
 async fn many_whole_messages_do_not_exceed_the_message_time() {
-    let limits = SocketLimits { message_time: Duration::from_secs(1), ..SocketLimits::default() };
+    let (message_time, free_messages) = (Duration::from_secs(1), any_number());
+    let limits = SocketLimits { message_time, free_messages, ..SocketLimits::default() };
     let server = Server::with(limits).await;
     let mut client = server.acknowledged().await;
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_millis(1_300) {
         client.say(json!({"type": "ping", "payload": {"text": "x".repeat(20_000)}})).await;
-        assert_eq!(client.hear().await["type"], "pong");
+        assert_eq!(client.hear().await, json!({"type": "pong"}), "a long payload is not repeated");
         client.0.send(Message::Ping(vec![7; 120].into())).await.unwrap();
     }
-}
-
-/// A client that was acknowledged and never sends anything again, not even a pong.
-async fn mute(server: &Server) -> TcpStream {
-    let mut stream = TcpStream::connect(server.address).await.unwrap();
-    let head = "GET /graphql/ws HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
-        sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-protocol: graphql-transport-ws\r\n\r\n";
-    stream.write_all(head.as_bytes()).await.unwrap();
-    let mut answer = [0_u8; 1024];
-    let length = stream.read(&mut answer).await.unwrap();
-    assert!(String::from_utf8_lossy(&answer[..length]).starts_with("HTTP/1.1 101"));
-    let init = br#"{"type":"connection_init"}"#;
-    let mut frame = vec![0x81, 0x80 | u8::try_from(init.len()).unwrap(), 0, 0, 0, 0];
-    frame.extend_from_slice(init);
-    stream.write_all(&frame).await.unwrap();
-    stream
 }
 
 #[tokio::test]
@@ -333,5 +290,5 @@ async fn a_socket_closes_with_4403_when_its_token_ends_and_completes_nothing() {
     let frame = client.frame().await.unwrap().unwrap();
     assert!(matches!(&frame, Message::Close(Some(close)) if u16::from(close.code) == 4403), "{frame:?}");
     assert!(client.frame().await.is_none());
-    emptied(&server).await;
+    server.emptied().await;
 }

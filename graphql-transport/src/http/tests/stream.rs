@@ -178,6 +178,37 @@ async fn a_reserved_stream_carries_several_operations() {
     timeout(Duration::from_mins(1), gone).await.unwrap();
 }
 
+/// Their results wait for room, and each takes memory.
+#[tokio::test]
+async fn operations_whose_results_nobody_reads_are_bounded() {
+    let (operations, queued_events) = (4, 2);
+    let stream = StreamLimits { operations, queued_events, ..StreamLimits::default() };
+    let router = router(transport(HttpSettings { stream, ..HttpSettings::default() })).unwrap();
+    let reserved = router.clone().oneshot(put()).await.unwrap();
+    let token = axum::body::to_bytes(reserved.into_body(), 1 << 10).await.unwrap();
+    let token = String::from_utf8(token.to_vec()).unwrap();
+    let mut accepted = 0;
+    let refused = loop {
+        let body = json!({"query": "{ hello }", "extensions": {"operationId": accepted.to_string()}}).to_string();
+        let request = post(body, &[("x-graphql-event-stream-token", token.as_str())]);
+        match router.clone().oneshot(request).await.unwrap().status() {
+            StatusCode::ACCEPTED => accepted += 1,
+            status => break status,
+        }
+        assert!(accepted < 100, "they have no bound");
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    };
+    // The events of one have room; those of the others wait.
+    assert_eq!((refused, accepted), (StatusCode::TOO_MANY_REQUESTS, 1 + operations));
+    let open = HttpRequest::get(format!("/graphql?token={token}")).header("accept", "text/event-stream");
+    let mut events = Events::of(router.clone().oneshot(open.body(Body::empty()).unwrap()).await.unwrap());
+    for _ in 0..2 * accepted {
+        assert!(events.next().await.is_some(), "who reads late reads all");
+    }
+}
+
 fn put() -> HttpRequest<Body> {
     HttpRequest::put("/graphql").body(Body::empty()).unwrap()
 }

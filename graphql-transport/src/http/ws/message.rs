@@ -9,12 +9,18 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use crate::{
-    http::outcome::{Payload, json_within},
+    http::{
+        connections::Unreceived,
+        outcome::{Payload, json_within},
+    },
     memory::{Hold, NoRoom},
 };
 
 /// The subprotocol's name.
 pub(super) const SUBPROTOCOL: &str = "graphql-transport-ws";
+
+/// Most bytes of a pong that repeats the payload of its ping.
+const PONG_BYTES: usize = 512;
 
 /// A message of the client.
 #[derive(Debug, PartialEq)]
@@ -89,6 +95,12 @@ pub(super) enum ServerMessage<'a> {
 }
 
 impl ServerMessage<'_> {
+    /// The answer to a ping, with its payload if that is short. The protocol leaves a pong's payload to the server.
+    pub(super) fn pong(payload: Option<Json>) -> Message {
+        let pong = json_within(&Self::Pong { payload }, PONG_BYTES).and_then(|json| String::from_utf8(json).ok());
+        pong.map_or_else(|| Self::Pong { payload: None }.to_frame(), |json| Message::Text(json.into()))
+    }
+
     pub(super) fn to_frame(&self) -> Message {
         Message::Text(serde_json::to_string(self).unwrap_or_default().into())
     }
@@ -132,6 +144,10 @@ pub(super) enum Closing {
     TooManySockets {
         limit: usize,
     },
+    /// More messages that cost no points than come back.
+    TooManyMessages {
+        per_second: u32,
+    },
     /// There is no memory for a longer part of a message.
     NoRoom(NoRoom),
 }
@@ -157,6 +173,9 @@ impl Closing {
                 (4429, format!("Too many operations: the limit is {limit} on one socket"))
             }
             Self::TooManySockets { limit } => (4429, format!("Too many sockets: the limit is {limit} for one viewer")),
+            Self::TooManyMessages { per_second } => {
+                (4429, format!("Too many messages: send at most {per_second} pings, pongs and the like a second"))
+            }
             Self::NoRoom(NoRoom::Node) => (1013, "No room for another message. Try again later.".to_owned()),
             Self::NoRoom(NoRoom::Client) => {
                 (4429, "Too many bytes of messages are on their way from your address".to_owned())
@@ -169,7 +188,11 @@ impl Closing {
         match error.into_inner().downcast_ref() {
             Some(tungstenite::Error::Utf8(_)) => Self::NotUtf8,
             Some(tungstenite::Error::Capacity(_)) => Self::TooLarge { limit },
-            Some(tungstenite::Error::Io(error)) => no_room(error).map_or(Self::Unreadable, Self::NoRoom),
+            Some(tungstenite::Error::Io(error)) => match unreceived(error) {
+                Some(Unreceived::NoRoom(no_room)) => Self::NoRoom(no_room),
+                Some(Unreceived::TooLong) => Self::TooLarge { limit },
+                None => Self::Unreadable,
+            },
             _ => Self::Unreadable,
         }
     }
@@ -182,8 +205,8 @@ impl Closing {
     }
 }
 
-/// Whether reading stopped for lack of memory.
-fn no_room(error: &io::Error) -> Option<NoRoom> {
+/// Why reading stopped, if we have stopped it.
+fn unreceived(error: &io::Error) -> Option<Unreceived> {
     error.get_ref()?.downcast_ref().copied()
 }
 

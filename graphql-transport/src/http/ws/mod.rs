@@ -1,5 +1,6 @@
 //! GraphQL over WebSocket: the subprotocol graphql-transport-ws.
 
+mod free_messages;
 #[cfg(test)]
 mod fuzz;
 mod liveness;
@@ -29,6 +30,11 @@ use self::{
     message::{Closing, SUBPROTOCOL},
     queues::Queues,
     socket::{Caller, Conversation, Ending, drain},
+    writer::Written,
+};
+pub(super) use self::{
+    queues::CONTROL_BYTES,
+    writer::{KEPT_BYTES, WRITE_BUFFER_BYTES},
 };
 use super::{
     limits::SocketLimits,
@@ -41,7 +47,7 @@ use super::{
 use crate::{execution::PreparedExecutor, payer::Payer};
 
 /// Bytes read from a socket at once, and kept by an idle one.
-const READ_BUFFER_BYTES: usize = 1024;
+pub(super) const READ_BUFFER_BYTES: usize = 1024;
 
 const NO_UPGRADE: &str = "This path speaks WebSocket only. Use a WebSocket client, or send the request to /graphql.\n";
 
@@ -80,10 +86,13 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     let received = extensions.get().cloned();
     let caller = Caller { id, credentials: Credentials::of_headers(&headers), client, received, slot };
     let limits = core.settings.socket;
-    // The library drops messages beyond its bound silently. Up to twice our limit we can give the reason.
-    let largest = limits.message_bytes.saturating_mul(2);
     let counted = core.sockets.token();
-    let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES).max_message_size(largest).max_frame_size(largest);
+    let upgrade = upgrade
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .max_message_size(limits.message_bytes)
+        .max_frame_size(limits.message_bytes)
+        .write_buffer_size(WRITE_BUFFER_BYTES)
+        .max_write_buffer_size(most_written(core.settings.request.answer_bytes));
     let mut response = upgrade.on_upgrade(move |socket| {
         // A task of its own is as large as the socket needs, without what the upgrade needed.
         let sockets = core.sockets.clone();
@@ -94,6 +103,12 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     // Keeps the client's spelling of headers: Python's gql requires its own spelling of `Sec-WebSocket-Protocol`.
     response.extensions_mut().extend(extensions);
     ([id_header], response).into_response()
+}
+
+/// Most bytes of the library's buffer for writing: one answer, or several short frames, and the library's own frames.
+/// The writer flushes before it writes more.
+pub(super) fn most_written(answer_bytes: usize) -> usize {
+    answer_bytes.max(WRITE_BUFFER_BYTES).saturating_add(WRITE_BUFFER_BYTES + CONTROL_BYTES)
 }
 
 /// Why this client may not open a socket, if it may not.
@@ -114,6 +129,7 @@ fn serve<E: PreparedExecutor, V: Viewer>(
     permits: impl Send,
 ) -> impl Future<Output = ()> + Send {
     let SocketLimits { queued_messages, send_time, close_time, .. } = core.settings.socket;
+    let faults = core.settings.metrics.sockets_cut_off;
     let (mut sink, mut frames) = socket.split();
     let queues = Arc::new(Queues::new(queued_messages));
     let mut conversation = Conversation::new(core, caller, Arc::clone(&queues));
@@ -123,20 +139,24 @@ fn serve<E: PreparedExecutor, V: Viewer>(
         let mut writing = pin!(writer::write(&mut sink, &queues, send_time, &pinged));
         let ending = tokio::select! {
             ending = conversation.run(&mut frames, &pinged) => ending,
-            () = &mut writing => Ending::Lost,
+            written = &mut writing => if written == Written::Unread { Ending::Unread } else { Ending::Lost },
         };
         tracing::debug!(?ending, "A WebSocket session ended.");
+        if let Some(reason) = ending.fault() {
+            metrics::counter!(faults, "reason" => reason).increment(1);
+        }
         let completes = conversation.stop_operations().await;
         drop(conversation);
         match ending {
-            Ending::Lost => {}
+            Ending::Lost | Ending::Unread => {}
             Ending::Closed => drain(&mut frames, close_time).await,
             Ending::Close(closing) => {
                 // Operations that end with the sign-in are not complete: the client continues them after the next
                 // sign-in.
                 let completes = completes.into_iter().filter(|_| closing != Closing::SignInEnded);
                 let last = completes.chain([closing.to_frame()]).collect();
-                if queues.finish(last).is_ok() && timeout(close_time, writing).await.is_ok() {
+                queues.finish(last);
+                if timeout(close_time, writing).await == Ok(Written::All) {
                     drain(&mut frames, close_time).await;
                 }
             }

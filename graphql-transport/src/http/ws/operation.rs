@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     message::ServerMessage,
-    queues::{Event, Queues},
+    queues::{Event, Queues, payload_bytes},
 };
 use crate::{
     execution::PreparedExecutor,
@@ -66,6 +66,8 @@ pub(super) struct OperationSink {
     pub(super) queues: Arc<Queues>,
     /// Most bytes of one result.
     pub(super) answer_bytes: usize,
+    /// Counts the memory of the last message if it is an error.
+    pub(super) hold: Hold,
 }
 
 impl OperationSink {
@@ -74,7 +76,7 @@ impl OperationSink {
     }
 
     /// Sends the last message. The id is freed before the client can know, because it may reuse it at once.
-    async fn end(&self, errors: Option<Vec<ServerError>>) {
+    async fn end(mut self, errors: Option<Vec<ServerError>>) {
         if self.register.remove(&self.id).is_none() {
             return;
         }
@@ -82,7 +84,9 @@ impl OperationSink {
             Some(errors) => ServerMessage::Error { id: &self.id, payload: errors },
             None => ServerMessage::Complete { id: &self.id },
         };
-        self.put(last.to_frame(), None).await;
+        let (frame, mut held) = (last.to_frame(), self.hold.take());
+        held.settle(payload_bytes(&frame));
+        self.put(frame, Some(held)).await;
     }
 }
 

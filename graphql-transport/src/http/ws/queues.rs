@@ -13,6 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::memory::Hold;
 
+/// Most bytes of the reading half's frames, each with [`FRAME_BYTES`]. The library keeps as many of its own at most.
+pub(in crate::http) const CONTROL_BYTES: usize = 8 * 1024;
+/// Memory of a waiting frame beside its payload, rounded up.
+const FRAME_BYTES: usize = 128;
+
 /// A frame of an operation. It is dropped if the client has ended the operation before it is sent.
 pub(super) struct Event {
     pub(super) frame: Message,
@@ -23,27 +28,36 @@ pub(super) struct Event {
 }
 
 impl Event {
-    fn of_socket(frame: Message) -> Self {
-        Self { frame, operation: None, held: None }
-    }
-
     pub(super) fn is_over(&self) -> bool {
         self.operation.as_ref().is_some_and(CancellationToken::is_cancelled)
     }
 }
 
-/// Frames that are sent before events.
+/// A frame that is sent before events.
 enum Control {
-    Frame(Message),
+    Frame(Event),
     Ping,
-    /// The last frames: after those already waiting, nothing else is sent.
-    Last(Vec<Message>),
+    /// The library has made this frame, which answers a ping, and keeps it until the next flush.
+    OfLibrary(Hold),
 }
 
-/// Frames that are written together.
+impl Control {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Frame(event) => payload_bytes(&event.frame),
+            Self::OfLibrary(hold) => hold.bytes(),
+            Self::Ping => 0,
+        }
+        .saturating_add(FRAME_BYTES)
+    }
+}
+
+/// Frames that are written together, and flushed.
 pub(super) struct Batch {
     pub(super) events: Vec<Event>,
     pub(super) kind: Kind,
+    /// The memory of a frame that the library flushes with them.
+    pub(super) of_library: Option<Hold>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,11 +71,9 @@ pub(super) enum Kind {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotDraining;
 
-/// Both queues, each with the same room.
+/// Both queues: one for control frames, bounded in bytes, and one for events, whose memory the ledger of answers bounds.
 pub(super) struct Queues {
     waiting: Mutex<Waiting>,
-    /// Control frames that wait at most.
-    most: usize,
     /// Room for events.
     room: Semaphore,
     arrived: Notify,
@@ -70,35 +82,47 @@ pub(super) struct Queues {
 #[derive(Default)]
 struct Waiting {
     control: VecDeque<Control>,
+    control_bytes: usize,
     events: VecDeque<Box<Event>>,
+    /// After these, nothing is sent.
+    last: Option<Vec<Message>>,
 }
 
 impl Queues {
-    /// `most`: frames that wait in each queue at most, one at least.
-    pub(super) fn new(most: usize) -> Self {
-        let most = most.max(1);
-        Self { waiting: Mutex::default(), most, room: Semaphore::new(most), arrived: Notify::new() }
+    /// `events`: how many wait at most, one at least.
+    pub(super) fn new(events: usize) -> Self {
+        Self { waiting: Mutex::default(), room: Semaphore::new(events.max(1)), arrived: Notify::new() }
     }
 
-    /// A frame of the reading half, which never waits.
-    pub(super) fn send(&self, frame: Message) -> Result<(), NotDraining> {
-        self.put(Control::Frame(frame))
+    /// A frame of the reading half, which never waits. `hold`: counts its memory.
+    pub(super) fn send(&self, frame: Message, mut hold: Hold) -> Result<(), NotDraining> {
+        hold.settle(payload_bytes(&frame));
+        self.put(Control::Frame(Event { frame, operation: None, held: Some(hold) }))
     }
 
     pub(super) fn ping(&self) -> Result<(), NotDraining> {
         self.put(Control::Ping)
     }
 
-    /// The last frames.
-    pub(super) fn finish(&self, last: Vec<Message>) -> Result<(), NotDraining> {
-        self.put(Control::Last(last))
+    /// The library has queued an answer of this many bytes, which only a flush sends.
+    pub(super) fn flush(&self, bytes: usize, mut hold: Hold) -> Result<(), NotDraining> {
+        hold.settle(bytes);
+        self.put(Control::OfLibrary(hold))
+    }
+
+    /// The last frames. Nothing else is sent after them and those that wait already.
+    pub(super) fn finish(&self, last: Vec<Message>) {
+        self.waiting().last = Some(last);
+        self.arrived.notify_one();
     }
 
     fn put(&self, control: Control) -> Result<(), NotDraining> {
         let mut waiting = self.waiting();
-        if waiting.control.len() >= self.most {
+        let bytes = waiting.control_bytes + control.bytes();
+        if bytes > CONTROL_BYTES {
             return Err(NotDraining);
         }
+        waiting.control_bytes = bytes;
         waiting.control.push_back(control);
         drop(waiting);
         self.arrived.notify_one();
@@ -127,28 +151,49 @@ impl Queues {
 
     fn take(&self) -> Option<Batch> {
         let mut waiting = self.waiting();
-        let control = waiting.control.pop_front();
-        if waiting.control.is_empty() {
-            // An idle socket keeps no room for frames.
-            waiting.control = VecDeque::new();
+        if let Some(control) = waiting.control.pop_front() {
+            waiting.control_bytes -= control.bytes();
+            if waiting.control.is_empty() {
+                // An idle socket keeps no room for frames.
+                waiting.control = VecDeque::new();
+            }
+            return Some(batch_of(control));
         }
-        let of_socket = |frame, kind| Some(Batch { events: vec![Event::of_socket(frame)], kind });
-        let (last, kind) = match control {
-            Some(Control::Frame(frame)) => return of_socket(frame, Kind::Frames),
-            Some(Control::Ping) => return of_socket(Message::Ping(Vec::new().into()), Kind::Ping),
-            Some(Control::Last(last)) => (last, Kind::Last),
-            None if waiting.events.is_empty() => return None,
-            None => (Vec::new(), Kind::Frames),
-        };
+        let last = waiting.last.take();
+        if waiting.events.is_empty() && last.is_none() {
+            return None;
+        }
         let events = std::mem::take(&mut waiting.events);
         drop(waiting);
         self.room.add_permits(events.len());
-        let events = events.into_iter().map(|event| *event).chain(last.into_iter().map(Event::of_socket)).collect();
-        Some(Batch { events, kind })
+        let kind = if last.is_some() { Kind::Last } else { Kind::Frames };
+        let last = last.into_iter().flatten().map(|frame| Event { frame, operation: None, held: None });
+        let events = events.into_iter().map(|event| *event).chain(last).collect();
+        Some(Batch { events, kind, of_library: None })
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn batch_of(control: Control) -> Batch {
+    match control {
+        Control::Frame(event) => Batch { events: vec![event], kind: Kind::Frames, of_library: None },
+        Control::Ping => {
+            let ping = Event { frame: Message::Ping(Vec::new().into()), operation: None, held: None };
+            Batch { events: vec![ping], kind: Kind::Ping, of_library: None }
+        }
+        Control::OfLibrary(hold) => Batch { events: Vec::new(), kind: Kind::Frames, of_library: Some(hold) },
+    }
+}
+
+/// Bytes of a frame's payload.
+pub(super) fn payload_bytes(frame: &Message) -> usize {
+    match frame {
+        Message::Text(text) => text.len(),
+        Message::Binary(bytes) | Message::Ping(bytes) | Message::Pong(bytes) => bytes.len(),
+        Message::Close(close) => close.as_ref().map_or(0, |close| 2 + close.reason.len()),
     }
 }
 
@@ -158,9 +203,18 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+    use crate::{
+        measurements::MetricNames,
+        memory::{Ledger, LedgerLimits},
+    };
+
+    fn ledger() -> Ledger {
+        Ledger::new("tests", LedgerLimits { node: 0, client: 0 }, MetricNames::default())
+    }
 
     async fn send_event(queues: &Queues, text: &str) {
-        queues.send_event(Box::new(Event::of_socket(Message::text(text)))).await;
+        let event = Event { frame: Message::text(text), operation: None, held: None };
+        queues.send_event(Box::new(event)).await;
     }
 
     fn texts(batch: &Batch) -> Vec<&str> {
@@ -172,7 +226,7 @@ mod tests {
         let queues = Queues::new(4);
         send_event(&queues, "a").await;
         send_event(&queues, "b").await;
-        queues.send(Message::text("first")).unwrap();
+        queues.send(Message::text("first"), ledger().open([None, None])).unwrap();
         assert_eq!(texts(&queues.next().await), ["first"]);
         assert_eq!(texts(&queues.next().await), ["a", "b"]);
         assert!(queues.next().now_or_never().is_none());
@@ -180,22 +234,52 @@ mod tests {
 
     #[tokio::test]
     async fn an_event_waits_for_room_and_an_answer_does_not() {
-        let queues = Queues::new(1);
+        let (queues, ledger) = (Queues::new(1), ledger());
         send_event(&queues, "a").await;
         let mut second = Box::pin(send_event(&queues, "b"));
         assert!(second.as_mut().now_or_never().is_none());
         assert_eq!(texts(&queues.next().await), ["a"]);
         second.await;
         assert_eq!(texts(&queues.next().await), ["b"]);
-        assert_eq!((queues.send(Message::text("c")), queues.send(Message::text("d"))), (Ok(()), Err(NotDraining)));
+        let long = || Message::text("c".repeat(CONTROL_BYTES / 2));
+        assert_eq!(queues.send(long(), ledger.open([None, None])), Ok(()));
+        assert_eq!(queues.send(long(), ledger.open([None, None])), Err(NotDraining));
+        assert_eq!(queues.send(Message::text("d"), ledger.open([None, None])), Ok(()), "there is room for less");
+    }
+
+    #[tokio::test]
+    async fn frames_of_the_reading_half_are_bounded_in_bytes_and_counted() {
+        let (queues, ledger) = (Queues::new(1), ledger());
+        let mut sent = 0;
+        while queues.send(Message::text("x"), ledger.open([None, None])).is_ok()
+            && queues.flush(127, ledger.open([None, None])).is_ok()
+        {
+            sent += 128;
+        }
+        assert!((sent / 2..=CONTROL_BYTES).contains(&ledger.total()), "{} of {sent}", ledger.total());
+        let first = queues.next().await;
+        let library = queues.next().await;
+        assert!(library.events.is_empty() && library.of_library.is_some(), "it is only flushed");
+        let before = ledger.total();
+        drop((first, library));
+        assert_eq!(ledger.total(), before - 128);
+        assert_eq!(queues.send(Message::text("y"), ledger.open([None, None])), Ok(()));
+        drop(queues);
+        assert_eq!(ledger.total(), 0);
     }
 
     #[tokio::test]
     async fn the_last_frames_come_after_waiting_events() {
-        let queues = Queues::new(2);
+        let (queues, ledger) = (Queues::new(2), ledger());
         send_event(&queues, "a").await;
-        queues.finish(vec![Message::text("last")]).unwrap();
-        let batch = queues.next().await;
-        assert!(batch.kind == Kind::Last && texts(&batch) == ["a", "last"]);
+        while queues.flush(100, ledger.open([None, None])).is_ok() {}
+        queues.finish(vec![Message::text("last")]);
+        loop {
+            let batch = queues.next().await;
+            if batch.kind == Kind::Last {
+                assert_eq!(texts(&batch), ["a", "last"], "even if there is no room for others");
+                break;
+            }
+        }
     }
 }

@@ -7,12 +7,13 @@ use futures_util::{Stream, StreamExt as _, future::BoxFuture};
 use serde_json::{Map, Value as Json};
 use tokio::{
     sync::Notify,
-    task::JoinSet,
+    task::{JoinSet, yield_now},
     time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout},
 };
 use tracing::Instrument as _;
 
 use super::{
+    free_messages::FreeMessages,
     liveness::{Liveness, Step},
     message::{ClientMessage, Closing, ServerMessage},
     operation::{self, OperationSink, Register},
@@ -31,8 +32,16 @@ use crate::{
         state::Core,
         viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
     },
+    memory::Hold,
     payer::Payer,
 };
+
+/// So many tasks of operations may run for each operation that a socket may have. One that has ended keeps its task
+/// until its last message has room.
+const TASKS_OF_AN_OPERATION: usize = 2;
+
+/// A client that sends more messages after the server's close is not listened to any longer.
+const DRAINED_MESSAGES: usize = 100;
 
 /// How a socket ends.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,13 +50,32 @@ pub(super) enum Ending {
     Close(Closing),
     /// The client has closed. Reading on answers its close frame.
     Closed,
-    /// The client has left, or stopped reading.
+    /// The client has left.
     Lost,
+    /// The client leaves too much unread.
+    Unread,
+}
+
+impl Ending {
+    /// What the client has done wrong, as the label of a metric, if it makes the node work in vain.
+    pub(super) fn fault(&self) -> Option<&'static str> {
+        match self {
+            Self::Unread => Some("unread"),
+            Self::Close(Closing::TooManyMessages { .. }) => Some("messages"),
+            Self::Close(_) | Self::Closed | Self::Lost => None,
+        }
+    }
 }
 
 impl From<NotDraining> for Ending {
     fn from(_: NotDraining) -> Self {
-        Self::Lost
+        Self::Unread
+    }
+}
+
+impl From<Closing> for Ending {
+    fn from(closing: Closing) -> Self {
+        Self::Close(closing)
     }
 }
 
@@ -59,6 +87,7 @@ pub(super) struct Conversation<E, V: Viewer> {
     /// Completes when the phase must not last longer.
     over: BoxFuture<'static, ()>,
     queues: Arc<Queues>,
+    free_messages: FreeMessages,
     register: Register,
     tasks: JoinSet<()>,
 }
@@ -96,7 +125,9 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
     pub(super) fn new(core: Arc<Core<E, V>>, caller: Caller, queues: Arc<Queues>) -> Self {
         let deadline = Instant::now() + core.settings.socket.init_time;
         let (phase, over) = (Phase::Waiting(deadline), Box::pin(sleep_until(deadline)));
-        Self { core, caller, phase, over, queues, register: Register::default(), tasks: JoinSet::new() }
+        let free_messages = FreeMessages::new(core.settings.socket.free_messages);
+        let (register, tasks) = (Register::default(), JoinSet::new());
+        Self { core, caller, phase, over, queues, free_messages, register, tasks }
     }
 
     /// Reads until the socket must end. `pinged` is notified of each sent ping.
@@ -110,7 +141,8 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         let received = self.caller.received.clone();
         let mut liveness = Liveness::new(limits.ping_every, limits.pong_time, pinged, received);
         let hold = self.core.bodies.open(self.caller.client.holders());
-        let mut unfinished = Unfinished::new(self.caller.received.clone(), hold);
+        let mut unfinished = Unfinished::new(self.caller.received.clone(), hold, limits.message_bytes);
+        let most_tasks = limits.operations.saturating_mul(TASKS_OF_AN_OPERATION);
         let mut checks = interval_at(Instant::now() + limits.message_time, limits.message_time);
         // Two checks in a row would treat a message that had no time to arrive as stuck.
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -130,10 +162,13 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
                     Ok(())
                 },
                 Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => Ok(()),
-                frame = frames.next() => {
+                frame = frames.next(), if self.tasks.len() < most_tasks => {
                     liveness.note_received();
                     unfinished.note_received(frame.as_ref());
-                    self.hear(frame).await
+                    let heard = self.hear(frame).await;
+                    // What is answered gets out, and others their turn, before the next message is read.
+                    yield_now().await;
+                    heard
                 }
             };
             if let Err(ending) = turn {
@@ -153,28 +188,35 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
     }
 
     async fn hear(&mut self, frame: Option<Result<Message, axum::Error>>) -> Result<(), Ending> {
-        let limit = self.core.settings.socket.message_bytes;
         let text = match frame {
             None => return Err(Ending::Lost),
-            Some(Err(error)) => return Err(Ending::Close(Closing::unreadable(error, limit))),
-            Some(Ok(Message::Close(_))) => return Err(Ending::Closed),
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => return Ok(()),
-            Some(Ok(Message::Binary(_))) => {
-                return Err(Ending::Close(Closing::BadMessage("a message has to be text".to_owned())));
+            Some(Err(error)) => {
+                let limit = self.core.settings.socket.message_bytes;
+                return Err(Closing::unreadable(error, limit).into());
             }
-            Some(Ok(Message::Text(text))) if text.len() > limit => {
-                return Err(Ending::Close(Closing::TooLarge { limit }));
+            Some(Ok(Message::Close(_))) => return Err(Ending::Closed),
+            Some(Ok(Message::Ping(payload))) => {
+                self.free_messages.count()?;
+                // The library answers, but writes nothing unless it is told to.
+                return Ok(self.queues.flush(payload.len(), self.hold())?);
+            }
+            Some(Ok(Message::Pong(_))) => return Ok(self.free_messages.count()?),
+            Some(Ok(Message::Binary(_))) => {
+                return Err(Closing::BadMessage("a message has to be text".to_owned()).into());
             }
             Some(Ok(Message::Text(text))) => text,
         };
-        let message = ClientMessage::parse(&text).map_err(|what| Ending::Close(Closing::BadMessage(what)))?;
-        match message {
+        match ClientMessage::parse(&text).map_err(Closing::BadMessage)? {
             // Boxed: it runs once, and idle sockets need not reserve its room.
             ClientMessage::ConnectionInit { payload } => Box::pin(self.init(&payload)).await,
-            ClientMessage::Ping { payload } => Ok(self.queues.send(ServerMessage::Pong { payload }.to_frame())?),
-            ClientMessage::Pong => Ok(()),
-            ClientMessage::Subscribe { id, payload } => self.subscribe(id, payload, text.len()).map_err(Ending::Close),
+            ClientMessage::Ping { payload } => {
+                self.free_messages.count()?;
+                self.send(ServerMessage::pong(payload))
+            }
+            ClientMessage::Pong => Ok(self.free_messages.count()?),
+            ClientMessage::Subscribe { id, payload } => Ok(self.subscribe(id, payload, text.len())?),
             ClientMessage::Complete { id } => {
+                self.free_messages.count_complete()?;
                 if let Some(operation) = self.register.remove(&id) {
                     operation.cancel();
                 }
@@ -183,17 +225,27 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         }
     }
 
+    /// Answers the client itself, not one of its operations.
+    fn send(&self, frame: Message) -> Result<(), Ending> {
+        Ok(self.queues.send(frame, self.hold())?)
+    }
+
+    /// Nothing yet of the memory of an answer.
+    fn hold(&self) -> Hold {
+        let viewer = match &self.phase {
+            Phase::Open { viewer: Some(viewer) } => Some(Payer::Viewer(viewer.number())),
+            _ => None,
+        };
+        let [address, _] = self.caller.client.holders();
+        self.core.engine.answers.open([address, viewer])
+    }
+
     /// Waiting -> Open, once.
     async fn init(&mut self, payload: &Map<String, Json>) -> Result<(), Ending> {
         let Phase::Waiting(deadline) = &self.phase else {
             return Err(Ending::Close(Closing::TwoInits));
         };
-        let given = payload.iter().find(|(name, _)| name.eq_ignore_ascii_case("authorization")).map(|(_, value)| value);
-        let credentials = match given {
-            None | Some(Json::Null) => self.caller.credentials.clone(),
-            Some(Json::String(text)) => Credentials::of_text(text),
-            Some(_) => Credentials::Unreadable,
-        };
+        let credentials = Credentials::of_init(payload).unwrap_or_else(|| self.caller.credentials.clone());
         // The client's deadline does not include authentication, which has the time of a request.
         let until = *deadline + self.core.settings.request.time;
         let viewer = tokio::select! {
@@ -213,7 +265,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
                 return Err(Ending::Close(Closing::TryAgainLater));
             }
         }
-        Ok(self.queues.send(ServerMessage::ConnectionAck.to_frame())?)
+        self.send(ServerMessage::ConnectionAck.to_frame())
     }
 
     /// Moves the socket from its address's slot to the viewer's.
@@ -236,7 +288,10 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         }
         let params = match Params::of_json(payload) {
             Err(error) if error.is_of_form() => return Err(Closing::BadMessage(error.to_string())),
-            Err(error) => Err(malformed(&error)),
+            Err(error) => {
+                self.free_messages.count()?;
+                Err(malformed(&error))
+            }
             Ok(params) => params.held_by(self.core.bodies.open(self.caller.client.holders()), bytes),
         };
         if self.register.contains(&id) {
@@ -251,9 +306,11 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
             "graphql", request_id = %scope.request_id, transport = "websocket", socket = %self.caller.id,
             operation = tracing::field::Empty, name = tracing::field::Empty
         );
+        self.free_messages.note_subscribe();
         let stop = self.register.add(&id);
-        let (register, queues) = (self.register.clone(), Arc::clone(&self.queues));
-        let sink = OperationSink { id, stop, register, queues, answer_bytes: self.core.settings.request.answer_bytes };
+        let (register, queues, hold) = (self.register.clone(), Arc::clone(&self.queues), self.hold());
+        let answer_bytes = self.core.settings.request.answer_bytes;
+        let sink = OperationSink { id, stop, register, queues, answer_bytes, hold };
         let unprepared = Box::new(UnpreparedOperation { params, scope });
         self.tasks.spawn(operation::run(Arc::clone(&self.core), unprepared, sink).instrument(span));
         Ok(())
@@ -265,6 +322,13 @@ pub(super) async fn drain(
     frames: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
     time: std::time::Duration,
 ) {
-    let to_the_end = async { while let Some(Ok(_)) = frames.next().await {} };
+    let to_the_end = async {
+        for _ in 0..DRAINED_MESSAGES {
+            if !matches!(frames.next().await, Some(Ok(_))) {
+                break;
+            }
+            yield_now().await;
+        }
+    };
     let _ = timeout(time, to_the_end).await;
 }

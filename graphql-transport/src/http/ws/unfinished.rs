@@ -7,6 +7,11 @@ use axum::extract::ws::Message;
 
 use crate::{http::connections::Received, memory::Hold};
 
+/// A message of many short frames may have this many times its own length on the wire.
+const BYTES_ON_THE_WIRE: u64 = 2;
+/// Beside that, a message may have this many bytes of heads and of what comes in one packet with it.
+const BYTES_BESIDE: u64 = 4 * 1024;
+
 /// A control frame of a client without payload: two bytes and the mask (RFC 6455 section 5.2).
 const CONTROL_HEAD_BYTES: u64 = 6;
 
@@ -18,10 +23,10 @@ pub(super) struct Unfinished {
 }
 
 impl Unfinished {
-    /// `hold` counts the bytes of an unfinished message from now on.
-    pub(super) fn new(received: Option<Received>, hold: Hold) -> Self {
+    /// `hold` counts the bytes of an unfinished message from now on, which has `most` bytes at most.
+    pub(super) fn new(received: Option<Received>, hold: Hold, most: usize) -> Self {
         if let Some(received) = &received {
-            received.hold_with(Some(hold));
+            received.hold_messages_with(hold, most as u64 * BYTES_ON_THE_WIRE + BYTES_BESIDE);
         }
         Self { received, was_there: false }
     }
