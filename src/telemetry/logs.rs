@@ -3,8 +3,10 @@
 
 use std::io::{self, IsTerminal};
 
-use tracing::Subscriber;
-use tracing_subscriber::{EnvFilter, Layer, fmt, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt};
+use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::{
+    EnvFilter, Layer, filter::filter_fn, fmt, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt,
+};
 
 use crate::config::{LogFormat, LogSettings};
 
@@ -19,12 +21,20 @@ pub enum LogError {
     Taken(#[from] tracing_subscriber::util::TryInitError),
 }
 
+/// The library that writes the messages of WebSockets, tokens among them, at its most detailed level.
+const TELLS_MESSAGES: &str = "tungstenite";
+
 /// Starts writing log lines for the whole process. Call it once.
 pub fn start(settings: &LogSettings) -> Result<(), LogError> {
     let filter = EnvFilter::builder().parse(&settings.filter)?;
     let lines = lines(settings.format, io::stderr().is_terminal(), io::stderr);
-    tracing_subscriber::registry().with(filter).with(lines).try_init()?;
+    tracing_subscriber::registry().with(filter).with(filter_fn(tells_no_messages)).with(lines).try_init()?;
     Ok(())
+}
+
+/// Whether a line cannot contain what a client has sent, whatever `log.filter` asks for.
+fn tells_no_messages(line: &Metadata<'_>) -> bool {
+    *line.level() != Level::TRACE || !line.target().starts_with(TELLS_MESSAGES)
 }
 
 fn lines<S, W>(format: LogFormat, colours: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>

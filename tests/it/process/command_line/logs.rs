@@ -38,14 +38,15 @@ async fn ann(peer: &Peer) -> Result<String> {
     Ok(token.to_owned())
 }
 
-/// Sends a query over a WebSocket. Returns the payload of the answer.
-async fn over_a_socket(address: &str) -> Result<Value> {
+/// Sends a query over a WebSocket that begins with this payload. Returns the payload of the answer.
+async fn over_a_socket(address: &str, init: Value) -> Result<Value> {
     let mut request = format!("ws://{address}/graphql/ws").into_client_request()?;
     request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse()?);
     let (mut socket, _) = connect_async(request).await?;
-    for frame in
-        [json!({ "type": "connection_init" }), json!({ "id": "1", "type": "subscribe", "payload": { "query": READ } })]
-    {
+    for frame in [
+        json!({ "type": "connection_init", "payload": init }),
+        json!({ "id": "1", "type": "subscribe", "payload": { "query": READ } }),
+    ] {
         socket.send(Message::text(frame.to_string())).await?;
     }
     while let Some(message) = timeout(LIMIT, socket.next()).await.context("nothing came")? {
@@ -69,7 +70,7 @@ async fn every_log_line_has_its_request_id_under_any_filter() -> Result<()> {
     execute(&store, "DROP TABLE counters").await?;
 
     let mut ids = BTreeSet::new();
-    for answer in [peer.query(None, READ).await?, peer.stream(READ).await?, over_a_socket(&address).await?] {
+    for answer in [peer.query(None, READ).await?, peer.stream(READ).await?, over_a_socket(&address, json!({})).await?] {
         let extensions = &answer["errors"][0]["extensions"];
         ensure!(extensions["code"] == "INTERNAL_SERVER_ERROR", "{answer:#}");
         ids.insert(extensions["requestId"].as_str().with_context(|| answer.to_string())?.to_owned());
@@ -137,5 +138,22 @@ async fn no_log_line_contains_the_token_of_an_export_link() -> Result<()> {
     let secret = path.rsplit('.').next().context("no signature")?;
     let leaks: Vec<_> = node.log().into_iter().filter(|line| line.contains(secret)).collect();
     ensure!(node.log().len() > 10 && leaks.is_empty(), "{leaks:#?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_log_line_contains_a_token_or_a_password() -> Result<()> {
+    let filter = "trace,tungstenite=trace,tungstenite::protocol::frame=trace";
+    let it = quiet()?.with("TIDEFEED__LOG__FILTER", filter);
+    let (node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+    let token = ann(&peer).await?;
+    let authorization = format!("Bearer {token}");
+    over_a_socket(peer.address(), json!({ "authorization": &authorization })).await?;
+    over_a_socket(peer.address(), json!({ "headers": { "Authorization": &authorization } })).await?;
+    let secret = token.rsplit('.').next().context("no signature")?;
+    let log = node.log();
+    let leaks: Vec<_> =
+        log.iter().filter(|line| line.contains(secret) || line.contains("correct horse battery")).collect();
+    ensure!(log.iter().any(|line| line.contains("TRACE")) && leaks.is_empty(), "{leaks:#?}");
     Ok(())
 }
