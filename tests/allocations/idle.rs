@@ -1,6 +1,7 @@
 //! What an idle subscriber keeps: its connection, its socket, its subscription, and the follows of its reader.
 
 use std::{
+    alloc::System,
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     time::Duration,
@@ -70,8 +71,8 @@ async fn end_all(world: &World, streams: Vec<TcpStream>) {
     }
 }
 
-/// Bytes that each of `tokens`' subscribers keeps.
-pub async fn bytes_each(world: &World, tokens: Vec<String>) -> usize {
+/// Bytes that each of `tokens`' subscribers keeps, and that are left of each when they have gone.
+pub async fn bytes_each(world: &World, tokens: Vec<String>) -> (usize, usize) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
     let routes = Routes { all: world.router(), full: world.router(), early_refusals: None };
@@ -85,10 +86,16 @@ pub async fn bytes_each(world: &World, tokens: Vec<String>) -> usize {
     let streams = subscribe_all(world, address, tokens).await;
     // The last ones still settle.
     sleep(Duration::from_millis(200)).await;
-    let change = region.change();
-    let kept = change.bytes_allocated.saturating_sub(change.bytes_deallocated);
+    let kept = kept_since(&region);
     end_all(world, streams).await;
+    sleep(Duration::from_millis(200)).await;
+    let left = kept_since(&region);
     stop.cancel();
     serving.await.unwrap();
-    kept / count
+    (kept / count, left / count)
+}
+
+fn kept_since(region: &Region<'_, System>) -> usize {
+    let change = region.change();
+    change.bytes_allocated.saturating_sub(change.bytes_deallocated)
 }

@@ -84,9 +84,12 @@ async fn an_idle_subscriber_keeps_little() {
         tokens.push(world.sign_in(reader).await.unwrap());
     }
     let shared = vec![world.token.clone(); 100];
-    let (alone, together) = (idle::bytes_each(&world, tokens).await, idle::bytes_each(&world, shared).await);
+    let (alone, left_alone) = idle::bytes_each(&world, tokens).await;
+    let (together, left_together) = idle::bytes_each(&world, shared).await;
     // 13 KiB, and some room. It includes one queued message for each reader, which no worker takes here.
     let most = 15 * 1024;
     assert!(alone < most && together < most, "{alone} bytes each, {together} of one reader's, instead of {most}");
     assert!(alone - together > 400, "follows are kept once a reader: {alone} bytes each, {together} of one reader's");
+    let left = left_alone.max(left_together);
+    assert!(left < 600, "of a subscriber who has gone {left} bytes are left");
 }

@@ -2,6 +2,8 @@
 
 mod answers;
 mod bodies;
+#[cfg(target_os = "linux")]
+mod floods;
 mod sockets;
 mod storms;
 

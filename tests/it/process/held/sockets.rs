@@ -37,12 +37,15 @@ async fn closed(mut socket: Socket) -> Result<u16> {
     }
 }
 
-/// A text frame as a client sends it, of at least 64 KiB, with a mask of zeros (RFC 6455 section 5.2).
-pub(super) fn frame(text: &str) -> Vec<u8> {
-    let mut frame = vec![0x81, 0xff];
-    frame.extend_from_slice(&(text.len() as u64).to_be_bytes());
+/// A frame as a client sends it, with a mask of zeros (RFC 6455 section 5.2). `first`: its first byte.
+pub(super) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = match (u8::try_from(payload.len()), u16::try_from(payload.len())) {
+        (Ok(short), _) if short < 126 => vec![first, 0x80 | short],
+        (_, Ok(length)) => [&[first, 0xfe][..], &length.to_be_bytes()].concat(),
+        _ => [&[first, 0xff][..], &(payload.len() as u64).to_be_bytes()].concat(),
+    };
     frame.extend_from_slice(&[0; 4]);
-    frame.extend_from_slice(text.as_bytes());
+    frame.extend_from_slice(payload);
     frame
 }
 
@@ -57,7 +60,7 @@ pub(super) fn padded(length: usize) -> String {
 async fn incoming_messages_are_bounded_per_address_and_per_node() -> Result<()> {
     let limits = format!("max_incoming_bytes = {}\nmax_incoming_bytes_per_address = {ONE}", 2 * ONE);
     let served = Served::start(&limits, None).await?;
-    let whole = frame(&padded(ONE));
+    let whole = frame(0x81, padded(ONE).as_bytes());
     let half = async |address: &str| -> Result<Socket> {
         let mut socket = socket(&served, address, json!({})).await?;
         socket.get_mut().write_all(&whole[..BEGIN]).await?;

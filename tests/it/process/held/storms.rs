@@ -18,7 +18,7 @@ const SOCKETS: usize = 600;
 const AT_ONCE: usize = 32;
 
 impl Served {
-    async fn in_little_memory() -> Result<Self> {
+    pub(super) async fn in_little_memory() -> Result<Self> {
         let served = Self::start("", Some(LITTLE_MEMORY)).await?;
         served.publish_the_longest_texts().await?;
         served.serves_pages().await?;
@@ -26,7 +26,7 @@ impl Served {
     }
 
     /// Reads pages, so many at once that all connections to the store are open afterwards. They stay open.
-    async fn serves_pages(&self) -> Result<()> {
+    pub(super) async fn serves_pages(&self) -> Result<()> {
         let page = format!("{{ timeline(first: {TEXTS}) {{ edges {{ node {{ id text }} }} }} }}");
         let pages = stream::iter(0..PAGES).map(async |_| {
             let answer = self.peer.query(Some(&self.token), &page).await?;
@@ -39,7 +39,7 @@ impl Served {
 
     /// Waits until the memory is returned, however long that takes. Pages are read meanwhile: the allocator keeps what
     /// others have freed of a thread's memory until this thread allocates again.
-    async fn is_back_within(&self, before: u64) -> Result<()> {
+    pub(super) async fn is_back_within(&self, before: u64) -> Result<()> {
         let most = before * 3 / 2;
         let is_back = async || {
             self.serves_pages().await?;
@@ -171,7 +171,7 @@ async fn endless_heads_and_messages_are_refused_within_bounded_memory() -> Resul
         Ok(line)
     });
     let heads: Vec<Result<Line>> = heads.buffer_unordered(AT_ONCE).collect().await;
-    let begin = &sockets::frame(&sockets::padded(256 * 1024))[..BODY_BYTES];
+    let begin = &sockets::frame(0x81, sockets::padded(256 * 1024).as_bytes())[..BODY_BYTES];
     let messages = stream::iter(0..SOCKETS).map(async |number| {
         let mut socket = sockets::socket(&served, &format!("192.0.2.{}", number % 10), json!({})).await?;
         let _ = socket.get_mut().write_all(begin).await;

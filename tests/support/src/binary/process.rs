@@ -82,9 +82,18 @@ impl Node {
 
     /// Its resident memory at this moment, in bytes.
     pub fn resident_bytes(&self) -> Result<u64> {
+        self.memory("VmRSS:")
+    }
+
+    /// The most resident memory that it has ever had, in bytes.
+    pub fn most_resident_bytes(&self) -> Result<u64> {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, what: &str) -> Result<u64> {
         let pid = self.process.id().context("The node has ended.")?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).with_context(|| status.clone())?;
+        let line = status.lines().find_map(|line| line.strip_prefix(what)).with_context(|| status.clone())?;
         let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
         Ok(kib * 1024)
     }

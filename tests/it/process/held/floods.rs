@@ -1,0 +1,121 @@
+//! Tests that sockets which send without an end and read nothing make a node neither keep memory nor die.
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use futures_util::future::join_all;
+use serde_json::Value as Json;
+use tokio::time::timeout;
+
+use super::*;
+
+const ADDRESS: &str = "192.0.2.1";
+/// A flood ends after so many bytes, or after so long: some sockets are read from slowly.
+const FLOOD_BYTES: usize = 64 * 1024 * 1024;
+const FLOOD_TIME: Duration = Duration::from_secs(3);
+/// Bytes written at once.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// What two flooding sockets may take beside what the node took before, and two hundred.
+const OF_TWO: u64 = 32 * 1024 * 1024;
+const OF_MANY: u64 = 128 * 1024 * 1024;
+
+/// What a socket sends: `begin` once, then `again` without an end.
+struct Flood {
+    what: &'static str,
+    begin: Vec<u8>,
+    again: Vec<u8>,
+}
+
+fn flood(what: &'static str, unit: &[u8]) -> Flood {
+    Flood { what, begin: Vec::new(), again: unit.repeat(CHUNK_BYTES.div_ceil(unit.len())) }
+}
+
+fn message(message: &Json) -> Vec<u8> {
+    sockets::frame(0x81, message.to_string().as_bytes())
+}
+
+fn ping(length: usize) -> Json {
+    json!({ "type": "ping", "payload": { "text": "x".repeat(length) } })
+}
+
+/// Many operations, each with an id of its own.
+fn operations(query: &str) -> Vec<u8> {
+    let subscribe = |id: usize| json!({ "type": "subscribe", "id": id.to_string(), "payload": { "query": query } });
+    (0..1_000).flat_map(|id| message(&subscribe(id))).collect()
+}
+
+/// Every kind of message that may be sent again and again.
+fn floods() -> Vec<Flood> {
+    let feed =
+        json!({ "type": "subscribe", "id": "1", "payload": { "query": "subscription { newFeed { __typename } }" } });
+    let end = json!({ "type": "complete", "id": "1" });
+    let malformed = json!({ "type": "subscribe", "id": "1", "payload": { "extensions": { "persistedQuery": {} } } });
+    vec![
+        flood("pings of the protocol", &sockets::frame(0x89, &[b'x'; 125])),
+        flood("pongs of the protocol", &sockets::frame(0x8a, b"")),
+        flood("pings", &message(&ping(400))),
+        flood("long pings", &message(&ping(250_000))),
+        flood("pongs", &message(&json!({ "type": "pong" }))),
+        flood("completes", &message(&json!({ "type": "complete", "id": "1" }))),
+        flood("subscribes that are none", &message(&malformed)),
+        flood("operations that are refused", &operations("{ missing }")),
+        flood("operations", &operations("{ __typename }")),
+        flood("subscriptions that begin and end", &[message(&feed), message(&end)].concat()),
+        Flood { begin: sockets::frame(0x01, b"x"), ..flood("a message of empty parts", &sockets::frame(0, b"")) },
+    ]
+}
+
+/// Sends a flood over one socket after another, until `bytes` are sent.
+async fn send(served: &Served, flood: &Flood, bytes: &AtomicUsize) -> Result<()> {
+    let init = json!({ "authorization": format!("Bearer {}", served.token) });
+    while bytes.load(Ordering::Relaxed) < FLOOD_BYTES {
+        let mut socket = sockets::socket(served, ADDRESS, init.clone()).await.context(flood.what)?;
+        let stream = socket.get_mut();
+        // An error means that the node has ended the socket.
+        let mut is_open = stream.write_all(&flood.begin).await.is_ok();
+        while is_open && bytes.fetch_add(flood.again.len(), Ordering::Relaxed) < FLOOD_BYTES {
+            is_open = stream.write_all(&flood.again).await.is_ok();
+        }
+    }
+    Ok(())
+}
+
+impl Served {
+    /// Sends floods over `each` sockets at once, and fails if the node takes more than `most` bytes beside what it took
+    /// `before` at most.
+    async fn stands(&self, floods: &[Flood], each: usize, (before, most): (u64, u64)) -> Result<()> {
+        let budgets: Vec<_> = floods.iter().map(|_| AtomicUsize::new(0)).collect();
+        let sending =
+            floods.iter().zip(&budgets).flat_map(|(flood, bytes)| (0..each).map(move |_| send(self, flood, bytes)));
+        if let Ok(sent) = timeout(FLOOD_TIME, join_all(sending)).await {
+            sent.into_iter().collect::<Result<()>>()?;
+        }
+        self.serves_pages().await?;
+        let peak = self.node.most_resident_bytes()?;
+        ensure!(peak <= before + most, "{before} bytes before, {peak} at most");
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_flooding_sockets_take_little_memory_which_comes_back() -> Result<()> {
+    let served = Served::in_little_memory().await?;
+    let before = served.node.most_resident_bytes()?;
+    for flood in floods() {
+        served.stands(std::slice::from_ref(&flood), 2, (before, OF_TWO)).await.context(flood.what)?;
+    }
+    served.until_all_is_given_back().await?;
+    served.is_back_within(before).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_flooding_sockets_take_bounded_memory_which_comes_back() -> Result<()> {
+    let served = Served::in_little_memory().await?;
+    let before = served.node.most_resident_bytes()?;
+    let floods = floods();
+    served.stands(&floods, 200 / floods.len(), (before, OF_MANY)).await?;
+    served.until_all_is_given_back().await?;
+    served.is_back_within(before).await
+}
