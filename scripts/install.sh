@@ -9,4 +9,4 @@ need_tools
 scripts/install-compiler.sh
 scripts/web.sh
 step "Installing tidefeed (cargo, release profile; the first time takes some minutes)"
-cargo install --path . --locked --force "$@"
+cargo install --path . --locked --force --features cassandra "$@"

@@ -42,10 +42,12 @@ pub async fn pages_equal_the_oracle(app: &TestApp, reader: UserId) -> Result<usi
     }
 }
 
+const SEED: [&str; 5] = ["seed", "--users", "60", "--contents-per-user", "8"];
+
 async fn seeded(backend: Backend) -> Result<(Arc<TestApp>, CommandLine, String)> {
     let app = TestApp::start(backend, CacheBackend::NoCache).await?;
     let it = CommandLine::on(app.database_url())?;
-    let output = it.done(&["seed", "--users", "60", "--contents-per-user", "8"]).await?;
+    let output = it.done(&SEED).await?;
     Ok((app, it, output))
 }
 
@@ -93,8 +95,9 @@ on_each_backend! {
     }
 
     async fn the_planner_knows_of_a_seeded_world_at_once(backend: Backend) -> Result<()> {
-        let (app, ..) = seeded(backend).await?;
-        let database = crate::servers::connect_sql(app.database_url()).await?;
+        let own = backend.empty_database().await?.migrated().await?;
+        CommandLine::on(&own.url)?.done(&SEED).await?;
+        let database = crate::servers::connect_sql(&own.url).await?;
         let known = match backend {
             Backend::Sqlite => "SELECT COUNT(*) FROM sqlite_stat1 WHERE tbl = 'contents'",
             _ => "SELECT CAST(n_rows AS SIGNED) FROM mysql.innodb_table_stats WHERE database_name = DATABASE() AND table_name = 'contents'",
