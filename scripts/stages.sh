@@ -94,6 +94,7 @@ begin_stage() {
     (
         set +m
         exec {guarded}>&-
+        this_stage=$name
         "stage_$name"
     ) >"$logs/$name.log" 2>&1 </dev/null &
     set +m
