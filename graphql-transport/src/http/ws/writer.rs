@@ -157,10 +157,10 @@ mod tests {
         Ledger::new("tests", LedgerLimits { node: 0, client: 0 }, MetricNames::default())
     }
 
-    fn held(ledger: &Ledger, bytes: usize) -> Box<Event> {
+    fn held(ledger: &Ledger, bytes: usize) -> Event {
         let mut held = ledger.open([None, None]);
         held.settle(bytes);
-        Box::new(Event { frame: Message::text("x".repeat(bytes)), operation: None, held: Some(held) })
+        Event { frame: Message::text("x".repeat(bytes)), operation: None, held: Some(held) }
     }
 
     #[tokio::test(start_paused = true)]
@@ -176,7 +176,7 @@ mod tests {
     async fn the_library_buffers_one_long_frame_or_a_few_short_ones() {
         let (queues, ledger, mut buffer) = (Queues::new(64), ledger(), Buffer::default());
         for bytes in [3_000, 50_000, 500, 500, 60_000, 1_000, 1_000, 1_000, 1_000] {
-            queues.send_event(held(&ledger, bytes)).await;
+            queues.send_event(Box::new(held(&ledger, bytes))).await;
         }
         queues.finish(Vec::new());
         let written = write(&mut buffer, &queues, Duration::from_secs(10), &Notify::new()).await;
@@ -188,7 +188,7 @@ mod tests {
         let (queues, ledger, mut buffer) = (Queues::new(64), ledger(), Buffer::default());
         let pinged = Notify::new();
         for bytes in [KEPT_BYTES, 50_000, 60_000, 10] {
-            queues.send_event(held(&ledger, bytes)).await;
+            queues.send_event(Box::new(held(&ledger, bytes))).await;
         }
         let mut writing = Box::pin(write(&mut buffer, &queues, Duration::from_secs(10), &pinged));
         assert!(timeout(Duration::from_millis(1), &mut writing).await.is_err(), "it waits for more");
