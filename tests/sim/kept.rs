@@ -58,7 +58,8 @@ impl Table {
             if is_within && is_row(line) {
                 continue;
             }
-            page += &format!("{line}\n");
+            page.push_str(line);
+            page.push('\n');
             if is_within && line.starts_with("|---") {
                 page.extend(rows.iter().map(|row| format!("{row}\n")));
             }
