@@ -3,7 +3,7 @@ PORT ?= 8080
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-servers release install image secrets web test test-fast check lint advisories sim soak chaos bench schema clean-data
+.PHONY: help first-run-test run run-servers release install image secrets web test test-fast check lint advisories sim soak chaos bench schema clean-data
 
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -48,6 +48,9 @@ advisories: ## Look for known defects in the crates that others wrote, in the da
 
 sim: ## Simulate the system while everything fails: OPERATIONS (10000000) of clients; hunt for broken rules (KEEP=1: only)
 	@scripts/sim.sh
+
+first-run-test: ## Build as `make run` does; a binary without Cassandra says so, and the tests share its crates
+	@scripts/first-run-test.sh
 
 soak: ## Every random test with fresh seeds: ROUNDS (10) times
 	@scripts/soak.sh

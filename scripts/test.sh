@@ -58,7 +58,8 @@ stage_mysql() { left_out mysql fetch-mysql.sh; }
 stage cassandra 0 servers # both use apt
 stage_cassandra() { left_out cassandra fetch-cassandra.sh; }
 
-stage web 1
+# Downloads, and what they are for: short, and beside the compiler, which waits for nobody.
+stage web 0
 stage_web() {
     trap 'rm -f "$PAGES_PENDING"' EXIT
     scripts/web.sh
@@ -72,7 +73,7 @@ stage_packages() {
     node tests/frontends/python.mjs
 }
 
-stage lint 1 web
+stage lint 0 web
 stage_lint() {
     local status=0
     check "rust: form" cargo fmt --all --check || status=1
@@ -86,7 +87,7 @@ stage_build() {
     if is_chosen lints "${rust_stages[@]}"; then
         compile_tests
     else
-        cargo build --locked --workspace --bin tidefeed
+        cargo build --locked --workspace --bin tidefeed --features as-in-tests,cassandra
     fi
 }
 
@@ -109,29 +110,9 @@ rust_tests_on_servers() {
     rust_tests "$@" -- "${skipped[@]}"
 }
 
-# What has no stage of its own: unit tests, and every small test binary.
-stage unit 2 build
-stage_unit() {
-    local name others=(--lib --bins)
-    while IFS= read -r name; do others+=(--test "$name"); done < <(test_binaries | grep -vxE 'it|sim|chaos')
-    rust_tests "${others[@]}"
-}
-
-stage it 2 build servers mysql cassandra
+# The longest first. Servers and browsers take as much of the machine as the tests that ask them; chaos waits.
+stage it 1 build servers mysql cassandra
 stage_it() { rust_tests_on_servers --test it; }
-
-stage sim 2 build
-stage_sim() { rust_tests --test sim; }
-
-stage doc 1 build
-stage_doc() { rust_tests --doc; }
-
-stage chaos 1 build servers mysql
-stage_chaos() { rust_tests_on_servers --test chaos; }
-
-# It counts by itself.
-stage clients 1 build packages servers
-stage_clients() { COUNTS=$scratch/results.clients FAILURES=$scratch/failures.clients scripts/clients.sh; }
 
 stage browser 1 build web servers
 stage_browser() {
@@ -152,6 +133,27 @@ stage_browser() {
     end_by_pid "$app"
     return "$status"
 }
+
+# It counts by itself.
+stage clients 1 build packages servers
+stage_clients() { COUNTS=$scratch/results.clients FAILURES=$scratch/failures.clients scripts/clients.sh; }
+
+stage chaos 0 build servers mysql
+stage_chaos() { rust_tests_on_servers --test chaos; }
+
+# What has no stage of its own: unit tests, and every small test binary.
+stage unit 1 build
+stage_unit() {
+    local name others=(--lib --bins)
+    while IFS= read -r name; do others+=(--test "$name"); done < <(test_binaries | grep -vxE 'it|sim|chaos')
+    rust_tests "${others[@]}"
+}
+
+stage sim 1 build
+stage_sim() { rust_tests --test sim; }
+
+stage doc 1 build
+stage_doc() { rust_tests --doc; }
 
 # record_playwright LOG: out of Playwright's closing lines ("12 passed (9s)", "1 failed", "2 did not run").
 record_playwright() {

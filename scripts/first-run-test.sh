@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Builds what `make run` builds, and asks it what nobody else asks: whether a binary without Cassandra says so, and
+# whether the tests are compiled from the same crates of others, so that nobody waits for them twice.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
+unset RUSTC_WORKSPACE_WRAPPER PROFILE
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-first-run.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+build_all
+
+step "Asking for inboxes in Cassandra, which this binary has not"
+export TIDEFEED__INBOX__STORE=cassandra TIDEFEED__STORE__URL=sqlite://$scratch/tidefeed.db
+for command in config doctor migrate "seed --if-empty" serve work "inbox status" audit; do
+    # shellcheck disable=SC2086 # a command and its arguments
+    if said=$(timeout 60 "$tidefeed_bin" $command 2>&1); then fail "\`tidefeed $command\` accepted it."; fi
+    grep -q "this binary was built without Cassandra" <<<"$said" || fail "\`tidefeed $command\` said instead:" "$said"
+    say "tidefeed $command: refused, in one sentence"
+done
+
+step "Comparing the crates of the binary with those of the tests"
+cargo build --locked --features as-in-tests --message-format=json >"$scratch/run" 2>/dev/null
+cargo test --locked --workspace --no-run --message-format=json >"$scratch/tests" 2>/dev/null
+node -e '
+    const lines = (file) => require("fs").readFileSync(file, "utf8").split("\n").filter((line) => line.startsWith("{"));
+    const artifacts = (file) => lines(file).map((line) => JSON.parse(line)).filter((it) => it.reason === "compiler-artifact");
+    const others = (file) => artifacts(file).filter((it) => it.package_id.startsWith("registry"));
+    const shared = new Set(others(process.argv[2]).flatMap((it) => it.filenames));
+    const twice = others(process.argv[1]).filter((it) => !it.filenames.every((name) => shared.has(name)));
+    for (const { package_id } of twice) console.log(`    compiled twice: ${package_id.split("#")[1]}`);
+    console.log(`    ${others(process.argv[1]).length - twice.length} crates are shared, ${twice.length} are not`);
+    process.exit(twice.length === 0 ? 0 : 1);' "$scratch/run" "$scratch/tests" ||
+    fail "Name the features that the tests add in as-in-tests (Cargo.toml)."
