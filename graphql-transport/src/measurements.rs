@@ -20,8 +20,8 @@ pub struct MetricNames {
     pub operations_refused: &'static str,
     /// Gauge: open WebSockets.
     pub sockets: &'static str,
-    /// Counter: WebSockets that the server has ended because of what their clients do, by `reason`: `unread` (they leave
-    /// answers unread) or `messages` (they send too many that cost no points).
+    /// Counter: WebSockets that the server has ended because of what their clients do, by `reason`: `unread` (they
+    /// leave answers unread) or `messages` (they send too many that cost no points).
     pub sockets_cut_off: &'static str,
     /// Gauge: open or reserved event streams.
     pub streams: &'static str,

@@ -22,19 +22,19 @@ pub enum LogError {
 }
 
 /// The library that writes the messages of WebSockets, tokens among them, at its most detailed level.
-const TELLS_MESSAGES: &str = "tungstenite";
+const MESSAGE_LOGGER: &str = "tungstenite";
 
 /// Starts writing log lines for the whole process. Call it once.
 pub fn start(settings: &LogSettings) -> Result<(), LogError> {
     let filter = EnvFilter::builder().parse(&settings.filter)?;
     let lines = lines(settings.format, io::stderr().is_terminal(), io::stderr);
-    tracing_subscriber::registry().with(filter).with(filter_fn(tells_no_messages)).with(lines).try_init()?;
+    tracing_subscriber::registry().with(filter).with(filter_fn(is_no_message)).with(lines).try_init()?;
     Ok(())
 }
 
 /// Whether a line cannot contain what a client has sent, whatever `log.filter` asks for.
-fn tells_no_messages(line: &Metadata<'_>) -> bool {
-    *line.level() != Level::TRACE || !line.target().starts_with(TELLS_MESSAGES)
+fn is_no_message(line: &Metadata<'_>) -> bool {
+    *line.level() != Level::TRACE || !line.target().starts_with(MESSAGE_LOGGER)
 }
 
 fn lines<S, W>(format: LogFormat, colours: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>

@@ -168,8 +168,8 @@ pub struct SocketLimits {
     pub message_bytes: usize,
     /// How long a message may take to arrive completely. The socket closes after twice that at the latest. 20 s.
     pub message_time: Duration,
-    /// Messages of one socket that cost no points: pings, pongs, and each `complete` without a `subscribe`. A client that
-    /// sends more is closed with 4429. 100, and 20 a second.
+    /// Messages of one socket that cost no points: pings, pongs, and each `complete` without a `subscribe`. A client
+    /// that sends more is closed with 4429. 100, and 20 a second.
     pub free_messages: TokenBucket,
     /// Characters of an operation's id. 128.
     pub id_chars: usize,

@@ -92,8 +92,8 @@ impl Server {
         assert!(gone.is_ok(), "{} sockets are left", self.sockets.len());
     }
 
-    /// A client that was acknowledged, and sends only what the test writes, not even a pong. It has little room for what
-    /// it does not read.
+    /// A client that was acknowledged, and sends only what the test writes, not even a pong. It has little room for
+    /// what it does not read.
     pub(super) async fn mute(&self) -> TcpStream {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(4_096).unwrap();

@@ -7,8 +7,8 @@ use crate::http::rate::{SingleBucket, TokenBucket};
 pub(super) struct FreeMessages {
     limit: TokenBucket,
     bucket: SingleBucket,
-    /// Operations that were begun and not ended by the client. A `complete` for each is paid for, even if it crosses the
-    /// server's own.
+    /// Operations that were begun and not ended by the client. A `complete` for each is paid for, even if it crosses
+    /// the server's own.
     paid_completes: u64,
 }
 

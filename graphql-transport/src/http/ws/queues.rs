@@ -71,7 +71,8 @@ pub(super) enum Kind {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotDraining;
 
-/// Both queues: one for control frames, bounded in bytes, and one for events, whose memory the ledger of answers bounds.
+/// Both queues: one for control frames, bounded in bytes, and one for events, whose memory the ledger of answers
+/// bounds.
 pub(super) struct Queues {
     waiting: Mutex<Waiting>,
     /// Room for events.
