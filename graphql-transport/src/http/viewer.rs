@@ -8,7 +8,7 @@ use axum::http::{
     Extensions, HeaderMap,
     header::{AUTHORIZATION, USER_AGENT},
 };
-use axum_extra::headers::{Authorization, HeaderMapExt as _, authorization::Bearer};
+use headers::{Authorization, HeaderMapExt as _, authorization::Bearer};
 use ipnet::IpNet;
 use serde_json::{Map, Value as Json};
 
