@@ -19,11 +19,11 @@ fi
 arguments=(--include-ignored --nocapture "--test-threads=${JOBS:-2}")
 missing=()
 if ! scripts/fetch-mysql.sh; then
-    arguments+=(--skip mysql::)
+    arguments+=(--skip ::mysql::)
     missing+=(MySQL)
 fi
 if ! scripts/fetch-cassandra.sh; then
-    arguments+=(--skip cassandra)
+    arguments+=(--skip ::cassandra::)
     missing+=(Cassandra)
 fi
 log=$(mktemp "${TMPDIR:-/tmp}/tidefeed-chaos.XXXXXX")

@@ -122,24 +122,28 @@ async fn until_answered(ask: impl AsyncFn() -> Result<bool>) -> Result<bool> {
     answer.context("an answer")
 }
 
-/// One node killed, two killed, one silent, one cut off, one replaced by an empty one: every page is right, and with
-/// two of three nodes it comes from Cassandra.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "minutes, with three Java processes: `make chaos` runs it"]
-async fn a_cassandra_of_three_nodes_at_quorum_may_lose_any_of_them() -> Result<()> {
-    let recorder = PrometheusBuilder::new().build_recorder();
-    let _measuring = metrics::set_default_local_recorder(&recorder);
-    let nodes = Cassandras::start().await?;
-    let options = CassandraOptions { timeout: Duration::from_secs(8), ..nodes.cluster().fresh_keyspace(3) };
-    let keyspace = options.keyspace.clone();
-    let world = OutsideWorld::start(Inboxes::Cassandra(options.clone()), recorder.handle()).await?;
-    let mut lost = Lost { nodes, keyspace, world };
-    lost.goes_on("all nodes are there").await?;
-    let findings = inspect(&options).await;
-    ensure!(findings.len() == 8 && findings.iter().all(|it| it.verdict == Verdict::Fine), "{findings:?}");
-    lost.hints_bring_a_late_node_what_nobody_reads().await?;
-    lost.a_late_node_gets_what_it_missed().await?;
-    lost.a_silent_node_delays_only().await?;
-    lost.an_empty_node_takes_the_place_of_another().await?;
-    lost.nodes.lines_are_used()
+mod cassandra {
+    use super::*;
+
+    /// One node killed, two killed, one silent, one cut off, one replaced by an empty one: every page is right, and with
+    /// two of three nodes it comes from Cassandra.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "minutes, with three Java processes: `make chaos` runs it"]
+    async fn a_cassandra_of_three_nodes_at_quorum_may_lose_any_of_them() -> Result<()> {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let _measuring = metrics::set_default_local_recorder(&recorder);
+        let nodes = Cassandras::start().await?;
+        let options = CassandraOptions { timeout: Duration::from_secs(8), ..nodes.cluster().fresh_keyspace(3) };
+        let keyspace = options.keyspace.clone();
+        let world = OutsideWorld::start(Inboxes::Cassandra(options.clone()), recorder.handle()).await?;
+        let mut lost = Lost { nodes, keyspace, world };
+        lost.goes_on("all nodes are there").await?;
+        let findings = inspect(&options).await;
+        ensure!(findings.len() == 8 && findings.iter().all(|it| it.verdict == Verdict::Fine), "{findings:?}");
+        lost.hints_bring_a_late_node_what_nobody_reads().await?;
+        lost.a_late_node_gets_what_it_missed().await?;
+        lost.a_silent_node_delays_only().await?;
+        lost.an_empty_node_takes_the_place_of_another().await?;
+        lost.nodes.lines_are_used()
+    }
 }

@@ -82,69 +82,81 @@ fn number(name: &str) -> Result<Option<u64>> {
 }
 
 mod sqlite {
-    use crate::deployment::{PrimaryStore, RedisSetup};
+    use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn pages_stay_exact_under_faults_alone() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Sqlite, RedisSetup::Nothing).await
+    async fn pages_stay_exact_under_faults_alone() -> Result<()> {
+        endure(PrimaryStore::Sqlite, RedisSetup::Nothing).await
     }
 
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn pages_stay_exact_under_faults_with_redis() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Sqlite, RedisSetup::Redis).await
+    mod redis_server {
+        use super::*;
+
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn pages_stay_exact_under_faults_with_redis() -> Result<()> {
+            endure(PrimaryStore::Sqlite, RedisSetup::Redis).await
+        }
+
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn pages_stay_exact_under_faults_with_inboxes_in_redis() -> Result<()> {
+            endure(PrimaryStore::Sqlite, RedisSetup::RedisInboxes).await
+        }
     }
 
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Sqlite, RedisSetup::Cluster).await
-    }
+    mod redis_cluster {
+        use super::*;
 
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn pages_stay_exact_under_faults_with_inboxes_in_redis() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Sqlite, RedisSetup::RedisInboxes).await
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> Result<()> {
+            endure(PrimaryStore::Sqlite, RedisSetup::Cluster).await
+        }
     }
 }
 
 mod mariadb {
-    use crate::deployment::{PrimaryStore, RedisSetup};
+    use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn pages_stay_exact_under_faults_with_redis() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::MariaDb, RedisSetup::Redis).await
+    async fn pages_stay_exact_under_faults_with_redis() -> Result<()> {
+        endure(PrimaryStore::MariaDb, RedisSetup::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::MariaDb, RedisSetup::Cluster).await
+    async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> Result<()> {
+        endure(PrimaryStore::MariaDb, RedisSetup::Cluster).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn pages_stay_exact_under_faults_with_inboxes_in_redis() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::MariaDb, RedisSetup::RedisInboxes).await
+    async fn pages_stay_exact_under_faults_with_inboxes_in_redis() -> Result<()> {
+        endure(PrimaryStore::MariaDb, RedisSetup::RedisInboxes).await
     }
 
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    #[ignore = "minutes, with three Java processes: `make chaos` runs it"]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_inboxes_in_cassandra() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::MariaDb, RedisSetup::CassandraInboxes).await
+    mod cassandra {
+        use super::*;
+
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        #[ignore = "minutes, with three Java processes: `make chaos` runs it"]
+        async fn nothing_is_lost_and_no_read_is_wrong_with_inboxes_in_cassandra() -> Result<()> {
+            endure(PrimaryStore::MariaDb, RedisSetup::CassandraInboxes).await
+        }
     }
 }
 
 mod mysql {
-    use crate::deployment::{PrimaryStore, RedisSetup};
+    use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn pages_stay_exact_under_faults_with_redis() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Mysql, RedisSetup::Redis).await
+    async fn pages_stay_exact_under_faults_with_redis() -> Result<()> {
+        endure(PrimaryStore::Mysql, RedisSetup::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Mysql, RedisSetup::Cluster).await
+    async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> Result<()> {
+        endure(PrimaryStore::Mysql, RedisSetup::Cluster).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn pages_stay_exact_under_faults_with_inboxes_in_a_cluster() -> anyhow::Result<()> {
-        super::endure(PrimaryStore::Mysql, RedisSetup::ClusterInboxes).await
+    async fn pages_stay_exact_under_faults_with_inboxes_in_a_cluster() -> Result<()> {
+        endure(PrimaryStore::Mysql, RedisSetup::ClusterInboxes).await
     }
 }

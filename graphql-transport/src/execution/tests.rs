@@ -293,7 +293,6 @@ fn selection(depth: u32) -> BoxedStrategy<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn random_documents_are_answered_the_same(parts in prop::collection::vec(selection(3), 1..6)) {

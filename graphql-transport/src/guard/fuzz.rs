@@ -61,11 +61,11 @@ fn token() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Documents of each kind.
-const CASES: u32 = 3_000;
+/// How many times as many documents of each kind as a property has cases by default.
+const TIMES: u32 = 12;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(CASES))]
+    #![proptest_config(ProptestConfig::with_cases(TIMES * ProptestConfig::default().cases))]
 
     #[test]
     fn no_text_makes_the_gate_panic(query in any::<String>(), name in any::<Option<String>>()) {

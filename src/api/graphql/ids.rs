@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #![proptest_config(ProptestConfig::with_cases(80 * ProptestConfig::default().cases))]
 
         #[test]
         fn an_id_names_what_it_was_made_of(number in 1..=i64::MAX) {

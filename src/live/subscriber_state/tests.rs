@@ -335,7 +335,6 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
     #[test]
     fn a_subscriber_holds_the_timeline_or_was_asked_to_refetch(
         ops in vec(op(), 0..120), catch_up in prop_oneof![Just(5_usize), Just(90)]

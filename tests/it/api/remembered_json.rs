@@ -6,12 +6,12 @@ use tidefeed::rng::SharedRng;
 
 use super::{accounts::client::server, server::ApiServer};
 use crate::{
-    harness::CacheBackend,
+    harness::{CacheBackend, is_fast},
     servers::{Backend, on_each_backend},
 };
 
-/// Changes of one walk.
-const CHANGES: usize = 60;
+/// Changes of one walk, and in `make test-fast`.
+const CHANGES: (usize, usize) = (60, 15);
 /// Pages, by the fields after `timeline`. Nothing is remembered for a new document, so it shows what is true.
 const PAGES: [&str; 5] = [
     "{ edges { cursor node { __typename id kind text createdAt media { url } replyCount likeCount repostCount
@@ -147,7 +147,7 @@ on_each_backend! {
 
     async fn remembered_json_is_what_a_new_document_shows(backend: Backend) -> Result<()> {
         let mut walk = Walk::begin(backend).await?;
-        for number in 0..CHANGES {
+        for number in 0..if is_fast() { CHANGES.1 } else { CHANGES.0 } {
             walk.step(number).await?;
             if number % 3 == 0 {
                 walk.server.app.settle().await?;

@@ -11,7 +11,7 @@ use sea_orm::ConnectionTrait as _;
 use tokio::time::Instant;
 
 use crate::servers::{
-    Kind, Recipe, Server, connect_redis, connect_sql, fresh_keys, is_running, on_each_backend, redis_cluster,
+    Kind, Recipe, Server, connect_redis, connect_sql, fresh_keys, is_running, on_each_backend, redis_cluster, shared,
 };
 
 /// Set for the copy of this binary that will be killed.
@@ -58,83 +58,40 @@ mod outage {
     }
 }
 
-#[tokio::test]
-async fn redis_gives_every_test_keys_of_its_own() -> Result<()> {
-    let (one, other) = (fresh_keys().await?, fresh_keys().await?);
-    assert_ne!(one.prefix, other.prefix);
-    let mut connection = connect_redis(&one.url).await?;
-    let key = format!("{}mark", one.prefix);
-    let () = redis::cmd("SET").arg(&key).arg(7).query_async(&mut connection).await?;
-    let mark: i64 = redis::cmd("GET").arg(&key).query_async(&mut connection).await?;
-    assert_eq!(mark, 7);
-    Ok(())
-}
+mod redis_cluster {
+    use super::*;
 
-#[tokio::test]
-async fn a_killed_redis_comes_back_empty_on_its_port() -> Result<()> {
-    let server = Server::start(Kind::Redis).await?;
-    let mut before = connect_redis(&server.url()).await?;
-    let () = redis::cmd("SET").arg("mark").arg(7).query_async(&mut before).await?;
-    server.kill().await?;
-    assert!(connect_redis(&server.url()).await.is_err());
-    server.restart().await?;
-    let mut after = connect_redis(&server.url()).await?;
-    let mark: Option<i64> = redis::cmd("GET").arg("mark").query_async(&mut after).await?;
-    assert_eq!(mark, None);
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redis_cluster_spreads_keys_over_three_masters() -> Result<()> {
-    let cluster = redis_cluster().await?;
-    let client =
-        redis::cluster::ClusterClient::builder(cluster.urls()).connection_timeout(Duration::from_mins(1)).build()?;
-    let mut connection = client.get_async_connection().await?;
-    for key in 0..60 {
-        let () = redis::cmd("SET").arg(format!("spread:{key}")).arg(key).query_async(&mut connection).await?;
-    }
-    let mut total = 0;
-    for node in cluster.nodes() {
-        let mut own = connect_redis(&node.url()).await?;
-        let held: i64 = redis::cmd("DBSIZE").query_async(&mut own).await?;
-        assert!(held > 0, "the master on port {} holds no key", node.port());
-        total += held;
-    }
-    assert!(total >= 60, "{total} of 60 keys are there");
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_dropped_server_leaves_neither_process_nor_folder() -> Result<()> {
-    let server = Server::start(Kind::Redis).await?;
-    let (pid, folder) = (server.pid(), server.folder().to_owned());
-    assert!(is_running(pid) && folder.exists());
-    drop(server);
-    assert!(!is_running(pid) && !folder.exists());
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_server_is_gone_when_its_test_process_is_killed() -> Result<()> {
-    if let Some(kind) = kind_to_hold() {
-        return hold_a_server(kind).await;
-    }
-    for kind in [Kind::MariaDb, Kind::Redis] {
-        let (pid, folder) = killed_holder(kind)?;
-        let deadline = Instant::now() + Duration::from_mins(2);
-        while is_running(pid) || folder.exists() {
-            ensure!(Instant::now() < deadline, "{kind:?} has outlived its test process");
-            tokio::time::sleep(Duration::from_millis(10)).await;
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_redis_cluster_spreads_keys_over_three_masters() -> Result<()> {
+        let cluster = redis_cluster().await?;
+        let client = redis::cluster::ClusterClient::builder(cluster.urls())
+            .connection_timeout(Duration::from_mins(1))
+            .build()?;
+        let mut connection = client.get_async_connection().await?;
+        for key in 0..60 {
+            let () = redis::cmd("SET").arg(format!("spread:{key}")).arg(key).query_async(&mut connection).await?;
         }
+        let mut total = 0;
+        for node in cluster.nodes() {
+            let mut own = connect_redis(&node.url()).await?;
+            let held: i64 = redis::cmd("DBSIZE").query_async(&mut own).await?;
+            assert!(held > 0, "the master on port {} holds no key", node.port());
+            total += held;
+        }
+        assert!(total >= 60, "{total} of 60 keys are there");
+        Ok(())
     }
-    Ok(())
 }
 
 /// Runs this very test in a separate process, which starts a server, and kills that process. Returns the server's id
 /// and folder.
 fn killed_holder(kind: Kind) -> Result<(u32, PathBuf)> {
     let mut holder = Command::new(std::env::current_exe()?)
-        .args(["--exact", "process::server_promises::a_server_is_gone_when_its_test_process_is_killed", "--nocapture"])
+        .args([
+            "--exact",
+            "process::server_promises::redis_server::a_server_is_gone_when_its_test_process_is_killed",
+            "--nocapture",
+        ])
         .env(HOLD, format!("{kind:?}"))
         .stdout(Stdio::piped())
         .spawn()?;
@@ -176,19 +133,89 @@ async fn a_missing_server_says_what_to_install() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_start_shows_its_last_words() -> Result<()> {
-    let recipe = Recipe { serve: "echo out of paper; exit 1", ..Kind::Redis.recipe() };
-    let error = Server::start_from(Kind::Redis, &recipe).await.err().context("a server that exits has started")?;
-    assert!(error.to_string().contains("out of paper"), "{error}");
+async fn a_test_in_no_module_of_its_servers_gets_none() -> Result<()> {
+    let refused = shared(Kind::Redis).await.err().context("it has got a server")?.to_string();
+    ensure!(refused.contains("move it into a module `redis_server`"), "{refused}");
     Ok(())
 }
 
-#[tokio::test]
-async fn two_servers_of_a_kind_have_ports_and_folders_of_their_own() -> Result<()> {
-    let (one, other, third) =
-        tokio::try_join!(Server::start(Kind::Redis), Server::start(Kind::Redis), Server::start(Kind::Redis))?;
-    let ports = HashSet::from([one.port(), other.port(), third.port()]);
-    let folders = HashSet::from([one.folder(), other.folder(), third.folder()]);
-    assert_eq!((ports.len(), folders.len()), (3, 3));
-    Ok(())
+mod redis_server {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_may_be_missing_wants_a_module_of_its_own() -> Result<()> {
+        let refused = shared(Kind::Mysql).await.err().context("it has got a server")?.to_string();
+        ensure!(refused.contains("move it into a module `mysql`"), "{refused}");
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn redis_gives_every_test_keys_of_its_own() -> Result<()> {
+        let (one, other) = (fresh_keys().await?, fresh_keys().await?);
+        assert_ne!(one.prefix, other.prefix);
+        let mut connection = connect_redis(&one.url).await?;
+        let key = format!("{}mark", one.prefix);
+        let () = redis::cmd("SET").arg(&key).arg(7).query_async(&mut connection).await?;
+        let mark: i64 = redis::cmd("GET").arg(&key).query_async(&mut connection).await?;
+        assert_eq!(mark, 7);
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_killed_redis_comes_back_empty_on_its_port() -> Result<()> {
+        let server = Server::start(Kind::Redis).await?;
+        let mut before = connect_redis(&server.url()).await?;
+        let () = redis::cmd("SET").arg("mark").arg(7).query_async(&mut before).await?;
+        server.kill().await?;
+        assert!(connect_redis(&server.url()).await.is_err());
+        server.restart().await?;
+        let mut after = connect_redis(&server.url()).await?;
+        let mark: Option<i64> = redis::cmd("GET").arg("mark").query_async(&mut after).await?;
+        assert_eq!(mark, None);
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_dropped_server_leaves_neither_process_nor_folder() -> Result<()> {
+        let server = Server::start(Kind::Redis).await?;
+        let (pid, folder) = (server.pid(), server.folder().to_owned());
+        assert!(is_running(pid) && folder.exists());
+        drop(server);
+        assert!(!is_running(pid) && !folder.exists());
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_start_shows_its_last_words() -> Result<()> {
+        let recipe = Recipe { serve: "echo out of paper; exit 1", ..Kind::Redis.recipe() };
+        let error = Server::start_from(Kind::Redis, &recipe).await.err().context("a server that exits has started")?;
+        assert!(error.to_string().contains("out of paper"), "{error}");
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn two_servers_of_a_kind_have_ports_and_folders_of_their_own() -> Result<()> {
+        let (one, other, third) =
+            tokio::try_join!(Server::start(Kind::Redis), Server::start(Kind::Redis), Server::start(Kind::Redis))?;
+        let ports = HashSet::from([one.port(), other.port(), third.port()]);
+        let folders = HashSet::from([one.folder(), other.folder(), third.folder()]);
+        assert_eq!((ports.len(), folders.len()), (3, 3));
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_server_is_gone_when_its_test_process_is_killed() -> Result<()> {
+        if let Some(kind) = kind_to_hold() {
+            return hold_a_server(kind).await;
+        }
+        for kind in [Kind::MariaDb, Kind::Redis] {
+            let (pid, folder) = killed_holder(kind)?;
+            let deadline = Instant::now() + Duration::from_mins(2);
+            while is_running(pid) || folder.exists() {
+                ensure!(Instant::now() < deadline, "{kind:?} has outlived its test process");
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+        Ok(())
+    }
 }

@@ -144,58 +144,6 @@ async fn failures_are_quick_and_transient(node: &Node) -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn listeners_learn_that_a_killed_redis_came_back_empty() -> Result<()> {
-    let server = Server::start(Kind::Redis).await?;
-    let node = Node::start(vec![server.url()], false).await?;
-    let mut listener = node.announcements.listen();
-    node.works(1).await?;
-    // A wait that is in progress when the server dies ends with an error.
-    let waiting = node.queue.receive(Topic::Push, "a", 1, PATIENCE);
-    let (waited, killed) = tokio::join!(timeout(PATIENCE, waiting), async {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        server.kill().await
-    });
-    killed?;
-    ensure!(waited?.is_err_and(|error| error.is_transient()));
-    failures_are_quick_and_transient(&node).await?;
-    server.restart().await?;
-    soon(|| node.works(2)).await?;
-    ensure!(node.cache.fetch(&[UserId::try_new(1)?]).await? == [None], "it came back empty");
-    assert_eq!(next(&mut listener).await?, Announcement::Gap);
-    let announcement = Announcement::Published { entry: entry(UserId::try_new(5)?, 9)?, original: None };
-    node.announcements.announce(&announcement).await?;
-    // An announcement that could not be sent causes a gap, before or after.
-    assert_eq!(next_announcement(&mut listener).await?, announcement);
-    node.end().await
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn listeners_learn_that_a_killed_cluster_node_came_back_empty() -> Result<()> {
-    let cluster = RedisCluster::start().await?;
-    let node = Node::start_within(cluster.urls(), true, PATIENT_MS / 4).await?;
-    let mut listener = node.announcements.listen();
-    for author in 1..=8 {
-        node.works(author).await?;
-    }
-    for server in cluster.nodes() {
-        server.kill().await?;
-        outboxes_elsewhere_are_still_found(&node).await?;
-        server.restart().await?;
-        soon(|| async {
-            // Authors of every node.
-            for author in 1..=8 {
-                node.works(author).await?;
-            }
-            Ok(())
-        })
-        .await?;
-        assert_eq!(next(&mut listener).await?, Announcement::Gap);
-        listener = hears_every_author(&node, listener).await?;
-    }
-    node.end().await
-}
-
 /// Only the outboxes of the lost node are missing.
 async fn outboxes_elsewhere_are_still_found(node: &Node) -> Result<()> {
     let authors = (1..=8).map(UserId::try_new).collect::<Result<Vec<_>, _>>()?;
@@ -222,61 +170,6 @@ async fn hears_every_author(node: &Node, mut listener: Receiver<Announcement>) -
     Ok(listener)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cut_subscription_is_renewed_and_listeners_learn_of_the_gap() -> Result<()> {
-    let server = Server::start(Kind::Redis).await?;
-    let node = Node::start(vec![server.url()], false).await?;
-    let mut listener = node.announcements.listen();
-    let mut operator = connect_redis(&server.url()).await?;
-    let announcement = changed(3)?;
-    for _ in 0..3 {
-        let cut: u32 = redis::cmd("CLIENT").arg("KILL").arg("TYPE").arg("pubsub").query_async(&mut operator).await?;
-        assert_eq!(cut, 1);
-        assert_eq!(next(&mut listener).await?, Announcement::Gap);
-        node.announcements.announce(&announcement).await?;
-        assert_eq!(next(&mut listener).await?, announcement);
-    }
-    node.end().await
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn listeners_learn_of_a_gap_after_a_failed_announcement() -> Result<()> {
-    let server = Server::start(Kind::Redis).await?;
-    let speaker = soon(|| Node::start_within(vec![server.url()], false, IMPATIENT_MS)).await?;
-    let hearer = Node::start(vec![server.url()], false).await?;
-    let mut listener = hearer.announcements.listen();
-    let mut operator = connect_redis(&server.url()).await?;
-    // No connection breaks. Only publishing waits, longer than the time-out of a command.
-    redis::cmd("CLIENT").arg("PAUSE").arg(60_000).arg("WRITE").exec_async(&mut operator).await?;
-    let announcement = changed(3)?;
-    ensure!(speaker.announcements.announce(&announcement).await.is_err());
-    redis::cmd("CLIENT").arg("UNPAUSE").exec_async(&mut operator).await?;
-    while next(&mut listener).await? != Announcement::Gap {}
-    // The late announcement arrived before the gap. The gap may be announced more than once.
-    soon(|| async { Ok(speaker.announcements.announce(&announcement).await?) }).await?;
-    assert_eq!(next_announcement(&mut listener).await?, announcement);
-    speaker.end().await?;
-    hearer.end().await
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hanging_redis_costs_at_most_the_command_timeout() -> Result<()> {
-    let server = Server::start(Kind::Redis).await?;
-    let node = soon(|| Node::start_within(vec![server.url()], false, IMPATIENT_MS)).await?;
-    let mut listener = node.announcements.listen();
-    soon(|| node.works(1)).await?;
-    signal("STOP", &server).await?;
-    // Five time-outs in succession, within which the listener also notices, although no connection was closed.
-    failures_are_quick_and_transient(&node).await?;
-    signal("CONT", &server).await?;
-    soon(|| node.works(2)).await?;
-    assert_eq!(next(&mut listener).await?, Announcement::Gap);
-    let announcement = changed(3)?;
-    soon(|| async { Ok(node.announcements.announce(&announcement).await?) }).await?;
-    assert_eq!(next_announcement(&mut listener).await?, announcement);
-    node.end().await
-}
-
 async fn signal(name: &str, server: &Server) -> Result<()> {
     let pid = server.pid().to_string();
     // `kill` of the shell, because the program is not on every machine.
@@ -286,37 +179,157 @@ async fn signal(name: &str, server: &Server) -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn flushing_everything_breaks_nothing() -> Result<()> {
-    let server = Server::start(Kind::Redis).await?;
-    let node = Node::start(vec![server.url()], false).await?;
-    let mut operator = connect_redis(&server.url()).await?;
-    for number in 1..=3 {
-        node.works(number).await?;
-        redis::cmd("FLUSHALL").exec_async(&mut operator).await?;
-        redis::cmd("SCRIPT").arg("FLUSH").exec_async(&mut operator).await?;
+mod redis_server {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn listeners_learn_that_a_killed_redis_came_back_empty() -> Result<()> {
+        let server = Server::start(Kind::Redis).await?;
+        let node = Node::start(vec![server.url()], false).await?;
+        let mut listener = node.announcements.listen();
+        node.works(1).await?;
+        // A wait that is in progress when the server dies ends with an error.
+        let waiting = node.queue.receive(Topic::Push, "a", 1, PATIENCE);
+        let (waited, killed) = tokio::join!(timeout(PATIENCE, waiting), async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            server.kill().await
+        });
+        killed?;
+        ensure!(waited?.is_err_and(|error| error.is_transient()));
+        failures_are_quick_and_transient(&node).await?;
+        server.restart().await?;
+        soon(|| node.works(2)).await?;
+        ensure!(node.cache.fetch(&[UserId::try_new(1)?]).await? == [None], "it came back empty");
+        assert_eq!(next(&mut listener).await?, Announcement::Gap);
+        let announcement = Announcement::Published { entry: entry(UserId::try_new(5)?, 9)?, original: None };
+        node.announcements.announce(&announcement).await?;
+        // An announcement that could not be sent causes a gap, before or after.
+        assert_eq!(next_announcement(&mut listener).await?, announcement);
+        node.end().await
     }
-    node.works(4).await?;
-    node.end().await
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_cut_subscription_is_renewed_and_listeners_learn_of_the_gap() -> Result<()> {
+        let server = Server::start(Kind::Redis).await?;
+        let node = Node::start(vec![server.url()], false).await?;
+        let mut listener = node.announcements.listen();
+        let mut operator = connect_redis(&server.url()).await?;
+        let announcement = changed(3)?;
+        for _ in 0..3 {
+            let cut: u32 =
+                redis::cmd("CLIENT").arg("KILL").arg("TYPE").arg("pubsub").query_async(&mut operator).await?;
+            assert_eq!(cut, 1);
+            assert_eq!(next(&mut listener).await?, Announcement::Gap);
+            node.announcements.announce(&announcement).await?;
+            assert_eq!(next(&mut listener).await?, announcement);
+        }
+        node.end().await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn listeners_learn_of_a_gap_after_a_failed_announcement() -> Result<()> {
+        let server = Server::start(Kind::Redis).await?;
+        let speaker = soon(|| Node::start_within(vec![server.url()], false, IMPATIENT_MS)).await?;
+        let hearer = Node::start(vec![server.url()], false).await?;
+        let mut listener = hearer.announcements.listen();
+        let mut operator = connect_redis(&server.url()).await?;
+        // No connection breaks. Only publishing waits, longer than the time-out of a command.
+        redis::cmd("CLIENT").arg("PAUSE").arg(60_000).arg("WRITE").exec_async(&mut operator).await?;
+        let announcement = changed(3)?;
+        ensure!(speaker.announcements.announce(&announcement).await.is_err());
+        redis::cmd("CLIENT").arg("UNPAUSE").exec_async(&mut operator).await?;
+        while next(&mut listener).await? != Announcement::Gap {}
+        // The late announcement arrived before the gap. The gap may be announced more than once.
+        soon(|| async { Ok(speaker.announcements.announce(&announcement).await?) }).await?;
+        assert_eq!(next_announcement(&mut listener).await?, announcement);
+        speaker.end().await?;
+        hearer.end().await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_hanging_redis_costs_at_most_the_command_timeout() -> Result<()> {
+        let server = Server::start(Kind::Redis).await?;
+        let node = soon(|| Node::start_within(vec![server.url()], false, IMPATIENT_MS)).await?;
+        let mut listener = node.announcements.listen();
+        soon(|| node.works(1)).await?;
+        signal("STOP", &server).await?;
+        // Five time-outs in succession, within which the listener also notices, although no connection was closed.
+        failures_are_quick_and_transient(&node).await?;
+        signal("CONT", &server).await?;
+        soon(|| node.works(2)).await?;
+        assert_eq!(next(&mut listener).await?, Announcement::Gap);
+        let announcement = changed(3)?;
+        soon(|| async { Ok(node.announcements.announce(&announcement).await?) }).await?;
+        assert_eq!(next_announcement(&mut listener).await?, announcement);
+        node.end().await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn flushing_everything_breaks_nothing() -> Result<()> {
+        let server = Server::start(Kind::Redis).await?;
+        let node = Node::start(vec![server.url()], false).await?;
+        let mut operator = connect_redis(&server.url()).await?;
+        for number in 1..=3 {
+            node.works(number).await?;
+            redis::cmd("FLUSHALL").exec_async(&mut operator).await?;
+            redis::cmd("SCRIPT").arg("FLUSH").exec_async(&mut operator).await?;
+        }
+        node.works(4).await?;
+        node.end().await
+    }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn faulty_options_are_reported() -> Result<()> {
-    let refusal = |urls: Vec<String>, cluster: bool| async move {
-        let (command_timeout_ms, connect_timeout_ms) = (PATIENT_MS, PATIENT_MS);
-        // A subscription is checked several times within the time-outs of the commands that fail meanwhile.
-        let subscription_check_ms = command_timeout_ms.min(IMPATIENT_MS) / 5;
-        let timeouts =
-            RedisOptions { command_timeout_ms, connect_timeout_ms, subscription_check_ms, ..RedisOptions::default() };
-        let options = RedisOptions { urls, cluster, ..timeouts };
-        let error: ConnectError = Redis::connect(options).await.err().context("connected")?;
-        anyhow::Ok(error.to_string())
-    };
-    let single = vec![shared(Kind::Redis).await?.url()];
-    let nodes = redis_cluster().await?.urls();
-    assert!(refusal(single, true).await?.ends_with("is no cluster: set `cluster` to false"));
-    assert!(refusal(nodes[..1].to_vec(), false).await?.ends_with("is part of a cluster: set `cluster` to true"));
-    let nobody = refusal(vec!["redis://:secret@127.0.0.1:1/".to_owned()], false).await?;
-    assert!(nobody.starts_with("the Redis at 127.0.0.1:1 cannot be connected to: check"), "{nobody}");
-    Ok(())
+mod redis_cluster {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn listeners_learn_that_a_killed_cluster_node_came_back_empty() -> Result<()> {
+        let cluster = RedisCluster::start().await?;
+        let node = Node::start_within(cluster.urls(), true, PATIENT_MS / 4).await?;
+        let mut listener = node.announcements.listen();
+        for author in 1..=8 {
+            node.works(author).await?;
+        }
+        for server in cluster.nodes() {
+            server.kill().await?;
+            outboxes_elsewhere_are_still_found(&node).await?;
+            server.restart().await?;
+            soon(|| async {
+                // Authors of every node.
+                for author in 1..=8 {
+                    node.works(author).await?;
+                }
+                Ok(())
+            })
+            .await?;
+            assert_eq!(next(&mut listener).await?, Announcement::Gap);
+            listener = hears_every_author(&node, listener).await?;
+        }
+        node.end().await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn faulty_options_are_reported() -> Result<()> {
+        let refusal = |urls: Vec<String>, cluster: bool| async move {
+            let (command_timeout_ms, connect_timeout_ms) = (PATIENT_MS, PATIENT_MS);
+            // A subscription is checked several times within the time-outs of the commands that fail meanwhile.
+            let subscription_check_ms = command_timeout_ms.min(IMPATIENT_MS) / 5;
+            let timeouts = RedisOptions {
+                command_timeout_ms,
+                connect_timeout_ms,
+                subscription_check_ms,
+                ..RedisOptions::default()
+            };
+            let options = RedisOptions { urls, cluster, ..timeouts };
+            let error: ConnectError = Redis::connect(options).await.err().context("connected")?;
+            anyhow::Ok(error.to_string())
+        };
+        let single = vec![shared(Kind::Redis).await?.url()];
+        let nodes = redis_cluster().await?.urls();
+        assert!(refusal(single, true).await?.ends_with("is no cluster: set `cluster` to false"));
+        assert!(refusal(nodes[..1].to_vec(), false).await?.ends_with("is part of a cluster: set `cluster` to true"));
+        let nobody = refusal(vec!["redis://:secret@127.0.0.1:1/".to_owned()], false).await?;
+        assert!(nobody.starts_with("the Redis at 127.0.0.1:1 cannot be connected to: check"), "{nobody}");
+        Ok(())
+    }
 }

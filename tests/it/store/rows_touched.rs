@@ -145,17 +145,19 @@ async fn an_extension_touches_few_rows(kind: Kind) -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_extension_touches_few_rows_on_mariadb() -> Result<()> {
-    an_extension_touches_few_rows(Kind::MariaDb).await
+mod mariadb {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_extension_touches_few_rows() -> anyhow::Result<()> {
+        super::an_extension_touches_few_rows(super::Kind::MariaDb).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_page_of_a_large_inbox_touches_few_rows() -> anyhow::Result<()> {
+        super::a_page_touches_few_rows(super::Kind::MariaDb).await
+    }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_of_a_large_inbox_touches_few_rows_on_mariadb() -> Result<()> {
-    a_page_touches_few_rows(Kind::MariaDb).await
-}
-
-mod on_mysql {
+mod mysql {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn an_extension_touches_few_rows() -> anyhow::Result<()> {
         super::an_extension_touches_few_rows(super::Kind::Mysql).await

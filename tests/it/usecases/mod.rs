@@ -3,13 +3,12 @@
 mod account_deletions;
 mod audit;
 mod cached_outboxes;
+mod cassandra;
 mod deep_paging;
 pub mod delivery;
 mod fixture;
 mod invariant;
 mod outside_away;
-mod outside_cassandra;
-mod outside_cassandra_rights;
 mod outside_keeper;
 mod outside_stampede;
 mod outside_tiers;

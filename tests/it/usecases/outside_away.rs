@@ -66,35 +66,39 @@ fn cassandra_at(address: String) -> Inboxes {
     })
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_silent_store_is_logged_once_and_so_is_its_return() -> Result<()> {
-    let server = Server::start(Kind::Redis).await?;
-    let inboxes = Inboxes::Redis(RedisOptions { urls: vec![server.url()], ..RedisOptions::default() });
-    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
-    let (log, _logging) = Log::begin();
-    let keeper = app.outside_keeper()?;
-    server.kill().await?;
-    for _ in 0..2 {
+mod redis_server {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_silent_store_is_logged_once_and_so_is_its_return() -> Result<()> {
+        let server = Server::start(Kind::Redis).await?;
+        let inboxes = Inboxes::Redis(RedisOptions { urls: vec![server.url()], ..RedisOptions::default() });
+        let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
+        let (log, _logging) = Log::begin();
+        let keeper = app.outside_keeper()?;
+        server.kill().await?;
+        for _ in 0..2 {
+            keeper.run_once().await?;
+        }
+        ensure!(log.lines(SILENT).is_empty(), "it may be a restart");
+        for _ in 0..3 {
+            keeper.run_once().await?;
+        }
+        let logged = log.lines(SILENT);
+        ensure!(
+            logged.len() == 1 && logged[0].contains("WARN") && logged[0].contains("Redis cannot be reached"),
+            "{logged:?}"
+        );
+        server.restart().await?;
+        until("its return is logged", async || {
+            keeper.run_once().await?;
+            Ok(!log.lines(BACK).is_empty())
+        })
+        .await?;
         keeper.run_once().await?;
+        ensure!(log.lines(BACK).len() == 1 && log.lines(SILENT).len() == 1);
+        Ok(())
     }
-    ensure!(log.lines(SILENT).is_empty(), "it may be a restart");
-    for _ in 0..3 {
-        keeper.run_once().await?;
-    }
-    let logged = log.lines(SILENT);
-    ensure!(
-        logged.len() == 1 && logged[0].contains("WARN") && logged[0].contains("Redis cannot be reached"),
-        "{logged:?}"
-    );
-    server.restart().await?;
-    until("its return is logged", async || {
-        keeper.run_once().await?;
-        Ok(!log.lines(BACK).is_empty())
-    })
-    .await?;
-    keeper.run_once().await?;
-    ensure!(log.lines(BACK).len() == 1 && log.lines(SILENT).len() == 1);
-    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

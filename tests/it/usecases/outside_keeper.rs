@@ -76,91 +76,6 @@ async fn redis() -> Result<(Server, Inboxes)> {
     Ok((server, Inboxes::Redis(options)))
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn active_readers_are_in_redis_and_inactive_ones_in_sql() -> Result<()> {
-    let (_server, inboxes) = redis().await?;
-    let world = world(inboxes).await?;
-    let (app, keeper) = (&world.app, world.app.outside_keeper()?);
-    ensure!(world.is_outside().await? && world.shown().await? == 1);
-    app.clock.advance(DAY_MS);
-    ensure!(keeper.run_once().await?.moved == 0, "a day is not over a day");
-    app.clock.advance(1);
-    // The author was never seen: registration opens an inbox in SQL, and there it stays.
-    ensure!(keeper.run_once().await? == Round { moved: 1, ..Round::default() });
-    ensure!(!world.is_outside().await? && app.ports.inboxes.floor(world.reader).await? != Floor::Off);
-    ensure!(world.shown().await? == 1);
-    let before = app.store.statements();
-    ensure!(world.shown().await? == 1 && app.store.statements() - before == 1, "the inbox in SQL suffices");
-    world.publish().await?;
-    app.settle().await?;
-    ensure!(world.shown().await? == 2);
-    app.reactivator.wake(world.reader).await?;
-    ensure!(world.is_outside().await? && world.shown().await? == 2);
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restarted_redis_is_admitted_anew_and_visits_rebuild_inboxes() -> Result<()> {
-    let (server, inboxes) = redis().await?;
-    let world = world(inboxes).await?;
-    let outside = world.app.ports.outside.clone().context("inboxes outside SQL")?;
-    let before = outside.states.tokens().await?;
-    server.restart().await?;
-    ensure!(world.shown().await? == 1, "the old token is of no node that answers");
-    let bucket = Bucket::of(world.reader);
-    until("Redis answers", async || Ok(outside.inboxes.identify(bucket).await.is_ok())).await?;
-    ensure!(world.app.outside_keeper()?.run_once().await? == Round { admitted: BUCKETS, ..Round::default() });
-    let after = outside.states.tokens().await?;
-    ensure!(before.iter().zip(&after).all(|(old, new)| old.1.node != new.1.node && old.1.epoch != new.1.epoch));
-    world.publish().await?;
-    world.app.settle().await?;
-    ensure!(world.shown().await? == 2);
-    world.app.reactivator.wake(world.reader).await?;
-    let header = Window { direction: Direction::Older, bound: None, limit: 10 };
-    let slice = outside.inboxes.slice(world.reader, &header).await?.context("it was built")?;
-    ensure!(slice.rows.len() == 2 && world.shown().await? == 2);
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_silent_redis_is_given_up_and_readers_move_to_sql() -> Result<()> {
-    let (server, inboxes) = redis().await?;
-    let world = world(inboxes).await?;
-    let (app, keeper) = (&world.app, world.app.outside_keeper()?);
-    server.kill().await?;
-    world.publish().await?;
-    app.settle().await?;
-    ensure!(app.ports.deliveries.backlog(1).await?.unfinished == 1, "nobody knows whether the inbox is served");
-    ensure!(world.shown().await? == 2, "it is read from the delivery");
-    for _ in 0..2 {
-        ensure!(keeper.run_once().await? == Round::default());
-    }
-    ensure!(keeper.run_once().await? == Round { given_up: BUCKETS, ..Round::default() });
-    app.sweep().await?;
-    ensure!(app.ports.deliveries.backlog(1).await?.unfinished == 0);
-    app.reactivator.wake(world.reader).await?;
-    ensure!(app.ports.inboxes.floor(world.reader).await? != Floor::Off && world.shown().await? == 2);
-    Ok(())
-}
-
-/// The inbox in SQL is not given up for one that nobody can build.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_keeps_the_inbox_in_sql_while_redis_is_silent() -> Result<()> {
-    let (server, inboxes) = redis().await?;
-    let world = world(inboxes).await?;
-    let (app, keeper) = (&world.app, world.app.outside_keeper()?);
-    ensure!(keeper.move_to_sql(world.reader).await? && !world.is_outside().await?);
-    server.kill().await?;
-    app.reactivator.wake(world.reader).await?;
-    let outside = app.ports.outside.as_ref().context("inboxes outside SQL")?;
-    ensure!(outside.states.fence(world.reader).await?.is_none(), "the tier was entered");
-    ensure!(app.ports.inboxes.floor(world.reader).await? != Floor::Off);
-    world.publish().await?;
-    app.settle().await?;
-    ensure!(app.ports.deliveries.backlog(1).await?.unfinished == 0 && world.shown().await? == 2);
-    Ok(())
-}
-
 /// Buckets are checked in between, however many readers must be moved.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inactive_readers_are_moved_in_bounded_rounds() -> Result<()> {
@@ -200,44 +115,133 @@ async fn nodes_that_see_different_servers_change_a_bucket_ever_more_rarely() -> 
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_inbox_that_could_not_be_removed_goes_in_a_later_round() -> Result<()> {
-    let (server, inboxes) = redis().await?;
-    let world = world(inboxes).await?;
-    let (app, keeper) = (&world.app, world.app.outside_keeper()?);
-    let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
-    let mut line = connect_redis(&server.url()).await?;
-    let mut rule = async |rule: &str| -> Result<()> {
-        Ok(redis::cmd("ACL").arg(&["SETUSER", "default", rule]).exec_async(&mut line).await?)
-    };
-    let window = Window { direction: Direction::Older, bound: None, limit: 1 };
-    let is_there = async || Ok::<_, anyhow::Error>(outside.inboxes.slice(world.reader, &window).await?.is_some());
-    rule("-unlink").await?;
-    ensure!(keeper.move_to_sql(world.reader).await? && is_there().await?, "nobody may remove it");
-    keeper.run_once().await?;
-    ensure!(is_there().await?, "nobody may remove it now either");
-    rule("+unlink").await?;
-    keeper.run_once().await?;
-    ensure!(!is_there().await?, "it was not tried again");
-    Ok(())
-}
+mod redis_server {
+    use super::*;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_inbox_of_whoever_leaves_or_is_deleted_is_forgotten() -> Result<()> {
-    let (_server, inboxes) = redis().await?;
-    let world = world(inboxes).await?;
-    let (app, reader) = (&world.app, world.reader);
-    let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
-    let window = Window { direction: Direction::Older, bound: None, limit: 1 };
-    ensure!(outside.inboxes.slice(reader, &window).await?.is_some());
-    app.outside_keeper()?.move_to_sql(reader).await?;
-    ensure!(outside.inboxes.slice(reader, &window).await?.is_none(), "the reader has left");
-    app.reactivator.wake(reader).await?;
-    ensure!(outside.inboxes.slice(reader, &window).await?.is_some());
-    let password = account(1, "user1").password_hash;
-    let deleted = app.ports.account_deletions.delete(reader, password.as_ref(), app.now_ms()).await?;
-    ensure!(matches!(deleted, Deleted::Gone { .. }), "{deleted:?}");
-    while app.remover.run_once().await? {}
-    ensure!(outside.inboxes.slice(reader, &window).await?.is_none(), "the account is deleted");
-    Ok(())
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn active_readers_are_in_redis_and_inactive_ones_in_sql() -> Result<()> {
+        let (_server, inboxes) = redis().await?;
+        let world = world(inboxes).await?;
+        let (app, keeper) = (&world.app, world.app.outside_keeper()?);
+        ensure!(world.is_outside().await? && world.shown().await? == 1);
+        app.clock.advance(DAY_MS);
+        ensure!(keeper.run_once().await?.moved == 0, "a day is not over a day");
+        app.clock.advance(1);
+        // The author was never seen: registration opens an inbox in SQL, and there it stays.
+        ensure!(keeper.run_once().await? == Round { moved: 1, ..Round::default() });
+        ensure!(!world.is_outside().await? && app.ports.inboxes.floor(world.reader).await? != Floor::Off);
+        ensure!(world.shown().await? == 1);
+        let before = app.store.statements();
+        ensure!(world.shown().await? == 1 && app.store.statements() - before == 1, "the inbox in SQL suffices");
+        world.publish().await?;
+        app.settle().await?;
+        ensure!(world.shown().await? == 2);
+        app.reactivator.wake(world.reader).await?;
+        ensure!(world.is_outside().await? && world.shown().await? == 2);
+        Ok(())
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_restarted_redis_is_admitted_anew_and_visits_rebuild_inboxes() -> Result<()> {
+        let (server, inboxes) = redis().await?;
+        let world = world(inboxes).await?;
+        let outside = world.app.ports.outside.clone().context("inboxes outside SQL")?;
+        let before = outside.states.tokens().await?;
+        server.restart().await?;
+        ensure!(world.shown().await? == 1, "the old token is of no node that answers");
+        let bucket = Bucket::of(world.reader);
+        until("Redis answers", async || Ok(outside.inboxes.identify(bucket).await.is_ok())).await?;
+        ensure!(world.app.outside_keeper()?.run_once().await? == Round { admitted: BUCKETS, ..Round::default() });
+        let after = outside.states.tokens().await?;
+        ensure!(before.iter().zip(&after).all(|(old, new)| old.1.node != new.1.node && old.1.epoch != new.1.epoch));
+        world.publish().await?;
+        world.app.settle().await?;
+        ensure!(world.shown().await? == 2);
+        world.app.reactivator.wake(world.reader).await?;
+        let header = Window { direction: Direction::Older, bound: None, limit: 10 };
+        let slice = outside.inboxes.slice(world.reader, &header).await?.context("it was built")?;
+        ensure!(slice.rows.len() == 2 && world.shown().await? == 2);
+        Ok(())
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_silent_redis_is_given_up_and_readers_move_to_sql() -> Result<()> {
+        let (server, inboxes) = redis().await?;
+        let world = world(inboxes).await?;
+        let (app, keeper) = (&world.app, world.app.outside_keeper()?);
+        server.kill().await?;
+        world.publish().await?;
+        app.settle().await?;
+        ensure!(app.ports.deliveries.backlog(1).await?.unfinished == 1, "nobody knows whether the inbox is served");
+        ensure!(world.shown().await? == 2, "it is read from the delivery");
+        for _ in 0..2 {
+            ensure!(keeper.run_once().await? == Round::default());
+        }
+        ensure!(keeper.run_once().await? == Round { given_up: BUCKETS, ..Round::default() });
+        app.sweep().await?;
+        ensure!(app.ports.deliveries.backlog(1).await?.unfinished == 0);
+        app.reactivator.wake(world.reader).await?;
+        ensure!(app.ports.inboxes.floor(world.reader).await? != Floor::Off && world.shown().await? == 2);
+        Ok(())
+    }
+
+    /// The inbox in SQL is not given up for one that nobody can build.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_reader_keeps_the_inbox_in_sql_while_redis_is_silent() -> Result<()> {
+        let (server, inboxes) = redis().await?;
+        let world = world(inboxes).await?;
+        let (app, keeper) = (&world.app, world.app.outside_keeper()?);
+        ensure!(keeper.move_to_sql(world.reader).await? && !world.is_outside().await?);
+        server.kill().await?;
+        app.reactivator.wake(world.reader).await?;
+        let outside = app.ports.outside.as_ref().context("inboxes outside SQL")?;
+        ensure!(outside.states.fence(world.reader).await?.is_none(), "the tier was entered");
+        ensure!(app.ports.inboxes.floor(world.reader).await? != Floor::Off);
+        world.publish().await?;
+        app.settle().await?;
+        ensure!(app.ports.deliveries.backlog(1).await?.unfinished == 0 && world.shown().await? == 2);
+        Ok(())
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_inbox_that_could_not_be_removed_goes_in_a_later_round() -> Result<()> {
+        let (server, inboxes) = redis().await?;
+        let world = world(inboxes).await?;
+        let (app, keeper) = (&world.app, world.app.outside_keeper()?);
+        let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
+        let mut line = connect_redis(&server.url()).await?;
+        let mut rule = async |rule: &str| -> Result<()> {
+            Ok(redis::cmd("ACL").arg(&["SETUSER", "default", rule]).exec_async(&mut line).await?)
+        };
+        let window = Window { direction: Direction::Older, bound: None, limit: 1 };
+        let is_there = async || Ok::<_, anyhow::Error>(outside.inboxes.slice(world.reader, &window).await?.is_some());
+        rule("-unlink").await?;
+        ensure!(keeper.move_to_sql(world.reader).await? && is_there().await?, "nobody may remove it");
+        keeper.run_once().await?;
+        ensure!(is_there().await?, "nobody may remove it now either");
+        rule("+unlink").await?;
+        keeper.run_once().await?;
+        ensure!(!is_there().await?, "it was not tried again");
+        Ok(())
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_inbox_of_whoever_leaves_or_is_deleted_is_forgotten() -> Result<()> {
+        let (_server, inboxes) = redis().await?;
+        let world = world(inboxes).await?;
+        let (app, reader) = (&world.app, world.reader);
+        let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
+        let window = Window { direction: Direction::Older, bound: None, limit: 1 };
+        ensure!(outside.inboxes.slice(reader, &window).await?.is_some());
+        app.outside_keeper()?.move_to_sql(reader).await?;
+        ensure!(outside.inboxes.slice(reader, &window).await?.is_none(), "the reader has left");
+        app.reactivator.wake(reader).await?;
+        ensure!(outside.inboxes.slice(reader, &window).await?.is_some());
+        let password = account(1, "user1").password_hash;
+        let deleted = app.ports.account_deletions.delete(reader, password.as_ref(), app.now_ms()).await?;
+        ensure!(matches!(deleted, Deleted::Gone { .. }), "{deleted:?}");
+        while app.remover.run_once().await? {}
+        ensure!(outside.inboxes.slice(reader, &window).await?.is_none(), "the account is deleted");
+        Ok(())
+    }
 }

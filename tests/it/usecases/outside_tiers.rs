@@ -159,12 +159,20 @@ async fn walk(backend: Backend) -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_reader_goes_from_redis_to_sql_to_nothing_and_comes_back() -> Result<()> {
-    walk(Backend::Sqlite).await
+mod redis_server {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_reader_goes_from_redis_to_sql_to_nothing_and_comes_back() -> Result<()> {
+        walk(Backend::Sqlite).await
+    }
 }
 
-#[tokio::test]
-async fn a_reader_goes_through_all_tiers_on_mariadb() -> Result<()> {
-    walk(Backend::MariaDb).await
+mod mariadb {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_reader_goes_through_all_tiers_on_mariadb() -> Result<()> {
+        walk(Backend::MariaDb).await
+    }
 }

@@ -122,12 +122,14 @@ async fn a_delivery_touches_its_targets_and_not_all_followers_on_sqlite() -> Res
     deliver(&world, content.content).await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_delivery_touches_its_targets_and_not_all_followers_on_mariadb() -> Result<()> {
-    a_delivery_touches_its_targets(Kind::MariaDb).await
+mod mariadb {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_delivery_touches_its_targets_and_not_all_followers() -> anyhow::Result<()> {
+        super::a_delivery_touches_its_targets(super::Kind::MariaDb).await
+    }
 }
 
-mod on_mysql {
+mod mysql {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_delivery_touches_its_targets_and_not_all_followers() -> anyhow::Result<()> {
         super::a_delivery_touches_its_targets(super::Kind::Mysql).await

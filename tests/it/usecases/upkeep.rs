@@ -61,30 +61,6 @@ async fn newest_300_are_cached(cache: Option<&Arc<dyn OutboxCache>>) -> Result<(
 
 on_each_backend! {
     on sqlite, mariadb, mysql in soak;
-    /// B4: what is kept without any configuration. An inbox with a tenth more is left alone.
-    async fn a_node_keeps_300_of_an_inbox_and_an_outbox_by_default(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
-        let keys = servers::fresh_keys().await?;
-        let (alone, with_redis) = (unconfigured(&app, None).await?, unconfigured(&app, Some(&keys.url)).await?);
-        for node in [&alone, &with_redis] {
-            newest_300_are_cached(node.adapters.ports.outbox_cache.as_ref()).await?;
-        }
-        let database = servers::connect_sql(app.database_url()).await?;
-        for (inbox, rows) in [(1, 330), (2, 331)] {
-            let state = format!("INSERT INTO inbox_states (user_id, floor_time, floor_content, last_seen) VALUES ({inbox}, 0, 0, 5)");
-            servers::execute(&database, &state).await?;
-            let all: Vec<String> = (1..=rows).map(|row| format!("({inbox}, {row}, {row}, 9)")).collect();
-            let columns = "inboxes (user_id, publish_time, content_id, author_id)";
-            servers::execute(&database, &format!("INSERT INTO {columns} VALUES {}", all.join(", "))).await?;
-        }
-        alone.use_cases.trimmer.run_once().await?;
-        let left = "SELECT COUNT(*) FROM inboxes GROUP BY user_id ORDER BY user_id";
-        ensure!(servers::numbers(&database, left).await? == [330, 300]);
-        let oldest = "SELECT MIN(publish_time) FROM inboxes WHERE user_id = 2";
-        ensure!(servers::numbers(&database, oldest).await? == [32], "the newest are kept");
-        Ok(())
-    }
-
     /// B4: a walk over a thousand inboxes is six statements. Each overfull inbox takes one transaction of four more,
     /// which deletes a tenth of what is kept, and one row more, in one statement. So transactions are rare in
     /// comparison with the rows that deliveries insert, and the cost of a walk does not depend on how many rows there
@@ -147,5 +123,36 @@ on_each_backend! {
         let snapshot = app.ports.timelines.read(reader, &request, Depth::Inbox).await?;
         ensure!(snapshot.uncovered.is_empty());
         Ok(())
+    }
+}
+
+mod redis_server {
+    use super::*;
+
+    on_each_backend! {
+        on sqlite, mariadb, mysql in soak;
+        /// B4: what is kept without any configuration. An inbox with a tenth more is left alone.
+        async fn a_node_keeps_300_of_an_inbox_and_an_outbox_by_default(backend: Backend) -> Result<()> {
+            let app = TestApp::start(backend, CacheBackend::NoCache).await?;
+            let keys = servers::fresh_keys().await?;
+            let (alone, with_redis) = (unconfigured(&app, None).await?, unconfigured(&app, Some(&keys.url)).await?);
+            for node in [&alone, &with_redis] {
+                newest_300_are_cached(node.adapters.ports.outbox_cache.as_ref()).await?;
+            }
+            let database = servers::connect_sql(app.database_url()).await?;
+            for (inbox, rows) in [(1, 330), (2, 331)] {
+                let state = format!("INSERT INTO inbox_states (user_id, floor_time, floor_content, last_seen) VALUES ({inbox}, 0, 0, 5)");
+                servers::execute(&database, &state).await?;
+                let all: Vec<String> = (1..=rows).map(|row| format!("({inbox}, {row}, {row}, 9)")).collect();
+                let columns = "inboxes (user_id, publish_time, content_id, author_id)";
+                servers::execute(&database, &format!("INSERT INTO {columns} VALUES {}", all.join(", "))).await?;
+            }
+            alone.use_cases.trimmer.run_once().await?;
+            let left = "SELECT COUNT(*) FROM inboxes GROUP BY user_id ORDER BY user_id";
+            ensure!(servers::numbers(&database, left).await? == [330, 300]);
+            let oldest = "SELECT MIN(publish_time) FROM inboxes WHERE user_id = 2";
+            ensure!(servers::numbers(&database, oldest).await? == [32], "the newest are kept");
+            Ok(())
+        }
     }
 }

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #![proptest_config(ProptestConfig::with_cases(80 * ProptestConfig::default().cases))]
 
         #[test]
         fn a_cursor_decodes_to_the_position_it_was_made_of(time in 0..=i64::MAX, id in 1..=i64::MAX) {

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::*;
 
-/// Number of random requests.
-const CASES: u32 = 1_000;
+/// How many times as many requests as a property has cases by default.
+const TIMES: u32 = 4;
 
 /// All names of the schema, except fields that panic, fail or take time, and all punctuation.
 const TOKENS: &[&str] = &[
@@ -100,7 +100,7 @@ fn value() -> impl Strategy<Value = Json> {
 fn ask_all(documents: impl Strategy<Value = String>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let router = router(transport(HttpSettings::default())).unwrap();
-    let config = ProptestConfig::with_cases(CASES);
+    let config = ProptestConfig::with_cases(TIMES * ProptestConfig::default().cases);
     proptest!(config, |(query in documents, v in value(), named in proptest::bool::ANY)| {
         let name = if named { json!("Q") } else { Json::Null };
         let body = json!({"query": query, "variables": {"v": v}, "operationName": name}).to_string();

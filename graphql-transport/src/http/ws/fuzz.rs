@@ -8,8 +8,8 @@ use serde_json::{Value as Json, json};
 use super::message::{ClientMessage, Closing};
 use crate::http::params::Params;
 
-/// Messages of each kind.
-const CASES: u32 = 10_000;
+/// How many times as many messages of each kind as a property has cases by default.
+const TIMES: u32 = 40;
 /// Bytes that a close frame has for its reason (RFC 6455 section 5.5).
 const REASON_BYTES: usize = 123;
 
@@ -65,7 +65,7 @@ fn any_json() -> impl Strategy<Value = Json> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(CASES))]
+    #![proptest_config(ProptestConfig::with_cases(TIMES * ProptestConfig::default().cases))]
 
     #[test]
     fn no_text_makes_the_reader_panic(text in any::<String>()) {

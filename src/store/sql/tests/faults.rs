@@ -300,21 +300,29 @@ async fn fail_in_company(store: &SqlStore, what: &'static str, fault: Fault) -> 
     shared
 }
 
-#[tokio::test]
-async fn a_failed_write_in_a_group_leaves_the_others_as_acknowledged() {
-    for fault in [Fault::UndoneByItself, Fault::Full, Fault::AtCommit] {
-        let folder = tempfile::tempdir().unwrap();
-        let store = peopled(&folder).await;
-        let mut shared = 0;
-        for what in WRITES {
-            shared += fail_in_company(&store, what, fault).await;
-            // Succeeds if it has not succeeded yet.
-            let _ = write(&store, what).await;
+mod slow {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_failed_write_in_a_group_leaves_the_others_as_acknowledged() {
+        for fault in [Fault::UndoneByItself, Fault::Full, Fault::AtCommit] {
+            let folder = tempfile::tempdir().unwrap();
+            let store = peopled(&folder).await;
+            let mut shared = 0;
+            for what in WRITES {
+                shared += fail_in_company(&store, what, fault).await;
+                // Succeeds if it has not succeeded yet.
+                let _ = write(&store, what).await;
+            }
+            let expected = committed(&store).await;
+            store.close().await.unwrap();
+            assert_eq!(
+                committed(&SqlStore::connect(&options(&folder)).await.unwrap()).await,
+                expected,
+                "after a restart"
+            );
+            assert!(shared > 0, "{fault:?}: no write ever shared its commit");
         }
-        let expected = committed(&store).await;
-        store.close().await.unwrap();
-        assert_eq!(committed(&SqlStore::connect(&options(&folder)).await.unwrap()).await, expected, "after a restart");
-        assert!(shared > 0, "{fault:?}: no write ever shared its commit");
     }
 }
 

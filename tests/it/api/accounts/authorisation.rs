@@ -311,27 +311,31 @@ fn every_field_of_the_roots_has_a_row_and_an_operation() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_cell_of_the_authorisation_table_holds() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
-    let (fan, foe) = (register(&server, "fan").await?, register(&server, "foe").await?);
-    let world = World { server, fan, foe };
-    let (mut number, mut wrong) = (0, Vec::new());
-    for (row, cells) in table()? {
-        ensure!(cells.len() == Asker::COLUMNS.len(), "{row} has other columns");
-        for group in cells.chunks(if reads(&row) { cells.len() } else { 1 }) {
-            number += group.len();
-            if let Err(error) = check(&world, &row, group, number, &mut wrong).await {
-                wrong.push(format!("{error:#}"));
+mod slow {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn every_cell_of_the_authorisation_table_holds() -> Result<()> {
+        let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+        let (fan, foe) = (register(&server, "fan").await?, register(&server, "foe").await?);
+        let world = World { server, fan, foe };
+        let (mut number, mut wrong) = (0, Vec::new());
+        for (row, cells) in table()? {
+            ensure!(cells.len() == Asker::COLUMNS.len(), "{row} has other columns");
+            for group in cells.chunks(if reads(&row) { cells.len() } else { 1 }) {
+                number += group.len();
+                if let Err(error) = check(&world, &row, group, number, &mut wrong).await {
+                    wrong.push(format!("{error:#}"));
+                }
             }
         }
+        ensure!(
+            wrong.is_empty(),
+            "{} answers differ from the table, in {number} cells:\n{}",
+            wrong.len(),
+            wrong.join("\n")
+        );
+        ensure!(number > 230, "The table has only {number} cells.");
+        Ok(())
     }
-    ensure!(
-        wrong.is_empty(),
-        "{} answers differ from the table, in {number} cells:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
-    ensure!(number > 230, "The table has only {number} cells.");
-    Ok(())
 }

@@ -254,37 +254,41 @@ async fn an_export_token_opens_its_export_and_nothing_else() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_file_that_breaks_off_is_not_taken_for_a_whole_one() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
-    let (_, token) = prolific(&server, LONG_CONTENTS, &"x".repeat(4_900)).await?;
-    let mut response = follow(&server, &link(&server, &token).await?).await?;
-    ensure!(response.status() == StatusCode::OK && response.chunk().await?.is_some());
-    let rows = connect_sql(server.app.database_url()).await?;
-    execute(&rows, "ALTER TABLE contents RENAME TO lost").await?;
-    let end = loop {
-        match response.chunk().await {
-            Ok(Some(_)) => {}
-            Ok(None) => break None,
-            Err(error) => break Some(error),
-        }
-    };
-    ensure!(end.is_some(), "the half looked whole");
-    Ok(())
-}
+mod slow {
+    use super::*;
 
-#[tokio::test]
-async fn a_viewer_has_one_export_at_a_time() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
-    let (_, token) = prolific(&server, LONG_CONTENTS, &"x".repeat(4_900)).await?;
-    let path = link(&server, &token).await?;
-    let mut first = follow(&server, &path).await?;
-    ensure!(first.chunk().await?.is_some());
-    let second = follow(&server, &path).await?;
-    ensure!(second.status() == StatusCode::TOO_MANY_REQUESTS && second.headers().contains_key("retry-after"));
-    ensure!(second.text().await?.contains("already"));
-    let ann = register(&server, "ann").await?;
-    ensure!(file(&server, &ann.access).await?["complete"] == true, "others have theirs");
-    drop(first);
-    until("the place is free", async || Ok(follow(&server, &path).await?.status() == StatusCode::OK)).await
+    #[tokio::test]
+    async fn a_file_that_breaks_off_is_not_taken_for_a_whole_one() -> Result<()> {
+        let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
+        let (_, token) = prolific(&server, LONG_CONTENTS, &"x".repeat(4_900)).await?;
+        let mut response = follow(&server, &link(&server, &token).await?).await?;
+        ensure!(response.status() == StatusCode::OK && response.chunk().await?.is_some());
+        let rows = connect_sql(server.app.database_url()).await?;
+        execute(&rows, "ALTER TABLE contents RENAME TO lost").await?;
+        let end = loop {
+            match response.chunk().await {
+                Ok(Some(_)) => {}
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        ensure!(end.is_some(), "the half looked whole");
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_viewer_has_one_export_at_a_time() -> Result<()> {
+        let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
+        let (_, token) = prolific(&server, LONG_CONTENTS, &"x".repeat(4_900)).await?;
+        let path = link(&server, &token).await?;
+        let mut first = follow(&server, &path).await?;
+        ensure!(first.chunk().await?.is_some());
+        let second = follow(&server, &path).await?;
+        ensure!(second.status() == StatusCode::TOO_MANY_REQUESTS && second.headers().contains_key("retry-after"));
+        ensure!(second.text().await?.contains("already"));
+        let ann = register(&server, "ann").await?;
+        ensure!(file(&server, &ann.access).await?["complete"] == true, "others have theirs");
+        drop(first);
+        until("the place is free", async || Ok(follow(&server, &path).await?.status() == StatusCode::OK)).await
+    }
 }

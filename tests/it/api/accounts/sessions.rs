@@ -162,21 +162,25 @@ async fn a_session_is_checked_once_per_interval() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_hears_of_an_end_knows_it_before_the_bound() -> Result<()> {
-    let here = server(Backend::MariaDb, CacheBackend::Redis).await?;
-    let there = beside(&here, &short()).await?;
-    let ann = register(&here, "ann").await?;
-    ensure!(who(&there, &ann.access).await? == "ann");
-    ask(&here, Some(&ann.access), "signOut", "SignOutInput", json!({}), ENDED).await?;
-    // Its clock stands still, so it can learn this only from the announcement.
-    let listening = async {
-        while who(&there, &ann.access).await? == "ann" {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        Ok(())
-    };
-    tokio::time::timeout(PATIENCE, listening).await.context("it has not heard")?
+mod redis_server {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_node_that_hears_of_an_end_knows_it_before_the_bound() -> Result<()> {
+        let here = server(Backend::MariaDb, CacheBackend::Redis).await?;
+        let there = beside(&here, &short()).await?;
+        let ann = register(&here, "ann").await?;
+        ensure!(who(&there, &ann.access).await? == "ann");
+        ask(&here, Some(&ann.access), "signOut", "SignOutInput", json!({}), ENDED).await?;
+        // Its clock stands still, so it can learn this only from the announcement.
+        let listening = async {
+            while who(&there, &ann.access).await? == "ann" {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            Ok(())
+        };
+        tokio::time::timeout(PATIENCE, listening).await.context("it has not heard")?
+    }
 }
 
 #[tokio::test]

@@ -59,42 +59,46 @@ fn renderings(handle: &PrometheusHandle, way: &str) -> u64 {
     handle.render().lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap_or(0)
 }
 
-#[tokio::test]
-async fn a_publish_costs_the_same_for_a_thousand_subscribers() {
-    let recorder = PrometheusBuilder::new().build_recorder();
-    let handle = recorder.handle();
-    let _measuring = metrics::set_default_local_recorder(&recorder);
-    let api = Api::new().await;
-    let (bob, readers) = crowd(&api).await;
-    let alone = api.store.statements();
-    api.publish(&bob, "to nobody").await;
-    let alone = api.store.statements() - alone;
-    for (query, rendered_for_all) in [(SAME_FOR_ALL, true), (VIEWERS_OWN, false)] {
-        let mut feeds = subscribed(&api, &readers, query).await;
-        // Once everyone has received this, every catch-up is over.
-        api.publish(&bob, "first").await;
-        all_receive_it(&mut feeds).await;
-        let before = api.store.statements();
-        let ways = ["for_all", "shared", "for_one"];
-        let rendered = ways.map(|way| renderings(&handle, way));
-        api.publish(&bob, "to all").await;
-        let events = all_receive_it(&mut feeds).await;
-        assert_eq!(events.len(), SUBSCRIBERS);
-        for event in &events {
-            let node = &event["data"]["newFeed"]["timelineEdge"]["node"];
-            assert_eq!((&node["text"], &node["author"]["handle"]), (&json!("to all"), &json!("bob")), "{event:#}");
-            if !rendered_for_all {
-                assert_eq!(
-                    (&node["viewerIsAuthor"], &node["author"]["viewerIsFollowing"]),
-                    (&json!(false), &json!(true))
-                );
+mod slow {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_publish_costs_the_same_for_a_thousand_subscribers() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let handle = recorder.handle();
+        let _measuring = metrics::set_default_local_recorder(&recorder);
+        let api = Api::new().await;
+        let (bob, readers) = crowd(&api).await;
+        let alone = api.store.statements();
+        api.publish(&bob, "to nobody").await;
+        let alone = api.store.statements() - alone;
+        for (query, rendered_for_all) in [(SAME_FOR_ALL, true), (VIEWERS_OWN, false)] {
+            let mut feeds = subscribed(&api, &readers, query).await;
+            // Once everyone has received this, every catch-up is over.
+            api.publish(&bob, "first").await;
+            all_receive_it(&mut feeds).await;
+            let before = api.store.statements();
+            let ways = ["for_all", "shared", "for_one"];
+            let rendered = ways.map(|way| renderings(&handle, way));
+            api.publish(&bob, "to all").await;
+            let events = all_receive_it(&mut feeds).await;
+            assert_eq!(events.len(), SUBSCRIBERS);
+            for event in &events {
+                let node = &event["data"]["newFeed"]["timelineEdge"]["node"];
+                assert_eq!((&node["text"], &node["author"]["handle"]), (&json!("to all"), &json!("bob")), "{event:#}");
+                if !rendered_for_all {
+                    assert_eq!(
+                        (&node["viewerIsAuthor"], &node["author"]["viewerIsFollowing"]),
+                        (&json!(false), &json!(true))
+                    );
+                }
             }
+            let more = api.store.statements() - before - alone;
+            assert_eq!(more, 5, "who sees it, contents, counters, profiles, counts");
+            let rendered: Vec<u64> =
+                ways.iter().zip(rendered).map(|(way, before)| renderings(&handle, way) - before).collect();
+            let expected = if rendered_for_all { [1, 999, 0] } else { [0, 0, 1_000] };
+            assert_eq!(rendered, expected, "{ways:?}");
         }
-        let more = api.store.statements() - before - alone;
-        assert_eq!(more, 5, "who sees it, contents, counters, profiles, counts");
-        let rendered: Vec<u64> =
-            ways.iter().zip(rendered).map(|(way, before)| renderings(&handle, way) - before).collect();
-        let expected = if rendered_for_all { [1, 999, 0] } else { [0, 0, 1_000] };
-        assert_eq!(rendered, expected, "{ways:?}");
     }
 }

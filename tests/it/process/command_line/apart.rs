@@ -90,83 +90,28 @@ async fn naive_timeline(database: &DatabaseConnection, handle: &str) -> Result<V
     numbers(database, &sql).await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_process_publishes_and_another_delivers_and_measures() -> Result<()> {
-    let (place, it) = migrated().await?;
-    let database = connect_sql(&place.url).await?;
-    let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;
-    let (mut working, worker) = Node::listening(&it, &["work"], "Running the workers.").await?;
-    let ((ann, anns), (_, bobs)) = (register(&api, "ann").await?, register(&api, "bob").await?);
-    let follow =
-        format!(r#"mutation {{ followUser(input: {{ userId: "{ann}" }}) {{ viewer {{ followingCount }} }} }}"#);
-    let answer = api.query(Some(&bobs), &follow).await?;
-    ensure!(answer["data"]["followUser"]["viewer"]["followingCount"] == 1, "{answer}");
-    until("the follow has reached the inbox", async || Ok(count(&database, "relations").await? == 0)).await?;
+mod cassandra {
+    use super::*;
 
-    publish(&api, &anns, 7).await?;
-    until("the delivery is finished", async || Ok(count(&database, "deliveries").await? == 0)).await?;
-    let delivered =
-        "inboxes i JOIN users u ON u.id = i.user_id JOIN contents c ON c.id = i.content_id WHERE c.text = '7'";
-    ensure!(count(&database, delivered).await? == 2, "ann and bob each have a row");
-    ensure!(timeline(&api, &bobs).await? == [7]);
-
-    until("the worker shows its deliveries", async || {
-        Ok(worker.metric(UNFINISHED).await? == Some(0.0) && worker.metric(FAILING).await? == Some(0.0))
-    })
-    .await?;
-    ensure!(worker.metric("tidefeed_inbox_rows_pushed_total").await? == Some(2.0), "not this worker's work");
-    ensure!(api.metric(UNFINISHED).await?.is_none(), "who does not sweep cannot know");
-    for (path, expected) in [("healthz", 200), ("readyz", 200), ("graphql", 404), ("", 404), ("graphiql", 404)] {
-        let (status, text) = worker.get(path).await?;
-        ensure!(status == expected, "/{path}: {status} {text}");
+    /// Its pages connect to nothing. The tables show that somebody has.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_process_without_workers_connects_to_cassandra_by_itself() -> Result<()> {
+        let options = cassandra().await?.fresh_keyspace(1);
+        let (_place, it) = migrated().await?;
+        let it = it
+            .with("TIDEFEED__INBOX__STORE", "cassandra")
+            .with("TIDEFEED__CASSANDRA__CONTACT_POINTS", &options.contact_points[0])
+            .with("TIDEFEED__CASSANDRA__KEYSPACE", &options.keyspace)
+            .with("TIDEFEED__CASSANDRA__REPLICATION", "1");
+        let (_serving, _api) = Node::listening(&it, SERVE, "Serving the API.").await?;
+        let session = SessionBuilder::new().known_nodes(&options.contact_points).build().await?;
+        let asked = "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?";
+        until("it has created the tables", async || {
+            let found = session.query_unpaged(asked, (&options.keyspace,)).await?.into_rows_result()?;
+            Ok(found.rows_num() == 3)
+        })
+        .await
     }
-    working.signal("TERM").await?;
-    working.said("Stopped.").await?;
-    ensure!(working.code().await? == Some(0));
-    Ok(())
-}
-
-/// Its pages connect to nothing. The tables show that somebody has.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_without_workers_connects_to_cassandra_by_itself() -> Result<()> {
-    let options = cassandra().await?.fresh_keyspace(1);
-    let (_place, it) = migrated().await?;
-    let it = it
-        .with("TIDEFEED__INBOX__STORE", "cassandra")
-        .with("TIDEFEED__CASSANDRA__CONTACT_POINTS", &options.contact_points[0])
-        .with("TIDEFEED__CASSANDRA__KEYSPACE", &options.keyspace)
-        .with("TIDEFEED__CASSANDRA__REPLICATION", "1");
-    let (_serving, _api) = Node::listening(&it, SERVE, "Serving the API.").await?;
-    let session = SessionBuilder::new().known_nodes(&options.contact_points).build().await?;
-    let asked = "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?";
-    until("it has created the tables", async || {
-        let found = session.query_unpaged(asked, (&options.keyspace,)).await?.into_rows_result()?;
-        Ok(found.rows_num() == 3)
-    })
-    .await
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_workers_metrics_count_a_failing_delivery_until_it_recovers() -> Result<()> {
-    let (place, it) = migrated().await?;
-    let (_working, worker) = Node::listening(&it, &["work"], "Running the workers.").await?;
-    until("nothing fails", async || Ok(worker.metric(FAILING).await? == Some(0.0))).await?;
-    let database = connect_sql(&place.url).await?;
-    let content =
-        "INSERT INTO contents (id, author_id, kind, text, media, publish_time) VALUES (11, 5, 1, 'x', '[]', 1000)";
-    execute(&database, content).await?;
-    let later = SystemClock.now_ms() + MAX_WAIT_MS / 2;
-    let delivery = format!(
-        "INSERT INTO deliveries (content_id, author_id, publish_time, attempts, last_error, look_at) \
-         VALUES (11, 5, 1000, 9, 'the disk is full', {later})"
-    );
-    execute(&database, &delivery).await?;
-    until("one fails", async || Ok(worker.metric(FAILING).await? == Some(1.0))).await?;
-    ensure!(worker.metric(UNFINISHED).await? == Some(1.0));
-    execute(&database, "UPDATE deliveries SET attempts = 4").await?;
-    until("none fails often", async || Ok(worker.metric(FAILING).await? == Some(0.0))).await?;
-    ensure!(worker.metric(UNFINISHED).await? == Some(1.0));
-    Ok(())
 }
 
 /// Readers 1 to [`FOLLOWERS`], and `bob`, follow `author`. Deliveries include all of them, and no inbox is trusted
@@ -233,43 +178,109 @@ impl Witness {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_worker_finishes_the_subtasks_of_a_killed_one() -> Result<()> {
-    let app = TestApp::start(Backend::MariaDb, CacheBackend::NoCache).await?;
-    let it = place(app.database_url()).await?;
-    let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;
-    // Many small transactions. A dead worker's messages and subtasks are free again soon.
-    let it = it.with("TIDEFEED__DELIVERY__SUBTASK_SIZE", "250").with("TIDEFEED__DELIVERY__BATCH_SIZE", "10");
-    // No follower is served before the subtasks.
-    let it = it.with("TIDEFEED__DELIVERY__FIRST_SERVED", "0");
-    let it = it.with("TIDEFEED__STORE__STATEMENT_TIMEOUT_MS", "5000").with("TIDEFEED__DELIVERY__LEASE_MS", "5000");
-    let it = it.with("TIDEFEED__REDIS__REDELIVERY_MS", "6000");
-    let ((_, anns), (_, bobs)) = (register(&api, "ann").await?, register(&api, "bob").await?);
-    add_followers(&app, user(&app, "ann").await?, user(&app, "bob").await?).await?;
-    for number in 1..=CONTENTS {
-        publish(&api, &anns, number).await?;
+mod mariadb {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn one_process_publishes_and_another_delivers_and_measures() -> Result<()> {
+        let (place, it) = migrated().await?;
+        let database = connect_sql(&place.url).await?;
+        let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;
+        let (mut working, worker) = Node::listening(&it, &["work"], "Running the workers.").await?;
+        let ((ann, anns), (_, bobs)) = (register(&api, "ann").await?, register(&api, "bob").await?);
+        let follow =
+            format!(r#"mutation {{ followUser(input: {{ userId: "{ann}" }}) {{ viewer {{ followingCount }} }} }}"#);
+        let answer = api.query(Some(&bobs), &follow).await?;
+        ensure!(answer["data"]["followUser"]["viewer"]["followingCount"] == 1, "{answer}");
+        until("the follow has reached the inbox", async || Ok(count(&database, "relations").await? == 0)).await?;
+
+        publish(&api, &anns, 7).await?;
+        until("the delivery is finished", async || Ok(count(&database, "deliveries").await? == 0)).await?;
+        let delivered =
+            "inboxes i JOIN users u ON u.id = i.user_id JOIN contents c ON c.id = i.content_id WHERE c.text = '7'";
+        ensure!(count(&database, delivered).await? == 2, "ann and bob each have a row");
+        ensure!(timeline(&api, &bobs).await? == [7]);
+
+        until("the worker shows its deliveries", async || {
+            Ok(worker.metric(UNFINISHED).await? == Some(0.0) && worker.metric(FAILING).await? == Some(0.0))
+        })
+        .await?;
+        ensure!(worker.metric("tidefeed_inbox_rows_pushed_total").await? == Some(2.0), "not this worker's work");
+        ensure!(api.metric(UNFINISHED).await?.is_none(), "who does not sweep cannot know");
+        for (path, expected) in [("healthz", 200), ("readyz", 200), ("graphql", 404), ("", 404), ("graphiql", 404)] {
+            let (status, text) = worker.get(path).await?;
+            ensure!(status == expected, "/{path}: {status} {text}");
+        }
+        working.signal("TERM").await?;
+        working.said("Stopped.").await?;
+        ensure!(working.code().await? == Some(0));
+        Ok(())
     }
-    let database = connect_sql(app.database_url()).await?;
-    let witness = Witness { app, database, api, bobs };
-    witness.pages_are_right().await?;
-    ensure!(count(&witness.database, "inboxes").await? == 0, "nobody works yet");
 
-    let (first, _) = Node::listening(&it, &["work"], "Running the workers.").await?;
-    until("subtasks are under way", async || Ok(count(&witness.database, "inboxes").await? > 200)).await?;
-    first.crash().await?;
-    let (rows, open) = (count(&witness.database, "inboxes").await?, count(&witness.database, "subtasks").await?);
-    ensure!(rows < FOLLOWERS * CONTENTS && open > 1, "the worker was killed too late: {rows} rows, {open} subtasks");
-    ensure!(count(&witness.database, "subtasks WHERE lease_until > 0 AND pushed_through < last_fan").await? > 0);
-    witness.pages_are_right().await?;
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_workers_metrics_count_a_failing_delivery_until_it_recovers() -> Result<()> {
+        let (place, it) = migrated().await?;
+        let (_working, worker) = Node::listening(&it, &["work"], "Running the workers.").await?;
+        until("nothing fails", async || Ok(worker.metric(FAILING).await? == Some(0.0))).await?;
+        let database = connect_sql(&place.url).await?;
+        let content =
+            "INSERT INTO contents (id, author_id, kind, text, media, publish_time) VALUES (11, 5, 1, 'x', '[]', 1000)";
+        execute(&database, content).await?;
+        let later = SystemClock.now_ms() + MAX_WAIT_MS / 2;
+        let delivery = format!(
+            "INSERT INTO deliveries (content_id, author_id, publish_time, attempts, last_error, look_at) \
+             VALUES (11, 5, 1000, 9, 'the disk is full', {later})"
+        );
+        execute(&database, &delivery).await?;
+        until("one fails", async || Ok(worker.metric(FAILING).await? == Some(1.0))).await?;
+        ensure!(worker.metric(UNFINISHED).await? == Some(1.0));
+        execute(&database, "UPDATE deliveries SET attempts = 4").await?;
+        until("none fails often", async || Ok(worker.metric(FAILING).await? == Some(0.0))).await?;
+        ensure!(worker.metric(UNFINISHED).await? == Some(1.0));
+        Ok(())
+    }
 
-    let (_second, worker) = Node::listening(&it, &["work"], "Running the workers.").await?;
-    until("everything is delivered", async || {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn another_worker_finishes_the_subtasks_of_a_killed_one() -> Result<()> {
+        let app = TestApp::start(Backend::MariaDb, CacheBackend::NoCache).await?;
+        let it = place(app.database_url()).await?;
+        let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;
+        // Many small transactions. A dead worker's messages and subtasks are free again soon.
+        let it = it.with("TIDEFEED__DELIVERY__SUBTASK_SIZE", "250").with("TIDEFEED__DELIVERY__BATCH_SIZE", "10");
+        // No follower is served before the subtasks.
+        let it = it.with("TIDEFEED__DELIVERY__FIRST_SERVED", "0");
+        let it = it.with("TIDEFEED__STORE__STATEMENT_TIMEOUT_MS", "5000").with("TIDEFEED__DELIVERY__LEASE_MS", "5000");
+        let it = it.with("TIDEFEED__REDIS__REDELIVERY_MS", "6000");
+        let ((_, anns), (_, bobs)) = (register(&api, "ann").await?, register(&api, "bob").await?);
+        add_followers(&app, user(&app, "ann").await?, user(&app, "bob").await?).await?;
+        for number in 1..=CONTENTS {
+            publish(&api, &anns, number).await?;
+        }
+        let database = connect_sql(app.database_url()).await?;
+        let witness = Witness { app, database, api, bobs };
         witness.pages_are_right().await?;
-        Ok(count(&witness.database, "deliveries").await? == 0)
-    })
-    .await?;
-    witness.everything_is_delivered_once().await?;
-    witness.pages_are_right().await?;
-    until("the worker shows it", async || Ok(worker.metric(UNFINISHED).await? == Some(0.0))).await?;
-    Ok(())
+        ensure!(count(&witness.database, "inboxes").await? == 0, "nobody works yet");
+
+        let (first, _) = Node::listening(&it, &["work"], "Running the workers.").await?;
+        until("subtasks are under way", async || Ok(count(&witness.database, "inboxes").await? > 200)).await?;
+        first.crash().await?;
+        let (rows, open) = (count(&witness.database, "inboxes").await?, count(&witness.database, "subtasks").await?);
+        ensure!(
+            rows < FOLLOWERS * CONTENTS && open > 1,
+            "the worker was killed too late: {rows} rows, {open} subtasks"
+        );
+        ensure!(count(&witness.database, "subtasks WHERE lease_until > 0 AND pushed_through < last_fan").await? > 0);
+        witness.pages_are_right().await?;
+
+        let (_second, worker) = Node::listening(&it, &["work"], "Running the workers.").await?;
+        until("everything is delivered", async || {
+            witness.pages_are_right().await?;
+            Ok(count(&witness.database, "deliveries").await? == 0)
+        })
+        .await?;
+        witness.everything_is_delivered_once().await?;
+        witness.pages_are_right().await?;
+        until("the worker shows it", async || Ok(worker.metric(UNFINISHED).await? == Some(0.0))).await?;
+        Ok(())
+    }
 }

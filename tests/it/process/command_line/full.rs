@@ -113,50 +113,54 @@ async fn a_full_disk_refuses_changes_and_loses_none_that_were_acknowledged() -> 
     people.read_from(&peer).await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_redis_changes_no_page_and_is_logged() -> Result<()> {
-    let redis = Server::start(Kind::Redis).await?;
-    let it = embedded()?.with("TIDEFEED__REDIS__URL", &redis.url()).with("TIDEFEED__UPKEEP__SWEEP_MS", "100");
-    let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
-    let mut people = People::meet(&peer).await?;
-    let mut line = connect_redis(&redis.url()).await?;
-    let mut order = async |words: &[&str]| -> Result<redis::Value> {
-        let mut command = redis::cmd(words[0]);
-        Ok(command.arg(&words[1..]).query_async(&mut line).await?)
-    };
-    let redis_is = async |expected: &str| -> Result<()> {
-        let (status, body) = peer.get("readyz").await?;
-        ensure!(status == 200 && body.contains(&format!(r#""redis":"{expected}""#)), "{status} {body}");
-        Ok(())
-    };
+mod redis_server {
+    use super::*;
 
-    order(&["CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", "1"]).await?;
-    people.publish(1..=5).await?;
-    people.read().await?;
-    redis_is("takes no writes").await?;
-    let doctor = it.run(&["doctor"]).await?;
-    ensure!(doctor.code == Some(1) && doctor.out.contains("OOM"), "{doctor:?}");
-    order(&["CONFIG", "SET", "maxmemory", "0"]).await?;
-    people.publish(6..=7).await?;
-    redis_is("up").await?;
-
-    // A dump cannot replace a folder, so saving fails.
-    std::fs::create_dir(redis.folder().join("dump.rdb"))?;
-    order(&["CONFIG", "SET", "save", "3600 1"]).await?;
-    order(&["BGSAVE"]).await?;
-    until("the dump has failed", async || {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_full_redis_changes_no_page_and_is_logged() -> Result<()> {
+        let redis = Server::start(Kind::Redis).await?;
+        let it = embedded()?.with("TIDEFEED__REDIS__URL", &redis.url()).with("TIDEFEED__UPKEEP__SWEEP_MS", "100");
+        let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+        let mut people = People::meet(&peer).await?;
         let mut line = connect_redis(&redis.url()).await?;
-        let info: String = redis::cmd("INFO").arg("persistence").query_async(&mut line).await?;
-        Ok(info.contains("rdb_last_bgsave_status:err"))
-    })
-    .await?;
-    people.publish(8..=12).await?;
-    people.read().await?;
-    redis_is("takes no writes").await?;
-    let doctor = it.run(&["doctor"]).await?;
-    ensure!(doctor.code == Some(1) && doctor.out.contains("MISCONF"), "{doctor:?}");
-    order(&["CONFIG", "SET", "stop-writes-on-bgsave-error", "no"]).await?;
-    redis_is("up").await?;
-    ensure!(people.refused.is_empty(), "{:?}", people.refused);
-    people.read().await
+        let mut order = async |words: &[&str]| -> Result<redis::Value> {
+            let mut command = redis::cmd(words[0]);
+            Ok(command.arg(&words[1..]).query_async(&mut line).await?)
+        };
+        let redis_is = async |expected: &str| -> Result<()> {
+            let (status, body) = peer.get("readyz").await?;
+            ensure!(status == 200 && body.contains(&format!(r#""redis":"{expected}""#)), "{status} {body}");
+            Ok(())
+        };
+
+        order(&["CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", "1"]).await?;
+        people.publish(1..=5).await?;
+        people.read().await?;
+        redis_is("takes no writes").await?;
+        let doctor = it.run(&["doctor"]).await?;
+        ensure!(doctor.code == Some(1) && doctor.out.contains("OOM"), "{doctor:?}");
+        order(&["CONFIG", "SET", "maxmemory", "0"]).await?;
+        people.publish(6..=7).await?;
+        redis_is("up").await?;
+
+        // A dump cannot replace a folder, so saving fails.
+        std::fs::create_dir(redis.folder().join("dump.rdb"))?;
+        order(&["CONFIG", "SET", "save", "3600 1"]).await?;
+        order(&["BGSAVE"]).await?;
+        until("the dump has failed", async || {
+            let mut line = connect_redis(&redis.url()).await?;
+            let info: String = redis::cmd("INFO").arg("persistence").query_async(&mut line).await?;
+            Ok(info.contains("rdb_last_bgsave_status:err"))
+        })
+        .await?;
+        people.publish(8..=12).await?;
+        people.read().await?;
+        redis_is("takes no writes").await?;
+        let doctor = it.run(&["doctor"]).await?;
+        ensure!(doctor.code == Some(1) && doctor.out.contains("MISCONF"), "{doctor:?}");
+        order(&["CONFIG", "SET", "stop-writes-on-bgsave-error", "no"]).await?;
+        redis_is("up").await?;
+        ensure!(people.refused.is_empty(), "{:?}", people.refused);
+        people.read().await
+    }
 }

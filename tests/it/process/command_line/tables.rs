@@ -60,16 +60,20 @@ async fn an_unreachable_server_is_reported_with_a_remedy() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn the_doctor_knows_a_redis_and_what_would_make_it_cheaper() -> Result<()> {
-    let keys = crate::servers::fresh_keys().await?;
-    let it = CommandLine::embedded()?.with("TIDEFEED__REDIS__URL", &keys.url);
-    let it = it.with("TIDEFEED__REDIS__COMMAND_TIMEOUT_MS", "20000");
-    it.done(&["migrate"]).await?;
-    let well = it.done(&["doctor"]).await?;
-    ensure!(well.contains(": Redis ") || well.contains(": Valkey "), "{well}");
-    ensure!(well.contains("zset-max-listpack-entries"), "{well}");
-    let cluster = it.with("TIDEFEED__REDIS__CLUSTER", "true").run(&["doctor"]).await?;
-    ensure!(cluster.code == Some(1) && cluster.out.contains("-> set redis.cluster = false"), "{cluster:?}");
-    Ok(())
+mod redis_server {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_doctor_knows_a_redis_and_what_would_make_it_cheaper() -> Result<()> {
+        let keys = crate::servers::fresh_keys().await?;
+        let it = CommandLine::embedded()?.with("TIDEFEED__REDIS__URL", &keys.url);
+        let it = it.with("TIDEFEED__REDIS__COMMAND_TIMEOUT_MS", "20000");
+        it.done(&["migrate"]).await?;
+        let well = it.done(&["doctor"]).await?;
+        ensure!(well.contains(": Redis ") || well.contains(": Valkey "), "{well}");
+        ensure!(well.contains("zset-max-listpack-entries"), "{well}");
+        let cluster = it.with("TIDEFEED__REDIS__CLUSTER", "true").run(&["doctor"]).await?;
+        ensure!(cluster.code == Some(1) && cluster.out.contains("-> set redis.cluster = false"), "{cluster:?}");
+        Ok(())
+    }
 }

@@ -61,58 +61,6 @@ fn answered_with(lines: &[Line], status: &str) -> usize {
     count
 }
 
-#[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_without_end_are_refused_in_little_memory_which_comes_back() -> Result<()> {
-    let served = Served::in_little_memory().await?;
-    let before = served.node.resident_bytes()?;
-    let begin = vec![b' '; BODY_BYTES];
-    let opening = stream::iter(0..BODIES).map(async |_| {
-        let mut line = Line::to(&served).await?;
-        line.post(("192.0.2.1", JSON), 256 * 1024, &begin).await;
-        Ok(line)
-    });
-    let lines: Vec<Result<Line>> = opening.buffer_unordered(AT_ONCE).collect().await;
-    let lines = lines.into_iter().collect::<Result<Vec<_>>>()?;
-    served.serves_pages().await?;
-    ensure!(served.held("bodies").await? <= 16 << 20);
-    let refused = answered_with(&lines, "429");
-    ensure!(refused > BODIES / 2, "{refused}");
-    let during = served.node.resident_bytes()?;
-    drop(lines);
-    served.until_all_is_given_back().await?;
-    served.serves_pages().await?;
-    served.is_back_within(before).await.with_context(|| format!("{during} bytes during the storm"))
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unread_large_answers_are_refused_within_bounded_memory() -> Result<()> {
-    let served = Served::in_little_memory().await?;
-    let before = served.node.resident_bytes()?;
-    let query = large();
-    let opening = stream::iter(0..ANSWERS).map(async |number| {
-        let mut line = Line::to(&served).await?;
-        line.ask(&format!("192.0.2.{}", number % 10), JSON, &query).await;
-        line.0.readable().await?;
-        Ok(line)
-    });
-    let lines: Vec<Result<Line>> = opening.buffer_unordered(AT_ONCE).collect().await;
-    let lines = lines.into_iter().collect::<Result<Vec<_>>>()?;
-    ensure!(served.held("answers").await? <= 128 << 20);
-    let (node, client, served_at_all) =
-        (answered_with(&lines, "503"), answered_with(&lines, "429"), answered_with(&lines, "200"));
-    ensure!(
-        node > 0 && node + client > ANSWERS / 2,
-        "{node} by the node's bound, {client} by a client's, {served_at_all} answers"
-    );
-    let during = served.node.resident_bytes()?;
-    drop(lines);
-    served.until_all_is_given_back().await?;
-    served.serves_pages().await?;
-    served.is_back_within(before).await.with_context(|| format!("{during} bytes during the storm"))
-}
-
 /// Documents that cost far more than they show, each with the number of requests that would use noticeable memory.
 fn bombs() -> [(usize, String); 4] {
     let times = |count: usize, part: fn(usize) -> String| (0..count).map(part).collect::<Vec<_>>().join(" ");
@@ -125,63 +73,119 @@ fn bombs() -> [(usize, String); 4] {
     ]
 }
 
-#[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_that_cost_much_are_forgotten() -> Result<()> {
-    let served = Served::in_little_memory().await?;
-    let before = served.node.resident_bytes()?;
-    for (count, query) in bombs() {
-        let asking = stream::iter(0..count).map(async |_| served.peer.query(Some(&served.token), &query).await);
-        asking.buffer_unordered(AT_ONCE).try_collect::<Vec<Value>>().await?;
-        served.is_back_within(before).await.with_context(|| format!("{query:.100}"))?;
-    }
-    Ok(())
-}
+mod slow {
+    use super::*;
 
-/// Each document is cached while the cache has room.
-#[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn storms_of_new_documents_use_bounded_memory() -> Result<()> {
-    let served = Served::in_little_memory().await?;
-    let fields = (0..100).map(|number| format!("a{number}: id")).collect::<Vec<_>>().join(" ");
-    let storm = async |from: usize| {
-        let asking = stream::iter(from..from + 1_100).map(async |number| {
-            let query = format!("{{ viewer {{ b{number}: name {fields} }} }}");
-            served.peer.query(Some(&served.token), &query).await
+    #[cfg(target_os = "linux")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn bodies_without_end_are_refused_in_little_memory_which_comes_back() -> Result<()> {
+        let served = Served::in_little_memory().await?;
+        let before = served.node.resident_bytes()?;
+        let begin = vec![b' '; BODY_BYTES];
+        let opening = stream::iter(0..BODIES).map(async |_| {
+            let mut line = Line::to(&served).await?;
+            line.post(("192.0.2.1", JSON), 256 * 1024, &begin).await;
+            Ok(line)
         });
-        asking.buffer_unordered(AT_ONCE).try_collect::<Vec<Value>>().await
-    };
-    // As many as the cache ever keeps.
-    storm(0).await?;
-    let before = served.node.resident_bytes()?;
-    storm(1_100).await?;
-    served.is_back_within(before).await
-}
+        let lines: Vec<Result<Line>> = opening.buffer_unordered(AT_ONCE).collect().await;
+        let lines = lines.into_iter().collect::<Result<Vec<_>>>()?;
+        served.serves_pages().await?;
+        ensure!(served.held("bodies").await? <= 16 << 20);
+        let refused = answered_with(&lines, "429");
+        ensure!(refused > BODIES / 2, "{refused}");
+        let during = served.node.resident_bytes()?;
+        drop(lines);
+        served.until_all_is_given_back().await?;
+        served.serves_pages().await?;
+        served.is_back_within(before).await.with_context(|| format!("{during} bytes during the storm"))
+    }
 
-#[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn endless_heads_and_messages_are_refused_within_bounded_memory() -> Result<()> {
-    let served = Served::in_little_memory().await?;
-    let before = served.node.resident_bytes()?;
-    let head = format!("GET /graphql?query={} HTTP/1.1\r\nhost: a\r\n", "a".repeat(60_000));
-    let heads = stream::iter(0..BODIES).map(async |_| {
-        let mut line = Line::to(&served).await?;
-        // A refused client may be unable to send everything.
-        let _ = line.0.write_all(head.as_bytes()).await;
-        Ok(line)
-    });
-    let heads: Vec<Result<Line>> = heads.buffer_unordered(AT_ONCE).collect().await;
-    let begin = &sockets::frame(0x81, sockets::padded(256 * 1024).as_bytes())[..BODY_BYTES];
-    let messages = stream::iter(0..SOCKETS).map(async |number| {
-        let mut socket = sockets::socket(&served, &format!("192.0.2.{}", number % 10), json!({})).await?;
-        let _ = socket.get_mut().write_all(begin).await;
-        Ok(socket)
-    });
-    let messages: Vec<Result<sockets::Socket>> = messages.buffer_unordered(AT_ONCE).collect().await;
-    ensure!(served.held("heads").await? <= 64 << 20 && served.held("bodies").await? <= 64 << 20);
-    let during = served.node.resident_bytes()?;
-    drop((heads, messages));
-    served.until_all_is_given_back().await?;
-    served.serves_pages().await?;
-    served.is_back_within(before).await.with_context(|| format!("{during} bytes during the storm"))
+    #[cfg(target_os = "linux")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn unread_large_answers_are_refused_within_bounded_memory() -> Result<()> {
+        let served = Served::in_little_memory().await?;
+        let before = served.node.resident_bytes()?;
+        let query = large();
+        let opening = stream::iter(0..ANSWERS).map(async |number| {
+            let mut line = Line::to(&served).await?;
+            line.ask(&format!("192.0.2.{}", number % 10), JSON, &query).await;
+            line.0.readable().await?;
+            Ok(line)
+        });
+        let lines: Vec<Result<Line>> = opening.buffer_unordered(AT_ONCE).collect().await;
+        let lines = lines.into_iter().collect::<Result<Vec<_>>>()?;
+        ensure!(served.held("answers").await? <= 128 << 20);
+        let (node, client, served_at_all) =
+            (answered_with(&lines, "503"), answered_with(&lines, "429"), answered_with(&lines, "200"));
+        ensure!(
+            node > 0 && node + client > ANSWERS / 2,
+            "{node} by the node's bound, {client} by a client's, {served_at_all} answers"
+        );
+        let during = served.node.resident_bytes()?;
+        drop(lines);
+        served.until_all_is_given_back().await?;
+        served.serves_pages().await?;
+        served.is_back_within(before).await.with_context(|| format!("{during} bytes during the storm"))
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn documents_that_cost_much_are_forgotten() -> Result<()> {
+        let served = Served::in_little_memory().await?;
+        let before = served.node.resident_bytes()?;
+        for (count, query) in bombs() {
+            let asking = stream::iter(0..count).map(async |_| served.peer.query(Some(&served.token), &query).await);
+            asking.buffer_unordered(AT_ONCE).try_collect::<Vec<Value>>().await?;
+            served.is_back_within(before).await.with_context(|| format!("{query:.100}"))?;
+        }
+        Ok(())
+    }
+
+    /// Each document is cached while the cache has room.
+    #[cfg(target_os = "linux")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn storms_of_new_documents_use_bounded_memory() -> Result<()> {
+        let served = Served::in_little_memory().await?;
+        let fields = (0..100).map(|number| format!("a{number}: id")).collect::<Vec<_>>().join(" ");
+        let storm = async |from: usize| {
+            let asking = stream::iter(from..from + 1_100).map(async |number| {
+                let query = format!("{{ viewer {{ b{number}: name {fields} }} }}");
+                served.peer.query(Some(&served.token), &query).await
+            });
+            asking.buffer_unordered(AT_ONCE).try_collect::<Vec<Value>>().await
+        };
+        // As many as the cache ever keeps.
+        storm(0).await?;
+        let before = served.node.resident_bytes()?;
+        storm(1_100).await?;
+        served.is_back_within(before).await
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn endless_heads_and_messages_are_refused_within_bounded_memory() -> Result<()> {
+        let served = Served::in_little_memory().await?;
+        let before = served.node.resident_bytes()?;
+        let head = format!("GET /graphql?query={} HTTP/1.1\r\nhost: a\r\n", "a".repeat(60_000));
+        let heads = stream::iter(0..BODIES).map(async |_| {
+            let mut line = Line::to(&served).await?;
+            // A refused client may be unable to send everything.
+            let _ = line.0.write_all(head.as_bytes()).await;
+            Ok(line)
+        });
+        let heads: Vec<Result<Line>> = heads.buffer_unordered(AT_ONCE).collect().await;
+        let begin = &sockets::frame(0x81, sockets::padded(256 * 1024).as_bytes())[..BODY_BYTES];
+        let messages = stream::iter(0..SOCKETS).map(async |number| {
+            let mut socket = sockets::socket(&served, &format!("192.0.2.{}", number % 10), json!({})).await?;
+            let _ = socket.get_mut().write_all(begin).await;
+            Ok(socket)
+        });
+        let messages: Vec<Result<sockets::Socket>> = messages.buffer_unordered(AT_ONCE).collect().await;
+        ensure!(served.held("heads").await? <= 64 << 20 && served.held("bodies").await? <= 64 << 20);
+        let during = served.node.resident_bytes()?;
+        drop((heads, messages));
+        served.until_all_is_given_back().await?;
+        served.serves_pages().await?;
+        served.is_back_within(before).await.with_context(|| format!("{during} bytes during the storm"))
+    }
 }

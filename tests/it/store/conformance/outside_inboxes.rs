@@ -53,7 +53,7 @@ on_each_adapter!(
     random_operations_give_the_answers_of_the_model,
 );
 
-/// The promises that hold in Cassandra as well. The others are in [`super::outside_cassandra`].
+/// The promises that hold in Cassandra as well. The others are in [`super::cassandra`].
 mod cassandra {
     use super::Adapter;
 

@@ -81,16 +81,8 @@ on_each_backend! {
         comes_twice(backend, CacheBackend::Memory).await
     }
 
-    async fn a_message_that_comes_twice_through_redis_changes_nothing(backend: Backend) -> Result<()> {
-        comes_twice(backend, CacheBackend::Redis).await
-    }
-
     async fn a_message_that_never_comes_only_delays(backend: Backend) -> Result<()> {
         never_comes(backend, CacheBackend::Memory).await
-    }
-
-    async fn a_message_that_redis_loses_only_delays(backend: Backend) -> Result<()> {
-        never_comes(backend, CacheBackend::Redis).await
     }
 
     async fn a_sweep_does_its_work_in_sql_while_the_queue_is_away(backend: Backend) -> Result<()> {
@@ -121,5 +113,20 @@ on_each_backend! {
         ensure!(app.ports.deliveries.find(entry.content).await?.is_none());
         ensure!(served(&app, entry.content).await?.is_empty());
         Ok(())
+    }
+}
+
+mod redis_server {
+    use super::*;
+
+    on_each_backend! {
+        on sqlite, mariadb, mysql in soak;
+        async fn a_message_that_comes_twice_through_redis_changes_nothing(backend: Backend) -> Result<()> {
+            comes_twice(backend, CacheBackend::Redis).await
+        }
+
+        async fn a_message_that_redis_loses_only_delays(backend: Backend) -> Result<()> {
+            never_comes(backend, CacheBackend::Redis).await
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! Most tests share one server of each kind, started when the first test asks, and take a database or a key prefix of
 //! their own: [`Backend::migrated_database`], [`fresh_keys`], [`redis_cluster`]. A test of an outage starts its own
 //! [`Server`], kills it and restarts it. A missing server fails the test and names the remedy.
+//!
+//! A test that uses a server is in a module of that name (`tags.rs`), so that it can be left out.
 
 mod backend;
 mod cassandra;
@@ -14,6 +16,7 @@ mod recipe;
 mod redis;
 mod server;
 mod sql;
+mod tags;
 pub mod watchdog;
 
 use anyhow::Result;
@@ -36,6 +39,7 @@ pub use crate::on_each_backend;
 
 /// The server of this kind that all tests of this process share, started at the first call.
 pub async fn shared(kind: Kind) -> Result<&'static Server> {
+    tags::require(kind.tag())?;
     static MARIADB: OnceCell<Server> = OnceCell::const_new();
     static MYSQL: OnceCell<Server> = OnceCell::const_new();
     static REDIS: OnceCell<Server> = OnceCell::const_new();
@@ -51,6 +55,7 @@ pub async fn shared(kind: Kind) -> Result<&'static Server> {
 
 /// The migrated databases of the shared server of this kind, MariaDB or MySQL.
 async fn pool(kind: Kind) -> Result<&'static DatabasePool> {
+    tags::require(kind.tag())?;
     static MARIADB: OnceCell<DatabasePool> = OnceCell::const_new();
     static MYSQL: OnceCell<DatabasePool> = OnceCell::const_new();
     let cell = if kind == Kind::Mysql { &MYSQL } else { &MARIADB };
@@ -66,11 +71,13 @@ pub async fn fresh_keys() -> Result<FreshKeys> {
 /// use other readers or keyspaces to stay apart.
 pub async fn cassandra() -> Result<&'static CassandraCluster> {
     static CASSANDRA: OnceCell<CassandraCluster> = OnceCell::const_new();
+    tags::require(tags::CASSANDRA)?;
     CASSANDRA.get_or_try_init(|| CassandraCluster::start(1, "periodic")).await
 }
 
 /// The cluster of three masters that all tests of this process share. Tests use different keys to stay apart.
 pub async fn redis_cluster() -> Result<&'static RedisCluster> {
     static CLUSTER: OnceCell<RedisCluster> = OnceCell::const_new();
+    tags::require(Kind::RedisNode.tag())?;
     CLUSTER.get_or_try_init(RedisCluster::start).await
 }

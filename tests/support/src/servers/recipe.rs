@@ -66,7 +66,7 @@ impl Kind {
                     --socket="$folder/m.sock" --pid-file="$folder/m.pid" --mysqlx=OFF --skip-log-bin --secure-file-priv=NULL \
                     --innodb-redo-log-capacity=16M --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --max-connections=500 $more"#,
                 more: "",
-                remedy: "run scripts/fetch-mysql.sh, or leave MySQL out: cargo test -- --skip mysql::",
+                remedy: "run scripts/fetch-mysql.sh, or leave MySQL out: cargo test -- --skip ::mysql::",
                 ready_within: Duration::from_mins(3),
             },
             Self::Redis => Recipe {

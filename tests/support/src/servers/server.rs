@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::recipe::{Kind, Recipe};
 use super::watchdog::{Watchdog, is_running};
-use super::{redis, sql};
+use super::{redis, sql, tags};
 
 /// Attempts to start, each on another port: another process may take a port between our check and the server's start.
 const ATTEMPTS: usize = 3;
@@ -53,6 +53,7 @@ impl Server {
             recipe.program,
             recipe.remedy
         );
+        tags::require(kind.tag())?;
         let prepared = watchdog.order("prepare").await?;
         ensure!(prepared == "prepared", "{kind:?} could not be prepared:\n{}", watchdog.last_words());
         Ok(Self { kind, port, pid: AtomicU32::new(0), watchdog })

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use tokio::time::Instant;
 
 use super::super::recipe::Recipe;
+use super::super::tags;
 use super::super::watchdog::{Watchdog, is_running};
 use super::{PORT, STORAGE_PORT};
 use crate::repository;
@@ -96,7 +97,7 @@ END
 ;; esac"#,
         serve: r#"exec "$program" "$folder" $options"#,
         more: "",
-        remedy: "run scripts/fetch-cassandra.sh, or leave Cassandra out: cargo test -- --skip cassandra",
+        remedy: "run scripts/fetch-cassandra.sh, or leave Cassandra out: cargo test -- --skip ::cassandra::",
         ready_within: READY_WITHIN,
     }
 }
@@ -122,6 +123,7 @@ impl CassandraNode {
             ("names", if setup.asks_for_names { "true" } else { "false" }),
             ("options", &options),
         ];
+        tags::require(tags::CASSANDRA)?;
         let recipe = recipe();
         let watchdog = Watchdog::with(&recipe, &variables)?;
         let found = watchdog.order("find").await?;

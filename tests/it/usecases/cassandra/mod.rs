@@ -1,0 +1,4 @@
+//! Tests the use cases with inboxes in Cassandra.
+
+mod outside;
+mod rights;
