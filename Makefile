@@ -3,7 +3,7 @@ PORT ?= 8080
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help first-run-test run run-servers release install image secrets web test test-fast check lint advisories sim soak chaos bench schema clean-data
+.PHONY: help first-run-test run run-servers release install image secrets web test test-fast check lint oldest advisories sim soak chaos bench schema clean-data
 
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -42,6 +42,10 @@ lint: check ## As check, and the page's types and lints, spelling, licences and 
 	@scripts/lint-tools.sh
 	@scripts/web.sh
 	npm --prefix web-demo run check
+
+oldest: ## Compile everything with the oldest Rust that is supported; rustup fetches it
+	rustup run --install "$$(sed -n 's/^rust-version = "\(.*\)"/\1.0/p' Cargo.toml)" \
+		cargo check --locked --workspace --all-targets --all-features --target-dir target/oldest
 
 advisories: ## Look for known defects in the crates that others wrote, in the database of rustsec.org
 	@scripts/advisories.sh

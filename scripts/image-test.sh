@@ -10,8 +10,10 @@ image=$1
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-image.XXXXXX")
 log=$scratch/serve.log
 app=
+node= # the node's own process, below $app
 container=
 clean_up() {
+    end_by_pid "$node"
     end_by_pid "$app"
     if [ -n "$container" ]; then buildah rm "$container" >/dev/null; fi
     rm -rf "$scratch"
@@ -40,7 +42,7 @@ container=$(buildah from "$image")
 mount=$(buildah mount "$container")
 # What an engine provides.
 mkdir -p "$mount/proc" "$mount/dev" "$scratch/data"
-printf '127.0.0.1 localhost database.test\n' >"$mount/etc/hosts"
+printf '127.0.0.1 localhost cache.test\n' >"$mount/etc/hosts"
 # An engine fills a new volume with what the image has at its place, owner included.
 [ "$(stat -c %u:%g "$mount/data")" = "$user" ] || not_as_meant "/data belongs to somebody else"
 chown "$user" "$scratch/data"
@@ -65,6 +67,19 @@ inside() {
         "$(command -v setpriv)" --no-new-privs "$(command -v chroot)" --userspec="$user" --groups= "$mount" "$@"
 }
 
+# has_begun: whether the program runs, the last of a chain of processes, each of which has one child.
+has_begun() {
+    local child=$app
+    while [ -n "$child" ]; do
+        node=$child
+        child=$(cut -d ' ' -f 1 "/proc/$node/task/$node/children")
+    done
+    [[ $(readlink "/proc/$node/exe") == *"${entrypoint[0]}" ]]
+}
+
+# Refused by a binary that was built without.
+inside TIDEFEED__INBOX__STORE=cassandra TIDEFEED__CASSANDRA__CONTACT_POINTS=cache.test:1 -- "${entrypoint[@]}" config >/dev/null ||
+    not_as_meant "it has no Cassandra"
 inside -- "${entrypoint[@]}" migrate
 inside -- "${entrypoint[@]}" seed --users 30
 
@@ -73,14 +88,14 @@ address=127.0.0.1:$(free_port)
 issuer=(TIDEFEED__ISSUER__URL=https://issuer.test TIDEFEED__ISSUER__AUDIENCE=tidefeed TIDEFEED__ISSUER__JWKS_URL=https://issuer.test/keys)
 inside "TIDEFEED__SERVER__LISTEN=$address" "${issuer[@]}" -- "${entrypoint[@]}" "${command[@]}" >"$log" 2>&1 &
 app=$!
+wait_until 10 has_begun || not_as_meant "it does not begin"
 page_is_up "http://$address" "$app" || not_as_meant "/readyz does not become 200"
 say "/readyz: 200"
 
-node=$(cat "/proc/$app/task/$app/children")
-status() { awk -v name="$1:" '$1 == name { print $2 }' "/proc/${node% }/status"; }
+status() { awk -v name="$1:" '$1 == name { print $2 }' "/proc/$node/status"; }
 [ "$(status CapPrm)$(status CapEff)" = 00000000000000000000000000000000 ] || not_as_meant "it has capabilities"
 [ "$(status NoNewPrivs)" = 1 ] || not_as_meant "it could get privileges"
-awk '$5 == "/" { print $6 }' "/proc/${node% }/mountinfo" | grep -q '^ro' || not_as_meant "its root can be written to"
+awk '$5 == "/" { print $6 }' "/proc/$node/mountinfo" | grep -q '^ro' || not_as_meant "its root can be written to"
 say "Its root is read-only, and it has no capability."
 
 inside "TIDEFEED__SERVER__LISTEN=$address" -- "${health[@]:1}" >"$scratch/health.log" 2>&1 ||
@@ -90,11 +105,11 @@ say "Health check: $(cat "$scratch/health.log")"
 node scripts/image-client.mjs "http://$address" || not_as_meant "a client is not served"
 
 # A static C library looks names up by itself. The answer is a refused connection, not an unknown name.
-inside TIDEFEED__STORE__URL=mysql://a:b@database.test:1/a -- "${entrypoint[@]}" doctor >"$scratch/doctor.log" 2>&1 || true
+inside TIDEFEED__REDIS__URLS=redis://cache.test:1/ -- "${entrypoint[@]}" doctor >"$scratch/doctor.log" 2>&1 || true
 grep -qi "refused" "$scratch/doctor.log" || not_as_meant "names are not looked up: $(cat "$scratch/doctor.log")"
 say "Names are looked up."
 
-kill -TERM "${node% }"
+kill -TERM "$node"
 status=0
 wait "$app" || status=$?
 app=

@@ -39,7 +39,7 @@ check() {
     fi
 }
 
-# left_out SERVER SCRIPT: fetches a server. Without it, its tests are left out.
+# left_out NAME SCRIPT: fetches a server or tools. Without them, what needs them is left out.
 left_out() {
     scripts/"$2" && return
     touch "$scratch/without-$1"
@@ -78,6 +78,8 @@ stage_lint() {
     local status=0
     check "rust: form" cargo fmt --all --check || status=1
     check "web: types and lint" npm --prefix web-demo run check || status=1
+    left_out tools fetch-tools.sh
+    is_left_out tools || check "tools: spelling, crates, workflows, image" scripts/lint-tools.sh || status=1
     return "$status"
 }
 
@@ -191,6 +193,9 @@ summary() {
     fi
     if is_left_out cassandra; then
         loud "NOT RUN ON CASSANDRA: Cassandra 5 could not be installed (see above). Inboxes in Cassandra were not tested."
+    fi
+    if is_left_out tools; then
+        loud "NOT CHECKED: spelling, licences and versions of crates, workflows, Dockerfile, compose.yaml (no Python, see above)."
     fi
     if [ -n "${WITHOUT_FULL_DISK:-}" ]; then
         loud "NOT RUN WITH A FULL DISK: this user may not mount a file system. Run as root, or within: unshare --map-root-user --mount make test"
