@@ -12,9 +12,11 @@ use tokio::time::timeout;
 use super::*;
 
 const ADDRESS: &str = "192.0.2.1";
-/// A flood ends after so many bytes, or after so long: some sockets are read from slowly.
+/// A flood ends after so many bytes, or when a socket is not read from for so long.
 const FLOOD_BYTES: usize = 64 * 1024 * 1024;
-const FLOOD_TIME: Duration = Duration::from_secs(3);
+const STALL_TIME: Duration = Duration::from_secs(2);
+/// What the node works for ends after so long.
+const WORK_TIME: Duration = Duration::from_secs(3);
 /// Bytes written at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// What two flooding sockets may take beside what the node took before, and two hundred.
@@ -26,10 +28,15 @@ struct Flood {
     what: &'static str,
     begin: Vec<u8>,
     again: Vec<u8>,
+    time: Duration,
 }
 
 fn flood(what: &'static str, unit: &[u8]) -> Flood {
-    Flood { what, begin: Vec::new(), again: unit.repeat(CHUNK_BYTES.div_ceil(unit.len())) }
+    Flood { what, begin: Vec::new(), again: unit.repeat(CHUNK_BYTES.div_ceil(unit.len())), time: LIMIT }
+}
+
+fn work(what: &'static str, unit: &[u8]) -> Flood {
+    Flood { time: WORK_TIME, ..flood(what, unit) }
 }
 
 fn message(message: &Json) -> Vec<u8> {
@@ -60,14 +67,14 @@ fn floods() -> Vec<Flood> {
         flood("pongs", &message(&json!({ "type": "pong" }))),
         flood("completes", &message(&json!({ "type": "complete", "id": "1" }))),
         flood("subscribes that are none", &message(&malformed)),
-        flood("operations that are refused", &operations("{ missing }")),
-        flood("operations", &operations("{ __typename }")),
-        flood("subscriptions that begin and end", &[message(&feed), message(&end)].concat()),
+        work("operations that are refused", &operations("{ missing }")),
+        work("operations", &operations("{ __typename }")),
+        work("subscriptions that begin and end", &[message(&feed), message(&end)].concat()),
         Flood { begin: sockets::frame(0x01, b"x"), ..flood("a message of empty parts", &sockets::frame(0, b"")) },
     ]
 }
 
-/// Sends a flood over one socket after another, until `bytes` are sent.
+/// Sends a flood over one socket after another, until `bytes` are sent or the node reads no more.
 async fn send(served: &Served, flood: &Flood, bytes: &AtomicUsize) -> Result<()> {
     let init = json!({ "authorization": format!("Bearer {}", served.token) });
     while bytes.load(Ordering::Relaxed) < FLOOD_BYTES {
@@ -76,7 +83,8 @@ async fn send(served: &Served, flood: &Flood, bytes: &AtomicUsize) -> Result<()>
         // An error means that the node has ended the socket.
         let mut is_open = stream.write_all(&flood.begin).await.is_ok();
         while is_open && bytes.fetch_add(flood.again.len(), Ordering::Relaxed) < FLOOD_BYTES {
-            is_open = stream.write_all(&flood.again).await.is_ok();
+            let Ok(written) = timeout(STALL_TIME, stream.write_all(&flood.again)).await else { return Ok(()) };
+            is_open = written.is_ok();
         }
     }
     Ok(())
@@ -87,12 +95,11 @@ impl Served {
     /// `before` at most.
     async fn stands(&self, floods: &[Flood], each: usize, (before, most): (u64, u64)) -> Result<()> {
         let budgets: Vec<_> = floods.iter().map(|_| AtomicUsize::new(0)).collect();
-        let sending =
-            floods.iter().zip(&budgets).flat_map(|(flood, bytes)| (0..each).map(move |_| send(self, flood, bytes)));
-        if let Ok(sent) = timeout(FLOOD_TIME, join_all(sending)).await {
-            sent.into_iter().collect::<Result<()>>()?;
-        }
-        self.serves_pages().await?;
+        let sending = floods.iter().zip(&budgets).flat_map(|(flood, bytes)| {
+            (0..each).map(async move |_| timeout(flood.time, send(self, flood, bytes)).await.unwrap_or(Ok(())))
+        });
+        join_all(sending).await.into_iter().collect::<Result<()>>()?;
+        until("pages are served again", async || Ok(self.serves_pages().await.is_ok())).await?;
         let peak = self.node.most_resident_bytes()?;
         ensure!(peak <= before + most, "{before} bytes before, {peak} at most");
         Ok(())
