@@ -55,9 +55,9 @@ pub async fn shared(kind: Kind) -> Result<&'static Server> {
 
 /// The migrated databases of the shared server of this kind, MariaDB or MySQL.
 async fn pool(kind: Kind) -> Result<&'static DatabasePool> {
-    tags::require(kind.tag())?;
     static MARIADB: OnceCell<DatabasePool> = OnceCell::const_new();
     static MYSQL: OnceCell<DatabasePool> = OnceCell::const_new();
+    tags::require(kind.tag())?;
     let cell = if kind == Kind::Mysql { &MYSQL } else { &MARIADB };
     cell.get_or_try_init(async || Ok(DatabasePool::on(shared(kind).await?))).await
 }
