@@ -125,8 +125,8 @@ async fn until_answered(ask: impl AsyncFn() -> Result<bool>) -> Result<bool> {
 mod cassandra {
     use super::*;
 
-    /// One node killed, two killed, one silent, one cut off, one replaced by an empty one: every page is right, and with
-    /// two of three nodes it comes from Cassandra.
+    /// One node killed, two killed, one silent, one cut off, one replaced by an empty one: every page is right, and
+    /// with two of three nodes it comes from Cassandra.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     #[ignore = "minutes, with three Java processes: `make chaos` runs it"]
     async fn a_cassandra_of_three_nodes_at_quorum_may_lose_any_of_them() -> Result<()> {
