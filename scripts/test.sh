@@ -144,7 +144,7 @@ stage chaos 0 build servers mysql
 stage_chaos() { rust_tests_on_servers --test chaos; }
 
 # What has no stage of its own: unit tests, and every small test binary.
-stage unit 1 build
+stage unit 1 build servers
 stage_unit() {
     local name others=(--lib --bins)
     while IFS= read -r name; do others+=(--test "$name"); done < <(test_binaries | grep -vxE 'it|sim|chaos')
