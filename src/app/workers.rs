@@ -15,6 +15,7 @@ use crate::{
     publish::{Dispatcher, Indexer, SubtaskExecutor},
     rng::SharedRng,
     store::{InboxStore, Schema, StoreError},
+    telemetry::metrics::WORKER_FAILURES,
     upkeep::{Auditor, OutsideKeeper, Reactivator, Sweeper, Trimmer},
 };
 
@@ -206,7 +207,7 @@ fn index(lifecycle: &Lifecycle, indexer: Arc<Indexer>) {
     });
 }
 
-/// Whether a worker's stores work. Logs changes, not every failure.
+/// What all workers do about failures: a pause, one line when failures begin, one when they are over, and a count.
 struct Health {
     worker: &'static str,
     draining: CancellationToken,
@@ -228,6 +229,7 @@ impl Health {
                 Some(done)
             }
             Err(error) => {
+                metrics::counter!(WORKER_FAILURES, "worker" => self.worker).increment(1);
                 if !std::mem::replace(&mut self.failing, true) {
                     let error = error.with_causes();
                     tracing::warn!(
@@ -245,4 +247,27 @@ impl Health {
 
 async fn pause(draining: &CancellationToken, time: Duration) {
     draining.run_until_cancelled(sleep(time)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, timeout};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn steps_that_fail_are_followed_by_pauses() {
+        let (began, mut rounds) = (Instant::now(), 0_u32);
+        let mut health = Health::new("test", CancellationToken::new());
+        let failing = async {
+            loop {
+                health.of(Err::<(), _>(StoreError::TakesNoWrites("the disk is full".into()))).await;
+                rounds += 1;
+            }
+        };
+        assert!(timeout(REST * 10, failing).await.is_err());
+        assert!(rounds <= 10, "{rounds} rounds in {:?}", began.elapsed());
+        health.of(Ok(())).await;
+        assert!(began.elapsed() <= REST * 10, "what works goes on at once");
+    }
 }

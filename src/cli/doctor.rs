@@ -17,6 +17,8 @@ use crate::{
 
 /// Most failing deliveries to list.
 const LISTED: u64 = 20;
+/// A clock that differs by more is reported.
+const CLOCK_DIFFERENCE_MS: i64 = 1_000;
 /// A delivery that has waited longer is reported.
 const LONG_WAIT_MS: i64 = 60_000;
 
@@ -96,6 +98,7 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
     let mut findings = vec![tables(&store).await];
     let ready = findings.iter().all(|finding| finding.verdict == Verdict::Fine);
     findings.extend(store.inspect().await);
+    findings.extend(clocks(&store, clock).await);
     let own = async { open_for_deliveries(config, &store).await?.ping().await.map_err(AppError::Store) };
     findings.push(own_connections(own.await));
     if ready {
@@ -104,6 +107,29 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
         findings.push(inboxes(&store, config.inbox.store).await);
     }
     findings
+}
+
+/// How far the clock of this machine is from the server's. Run on each node, this compares all of them.
+async fn clocks(store: &dyn Inspect, clock: &dyn Clock) -> Option<Finding> {
+    let before = clock.now_ms();
+    let server = match store.server_time_ms().await {
+        Ok(server) => server?,
+        Err(error) => return Some(unanswered("clock", error)),
+    };
+    Some(clock_finding(before, server, clock.now_ms()))
+}
+
+/// The server read its clock between `before` and `after` of ours.
+fn clock_finding(before: i64, server: i64, after: i64) -> Finding {
+    let ahead = before.saturating_sub(server).max(0) - server.saturating_sub(after).max(0);
+    let way = if ahead > 0 { "ahead of" } else { "behind" };
+    let seen = format!("this machine's is {} s {way} the store's", ahead.unsigned_abs().div_ceil(1000));
+    if ahead.abs() <= CLOCK_DIFFERENCE_MS {
+        return Finding::fine("clock", "this machine's agrees with the store's");
+    }
+    let remedy = "let all machines take their time from one source (chrony, systemd-timesyncd): contents get their \
+                  positions, and tokens their end, by the clock of the node that is asked";
+    Finding::doubtful("clock", seen, remedy)
 }
 
 /// Whether the deliveries' own connections can be opened.
@@ -202,6 +228,19 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use super::*;
     use crate::domain::{ContentId, Entry, UserId};
+
+    #[test]
+    fn a_clock_is_compared_with_the_stores() {
+        let verdict = |before, server, after| clock_finding(before, server, after).verdict;
+        assert_eq!(verdict(10_000, 10_900, 10_001), Verdict::Fine);
+        assert_eq!(verdict(10_000, 50_000, 60_000), Verdict::Fine, "a slow answer says nothing");
+        let ahead = clock_finding(30_000, 10_000, 30_001);
+        assert_eq!(
+            (ahead.verdict, ahead.seen.as_str()),
+            (Verdict::Doubtful, "this machine's is 20 s ahead of the store's")
+        );
+        assert!(clock_finding(10_000, 30_001, 10_001).seen.ends_with("20 s behind the store's"));
+    }
 
     #[test]
     fn a_failing_delivery_is_listed_with_attempts_error_and_remedy() {

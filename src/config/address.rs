@@ -1,10 +1,8 @@
 //! Checks the addresses of servers, which may carry a password, and shows them without it.
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-};
+use std::{fmt, path::PathBuf};
 
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 /// The SQL engine that the scheme of `store.url` names.
@@ -21,8 +19,8 @@ pub enum SqlEngine {
 pub struct Address(String);
 
 impl Address {
-    /// The address of a store: `sqlite:` and a path, or `mysql://` with host and database. The error says what is
-    /// expected.
+    /// The address of a store: `sqlite:` and a path, or `mysql://` or `mariadb://` with host and database. The error
+    /// says what is expected.
     pub fn store(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("sqlite:") {
             let path = path.trim_start_matches("//").split('?').next().unwrap_or_default();
@@ -36,7 +34,7 @@ impl Address {
         }
         let expected = || "expected sqlite://PATH or mysql://user:password@host:3306/database".to_owned();
         let url = Url::parse(text).map_err(|_| expected())?;
-        let whole = url.scheme() == "mysql" && url.has_host() && url.path().len() > 1;
+        let whole = matches!(url.scheme(), "mysql" | "mariadb") && url.has_host() && url.path().len() > 1;
         if whole { Ok(Self(text.to_owned())) } else { Err(expected()) }
     }
 
@@ -56,10 +54,10 @@ impl Address {
         if self.0.starts_with("sqlite:") { SqlEngine::Sqlite } else { SqlEngine::MySql }
     }
 
-    /// The database's file; `None` for a server.
+    /// The database's file, decoded as the driver does (RFC 3986 section 2.1); `None` for a server.
     pub fn sqlite_file(&self) -> Option<PathBuf> {
         let path = self.0.strip_prefix("sqlite:")?.trim_start_matches("//").split('?').next()?;
-        Some(Path::new(path).to_owned())
+        Some(PathBuf::from(percent_decode_str(path).decode_utf8_lossy().into_owned()))
     }
 }
 
@@ -123,6 +121,7 @@ mod tests {
         let file = |text| Address::store(text).unwrap().sqlite_file();
         assert_eq!(file("sqlite://data/tidefeed.db?mode=rwc"), Some(PathBuf::from("data/tidefeed.db")));
         assert_eq!(file("sqlite:///var/lib/t.db"), Some(PathBuf::from("/var/lib/t.db")));
+        assert_eq!(file("sqlite://a%20b/%74.db"), Some(PathBuf::from("a b/t.db")));
         assert_eq!(file("mysql://h/d"), None);
     }
 }

@@ -2,6 +2,8 @@
 
 use async_trait::async_trait;
 
+use super::StoreError;
+
 /// How to judge a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
@@ -52,4 +54,7 @@ pub trait Inspect: Send + Sync {
     /// Findings that need the tables: whether they take writes, and what waits in them. Ask only once all migrations
     /// have run.
     async fn inspect_tables(&self) -> Vec<Finding>;
+
+    /// The time of the server's clock, in ms since 1970; `None` if the store has no clock of its own.
+    async fn server_time_ms(&self) -> Result<Option<i64>, StoreError>;
 }

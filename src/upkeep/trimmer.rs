@@ -30,21 +30,20 @@ impl Trimmer {
     }
 
     /// Runs one step of the walk. Returns how many inboxes were trimmed, and whether the walk has completed a round.
+    /// If an inbox cannot be trimmed, the walk goes past it, comes by again, and fails with the first such error.
     pub async fn run_once(&self) -> Result<(usize, bool), StoreError> {
         let mut after = self.after.lock().await;
         let keep = self.tiers.keep;
         let (tolerated, deep) = (keep.saturating_add(keep / 10), self.tiers.life_ends(self.clock.now_ms()));
         let (overfull, last) = self.inboxes.overfull(*after, tolerated, LOOK_AT, deep).await?;
+        let mut failure = None;
         for reader in &overfull {
             match self.inboxes.trim(*reader, keep).await {
                 Ok(trimmed) => metrics::counter!(ROWS_TRIMMED).increment(trimmed.rows),
-                // The walk goes on, and comes by again.
-                Err(error) => {
-                    tracing::warn!(%reader, error = &error as &dyn std::error::Error, "An inbox could not be trimmed.");
-                }
+                Err(error) => failure = failure.or(Some(error)),
             }
         }
         *after = last.unwrap_or(0);
-        Ok((overfull.len(), last.is_none()))
+        failure.map_or(Ok((overfull.len(), last.is_none())), Err)
     }
 }

@@ -46,7 +46,7 @@ impl ErrorCode {
 const PASSING: &str = "Something went wrong on our side. Try again in a moment.";
 const STAYING: &str = "Something went wrong on our side. If it happens again, report the requestId.";
 const NO_WRITES: &str =
-    "The store takes no writes at the moment: it has no room, or is read-only. Reading goes on. Try again later.";
+    "The store takes no writes at the moment: it has no room, or refuses them. Reading goes on. Try again later.";
 
 /// Every failure of a resolver.
 #[derive(Debug, thiserror::Error)]

@@ -18,8 +18,9 @@ use crate::{
 /// Channels; a constant of the interface between nodes, which must agree on it.
 const CHANNELS: i64 = 16;
 
-/// Announcements on Redis: channels `{prefix}announcements:0` to `15`, payloads as JSON with a version. Listeners get
-/// [`Announcement::Gap`] each time the subscription was renewed, and each time a node could not send.
+/// Announcements on Redis: channels `{prefix}announcements:0` to `15`, or `{prefix}{database}:announcements:0` with
+/// another database than 0, because all databases of a server share their channels. Payloads are JSON with a version.
+/// Listeners get [`Announcement::Gap`] each time the subscription was renewed, and each time a node could not send.
 pub struct RedisAnnouncements {
     redis: Redis,
     listeners: broadcast::Sender<Announcement>,
@@ -49,7 +50,10 @@ impl RedisAnnouncements {
 }
 
 fn channel(redis: &Redis, number: i64) -> String {
-    redis.key(&format!("announcements:{number}"))
+    match redis.database() {
+        0 => redis.key(&format!("announcements:{number}")),
+        database => redis.key(&format!("{database}:announcements:{number}")),
+    }
 }
 
 async fn send(redis: &Redis, number: i64, announcement: &Announcement) -> Result<(), StoreError> {

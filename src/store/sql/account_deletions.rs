@@ -193,14 +193,19 @@ async fn end_sessions(tx: &Tx, user: UserId) -> Result<Vec<SessionId>, StoreErro
     Ok(ended)
 }
 
-/// The content's counters are the first write, as in every reaction.
+/// The content's counters are the first lock, as in every reaction. Another node may have taken this reaction back
+/// meanwhile, so the counter follows the row.
 async fn take_back(tx: &Tx, user: UserId, (content, kind): (i64, i32)) -> Result<(), StoreError> {
+    let sql = format!("SELECT 1 FROM counters WHERE content_id = ? {}", tx.dialect().for_update());
+    tx.query_one(&sql, [content.into()]).await?;
+    let sql = "DELETE FROM reactions WHERE content_id = ? AND kind = ? AND user_id = ?";
+    if tx.execute(sql, [content.into(), kind.into(), user.get().into()]).await? == 0 {
+        return Ok(());
+    }
     let column = if kind == Reaction::Like.code() { "likes" } else { "bookmarks" };
     let greatest = tx.dialect().greatest();
     let sql = format!("UPDATE counters SET {column} = {greatest}({column} - 1, 0) WHERE content_id = ?");
-    tx.execute(&sql, [content.into()]).await?;
-    let sql = "DELETE FROM reactions WHERE content_id = ? AND kind = ? AND user_id = ?";
-    tx.execute(sql, [content.into(), kind.into(), user.get().into()]).await.map(|_| ())
+    tx.execute(&sql, [content.into()]).await.map(|_| ())
 }
 
 fn rows(limit: u64) -> Value {

@@ -40,6 +40,10 @@ enum Unusable {
     Memory,
     #[error("store.url must name a database: mysql://user:password@host:port/database")]
     NoDatabase,
+    #[error(
+        "this MySQL takes a password over TLS alone: remove ssl-mode=DISABLED from store.url, and let the server speak TLS (it does unless its tls_version is empty)"
+    )]
+    PasswordWithoutTls,
 }
 
 impl From<Unusable> for StoreError {
@@ -148,7 +152,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     }
     let server = server.charset("utf8mb4").disable_statement_logging();
     let connections = ServerConnections::to(server, mysql_session(options), options.acquire_timeout);
-    connections.try_take().await.map_err(connect_error)?.give_back();
+    connections.try_take().await.map_err(|error| refused(error, &options.url))?.give_back();
     Ok(SqlStore {
         readers: Readers::Server(connections.clone()),
         writer: Writer::Server(connections),
@@ -162,6 +166,18 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
         begun: Arc::default(),
         writability: Writability::default(),
     })
+}
+
+/// Without certificates in the address, only one thing is wrong with the configuration of a connection that was begun:
+/// an account of `caching_sha2_password` or `sha256_password` must encrypt its password for a server without TLS, and
+/// the driver is built without that.
+fn refused(error: sqlx::Error, url: &str) -> StoreError {
+    match error {
+        sqlx::Error::Configuration(_) if !url.contains("ssl-c") && !url.contains("ssl-key") => {
+            Unusable::PasswordWithoutTls.into()
+        }
+        error => connect_error(error),
+    }
 }
 
 /// A value that does not fit is an error. A single statement commits by itself, and a commit ends its transaction,

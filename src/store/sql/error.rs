@@ -18,9 +18,11 @@ const MYSQL_CONNECTION_ENDED: [u16; 20] = [
 ];
 /// The server ended a statement that ran too long.
 const MYSQL_TOO_LONG: [u16; 3] = [1317, 1969, 3024];
-/// The disk (1021, 3675) or the tablespace (1114) is full, a file cannot be written (3, 1026), the server is read-only
-/// (1290, 1836).
-const MYSQL_TAKES_NO_WRITES: [u16; 7] = [3, 1021, 1026, 1114, 1290, 1836, 3675];
+/// The disk (1021, 3675) or the tablespace (1114) is full, a file cannot be written (3, 1026), the server (1290, 1836),
+/// a table (1036) or the transaction (1792) is read-only, the user has no right to write (1044, 1142, 1143, 1227), the
+/// binary log does not fit the isolation level (1665).
+const MYSQL_TAKES_NO_WRITES: [u16; 14] =
+    [3, 1021, 1026, 1036, 1044, 1114, 1142, 1143, 1227, 1290, 1665, 1792, 1836, 3675];
 /// Busy, locked: another process writes.
 const SQLITE_CONTENDED: [i32; 2] = [5, 6];
 /// Interrupted, an I/O error, a file that cannot be opened.
@@ -214,7 +216,9 @@ mod tests {
         assert_eq!(mysql_class(1205), Class::Contended);
         assert_eq!(mysql_class(1064), Class::Refused);
         assert_eq!(mysql_class(1053), Class::Unavailable);
-        assert_eq!(mysql_class(1114), Class::TakesNoWrites);
+        for refusal in [1114, 1142, 1665, 1792] {
+            assert_eq!(mysql_class(refusal), Class::TakesNoWrites, "{refusal}");
+        }
     }
 
     #[test]

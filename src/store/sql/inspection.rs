@@ -43,6 +43,14 @@ impl Inspect for SqlStore {
     async fn inspect_tables(&self) -> Vec<Finding> {
         vec![judged("writes", self.takes_writes().await), judged("follow changes", self.relations_backlog().await)]
     }
+
+    async fn server_time_ms(&self) -> Result<Option<i64>, StoreError> {
+        if self.dialect == Dialect::Sqlite {
+            return Ok(None);
+        }
+        let rows = self.read("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)", []).await?;
+        rows.first().map(|row| row.get(0)).transpose()
+    }
 }
 
 impl SqlStore {
@@ -72,12 +80,14 @@ impl SqlStore {
 
     /// `InnoDB` refuses to write under READ COMMITTED while statements are logged rather than rows.
     async fn binary_log(&self) -> Result<Finding, StoreError> {
-        let state = self.word("SELECT CONCAT(@@log_bin, ' ', @@binlog_format)").await?;
+        // In a text `log_bin` is ON or OFF on MariaDB, and 1 or 0 on MySQL.
+        let format = self.word("SELECT IF(@@log_bin, @@binlog_format, 'OFF')").await?;
         let remedy = "set binlog_format = ROW on the server: READ COMMITTED cannot be written with a log of statements";
-        Ok(match state.as_str() {
-            "1 STATEMENT" => Finding::broken("binary log", "binlog_format is STATEMENT", remedy),
-            "0 STATEMENT" | "0 MIXED" | "0 ROW" => Finding::fine("binary log", "it is off"),
-            _ => Finding::fine("binary log", "it logs rows"),
+        Ok(match format.as_str() {
+            "STATEMENT" => Finding::broken("binary log", "binlog_format is STATEMENT", remedy),
+            "OFF" => Finding::fine("binary log", "it is off"),
+            "ROW" | "MIXED" => Finding::fine("binary log", "it logs rows"),
+            other => Finding::doubtful("binary log", format!("binlog_format is {other}"), remedy),
         })
     }
 
@@ -105,10 +115,14 @@ impl SqlStore {
     }
 
     async fn takes_writes(&self) -> Result<Finding, StoreError> {
-        let remedy = "make room on the disk of the store, or end what makes it read-only; reads continue, and nodes resume writing by themselves";
+        let remedy = "make room on the disk of the store, end what makes it read-only, or give the user the right to \
+                      SELECT, INSERT, UPDATE and DELETE in every table; reads continue, and nodes resume writing by \
+                      themselves";
         match self.probe_writes().await {
             Ok(()) => Ok(Finding::fine("writes", "the store accepts them")),
-            Err(error @ StoreError::TakesNoWrites(_)) => Ok(Finding::broken("writes", error.with_causes(), remedy)),
+            Err(error @ (StoreError::TakesNoWrites(_) | StoreError::Refused(_))) => {
+                Ok(Finding::broken("writes", error.with_causes(), remedy))
+            }
             Err(error) => Err(error),
         }
     }

@@ -12,9 +12,9 @@ pub enum Writes {
     /// No write is known to have failed.
     #[default]
     Taken,
-    /// A write took too long; a probe will decide.
+    /// A write took too long, or was refused for another reason; a probe will decide.
     Doubted,
-    /// The store has no room or is read-only; with the reason, for operators.
+    /// The store has no room, is read-only, or refuses this user's writes; with the reason, for operators.
     Refused(String),
 }
 
@@ -35,7 +35,7 @@ impl Writability {
         let Err(error) = ended else { return };
         match error {
             StoreError::TakesNoWrites(_) => self.set(Writes::Refused(error.with_causes())),
-            error if took_too_long(error) => {
+            error if leaves_doubt(error) => {
                 self.0.send_if_modified(|writes| {
                     let is_new = *writes == Writes::Taken;
                     if is_new {
@@ -52,7 +52,7 @@ impl Writability {
     pub(super) fn note_probe(&self, ended: &Result<(), StoreError>) {
         match ended {
             Ok(()) => self.set(Writes::Taken),
-            Err(error) if matches!(error, StoreError::TakesNoWrites(_)) || took_too_long(error) => {
+            Err(error) if matches!(error, StoreError::TakesNoWrites(_)) || leaves_doubt(error) => {
                 self.set(Writes::Refused(error.with_causes()));
             }
             Err(_) => {}
@@ -73,6 +73,10 @@ impl Writability {
     }
 }
 
-fn took_too_long(error: &StoreError) -> bool {
-    matches!(error, StoreError::Unavailable(cause) if cause.is::<Elapsed>())
+fn leaves_doubt(error: &StoreError) -> bool {
+    match error {
+        StoreError::Refused(_) => true,
+        StoreError::Unavailable(cause) => cause.is::<Elapsed>(),
+        _ => false,
+    }
 }

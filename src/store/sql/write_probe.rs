@@ -3,7 +3,7 @@
 use sea_orm::Value;
 use tokio::sync::watch;
 
-use super::{SqlStore, writability::Writes};
+use super::{SqlStore, dialect::Dialect, writability::Writes};
 use crate::store::StoreError;
 
 /// Rows of a probe, each of some 100 bytes: as much room as a publish needs.
@@ -15,12 +15,37 @@ impl SqlStore {
         self.writability.watch()
     }
 
-    /// Probes writing: inserts meaningless rows of about the size of a publish and deletes them. [`Self::writes`] has
-    /// the outcome.
+    /// Probes writing: inserts meaningless rows of about the size of a publish and deletes them, and asks a server
+    /// whether the user may write to every table. [`Self::writes`] has the outcome.
     pub async fn probe_writes(&self) -> Result<(), StoreError> {
-        let ended = self.write_and_delete().await;
+        let ended = self.write_everywhere().await;
         self.writability.note_probe(&ended);
         ended
+    }
+
+    async fn write_everywhere(&self) -> Result<(), StoreError> {
+        self.write_and_delete().await?;
+        match self.dialect {
+            Dialect::Sqlite => Ok(()),
+            Dialect::Mysql => self.write_no_rows().await,
+        }
+    }
+
+    /// Statements that meet no row need the same rights as those that do.
+    async fn write_no_rows(&self) -> Result<(), StoreError> {
+        let sql = "SELECT CAST(table_name AS CHAR), CAST(column_name AS CHAR) FROM information_schema.columns \
+                   WHERE table_schema = DATABASE() AND ordinal_position = 1 AND table_name <> 'seaql_migrations'";
+        for row in self.read(sql, []).await? {
+            let (table, column): (String, String) = (row.get(0)?, row.get(1)?);
+            for sql in [
+                format!("INSERT INTO `{table}` SELECT * FROM `{table}` WHERE 1 = 0"),
+                format!("UPDATE `{table}` SET `{column}` = `{column}` WHERE 1 = 0"),
+                format!("DELETE FROM `{table}` WHERE 1 = 0"),
+            ] {
+                self.write(&sql, []).await?;
+            }
+        }
+        Ok(())
     }
 
     /// The rows are sign-in attempts without a subject or a failure. Rows left by a crash are deleted with other old

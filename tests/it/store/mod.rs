@@ -7,6 +7,7 @@ mod fail_over;
 mod full;
 mod full_text;
 mod redis_outage;
+mod refused_writes;
 pub mod rows_touched;
 mod sql;
 mod wal;

@@ -156,3 +156,22 @@ mod redis_server {
         }
     }
 }
+
+/// The workers pause after it, so that a store that takes no writes is not asked again and again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_inbox_that_cannot_be_trimmed_fails_the_step() -> Result<()> {
+    let settings = tidefeed::app::Settings { tiers: InboxTiers { keep: 20, ..settings().tiers }, ..settings() };
+    let app = TestApp::start_with(servers::Backend::Sqlite, CacheBackend::Memory, settings).await?;
+    fill_inboxes(&app).await?;
+    let database = servers::connect_sql(app.database_url()).await?;
+    let refuse =
+        "CREATE TRIGGER refuse BEFORE DELETE ON inboxes WHEN OLD.user_id = 4 BEGIN SELECT RAISE(FAIL, 'no'); END";
+    servers::execute(&database, refuse).await?;
+    ensure!(app.trimmer.run_once().await.is_err());
+    let left = "SELECT COUNT(*) FROM inboxes WHERE user_id IN (4, 8) GROUP BY user_id ORDER BY user_id";
+    ensure!(servers::numbers(&database, left).await? == [KEEP + KEEP / 10 + 1, KEEP], "others are trimmed");
+    while !app.trimmer.run_once().await?.1 {}
+    servers::execute(&database, "DROP TRIGGER refuse").await?;
+    ensure!(app.trimmer.run_once().await?.0 == 1, "the walk comes by again");
+    Ok(())
+}

@@ -173,3 +173,31 @@ mod on_servers {
     on_each_adapter!(@in redis_cluster Cluster an_undecodable_announcement_is_skipped);
     on_each_adapter!(@in redis_server Redis an_undecodable_announcement_is_skipped);
 }
+
+mod databases {
+    use super::*;
+
+    mod redis_server {
+        use super::*;
+
+        #[tokio::test]
+        async fn another_database_of_the_same_server_hears_nothing() -> Result<()> {
+            let options = Adapter::Redis.options().await?.context("Redis has options")?;
+            let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+            let with = |database: u8| {
+                let urls = options.urls.iter().map(|url| format!("{url}{database}")).collect();
+                RedisOptions { urls, ..options.clone() }
+            };
+            let zero = super::super::start(&with(0), &tracker, &stop).await?;
+            let one = super::super::start(&with(1), &tracker, &stop).await?;
+            let (mut of_zero, mut of_one) = (zero.listen(), one.listen());
+            zero.announce(&published(7, 1)).await?;
+            assert_eq!(next(&mut of_zero).await?, published(7, 1));
+            one.announce(&published(7, 2)).await?;
+            assert_eq!(next(&mut of_one).await?, published(7, 2), "and not the first");
+            stop.cancel();
+            tracker.close();
+            Ok(timeout(PATIENCE, tracker.wait()).await?)
+        }
+    }
+}

@@ -6,7 +6,7 @@ use tidefeed::domain::timeline::candidates::{CandidateLimits, Wanted};
 use tidefeed::domain::{Counters, Direction, PageRequest, PageSize, Reaction, ViewerReactions};
 use tidefeed::store::contents::Removed;
 use tidefeed::store::reactions::Reacted;
-use tidefeed::store::{Contents as _, Exclusions as _, Reactions as _, Timelines as _};
+use tidefeed::store::{AccountDeletions as _, Contents as _, Exclusions as _, Reactions as _, Timelines as _};
 
 use super::{NOW, World, at_once, content_id, only, user};
 use crate::servers::on_each_backend;
@@ -85,6 +85,27 @@ on_each_backend! {
             .run(&format!("INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES {}", row(most + 1)))
             .await?;
         assert!(remembered().await?.is_none());
+        Ok(())
+    }
+
+    /// Two nodes whose clocks differ may clear the same account away at the same moment.
+    async fn a_reaction_that_two_take_back_at_once_counts_once(backend: Backend) -> Result<()> {
+        const CONTENTS: i64 = 40;
+        let world = World::on(backend).await?.with_users(3).await?;
+        for id in 1..=CONTENTS {
+            world.publish(id, 1, NOW).await?;
+            for liker in [2, 3] {
+                world.store.react(user(liker), content_id(id), Reaction::Like, VERSION, NOW).await?;
+            }
+        }
+        for more in [CONTENTS / 2, CONTENTS] {
+            let more = u64::try_from(more)?;
+            let take = || world.store.take_back_reactions(user(3), more);
+            let (one, other, third) = tokio::join!(take(), take(), take());
+            (one?, other?, third?);
+        }
+        assert_eq!(world.number("SELECT COUNT(*) FROM reactions WHERE user_id = 3").await?, 0);
+        assert_eq!(world.number("SELECT COUNT(*) FROM counters WHERE likes = 1").await?, CONTENTS);
         Ok(())
     }
 
