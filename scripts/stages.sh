@@ -95,7 +95,8 @@ begin_stage() {
         set +m
         exec {guarded}>&-
         this_stage=$name
-        "stage_$name"
+        trap 'times >"$scratch/times.$this_stage"' EXIT
+        ("stage_$name")
     ) >"$logs/$name.log" 2>&1 </dev/null &
     set +m
     pid_of[$name]=$!
@@ -183,13 +184,22 @@ run_stages() {
     done
 }
 
-# stage_times: prints how long each stage took, and from when on.
+# processor_seconds TIMES: the sum of what `times` has printed, in whole seconds.
+processor_seconds() {
+    [ -e "$1" ] || return 0 # it was killed
+    tr ' ' '\n' <"$1" | awk -F '[ms]' '{ s += 60 * $1 + $2 } END { printf "%.0f", s }'
+}
+
+# stage_times: prints how long each stage took, from when on, and the processor time of what it waited for.
 stage_times() {
-    local name
+    local name processor
     for name in "${stages[@]}"; do
         case ${state_of[$name]} in
-        passed | failed) printf '    %5d s from %5d s   %s%s\n' "${seconds_of[$name]}" "${began_of[$name]}" "$name" "$([ "${state_of[$name]}" = passed ] || echo ': FAILED')" ;;
-        *) printf '    %21s %s\n' "not run" "$name" ;;
+        passed | failed)
+            processor=$(processor_seconds "$scratch/times.$name")
+            printf '    %5d s from %5d s, %5s s of processor time   %s%s\n' "${seconds_of[$name]}" "${began_of[$name]}" "$processor" "$name" "$([ "${state_of[$name]}" = passed ] || echo ': FAILED')"
+            ;;
+        *) printf '    %46s %s\n' "not run" "$name" ;;
         esac
     done
     printf '    %5d s altogether\n' "$SECONDS"

@@ -3,8 +3,9 @@
 # real browser. In stages, of which those run beside each other that leave each other room. The output of each comes
 # when it ends, that of those that failed once more at the end, and all of it stays in target/stages.
 #
-# STAGES="clients browser" runs only these and what they need. Names: lint, build, rust (unit, it, sim, doc), chaos,
-# clients, browser. What cannot be fetched is left out, and the summary says so; with CI set that is a failure.
+# STAGES="clients browser" runs only these and what they need. Names: lint, build, rust (unit, it, it_cassandra, sim,
+# doc), chaos, clients, browser. What cannot be fetched is left out, and the summary says so; with CI set that is a
+# failure.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -108,13 +109,17 @@ rust_tests() {
 rust_tests_on_servers() {
     local skipped=()
     if is_left_out mysql; then skipped+=(--skip mysql::); fi
-    if is_left_out cassandra; then skipped+=(--skip cassandra); fi
-    rust_tests "$@" -- "${skipped[@]}"
+    if is_left_out cassandra; then skipped+=(--skip cassandra::); fi
+    rust_tests "$@" "${skipped[@]}"
 }
 
-# The longest first. Servers and browsers take as much of the machine as the tests that ask them; chaos waits.
-stage it 1 build servers mysql cassandra
-stage_it() { rust_tests_on_servers --test it; }
+# The longest first. Servers and browsers take as much of the machine as the tests that ask them; chaos waits, as do
+# the tests of Cassandra. Tests of other servers wait for them half of the time.
+stage it 1 build servers mysql
+stage_it() { rust_tests_on_servers --test it -- --test-threads=4 --skip cassandra::; }
+
+stage it_cassandra 0 build cassandra
+stage_it_cassandra() { is_left_out cassandra || rust_tests --test it -- cassandra::; }
 
 stage browser 1 build web servers
 stage_browser() {
@@ -140,8 +145,8 @@ stage_browser() {
 stage clients 1 build packages servers
 stage_clients() { COUNTS=$scratch/results.clients FAILURES=$scratch/failures.clients scripts/clients.sh; }
 
-stage chaos 0 build servers mysql
-stage_chaos() { rust_tests_on_servers --test chaos; }
+stage chaos 0 build servers mysql cassandra
+stage_chaos() { rust_tests_on_servers --test chaos --; }
 
 # What has no stage of its own: unit tests, and every small test binary.
 stage unit 1 build servers
@@ -208,12 +213,12 @@ summary() {
 }
 
 export PAGES_PENDING=$scratch/pages-pending
-rust_stages=(unit it sim doc chaos)
+rust_stages=(unit it it_cassandra sim doc chaos)
 if [ -n "${STAGES:-}" ]; then
     wanted=()
     for name in $STAGES; do
         case $name in
-        rust) wanted+=(unit it sim doc) ;;
+        rust) wanted+=(unit it it_cassandra sim doc) ;;
         build) wanted+=(build lints) ;;
         *) wanted+=("$name") ;;
         esac

@@ -103,7 +103,7 @@ impl Lifecycle {
         spawn(self.0.tasks.track_future(task));
     }
 
-    /// Watches SIGINT and SIGTERM: the first one drains, the second one stops at once.
+    /// Watches SIGINT, SIGTERM and SIGHUP: the first one drains, the second one stops at once.
     pub fn watch_signals(&self, unready: Duration) -> std::io::Result<()> {
         let mut signals = Signals::new()?;
         let life = self.clone();
@@ -185,17 +185,28 @@ struct Signals {
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
+    /// The terminal was closed. Nothing is read again: a changed configuration needs a new process.
+    #[cfg(unix)]
+    hang_up: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
     fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
     }
 
     async fn next(&mut self) {
-        tokio::select! { _ = self.terminate.recv() => (), _ = self.interrupt.recv() => () }
+        tokio::select! {
+            _ = self.terminate.recv() => (),
+            _ = self.interrupt.recv() => (),
+            _ = self.hang_up.recv() => (),
+        }
     }
 }
 

@@ -25,6 +25,7 @@ const LONG_WAIT_MS: i64 = 60_000;
 /// Exit code 1 if anything is broken.
 pub async fn run(config: &Config) -> anyhow::Result<Completion> {
     let mut findings = vec![secret(config), shape(config)];
+    findings.extend(config.warnings().into_iter().map(|it| Finding::doubtful(it.subject, it.seen, it.remedy)));
     findings.extend(store(config, &SystemClock).await);
     findings.extend(inspect_redis(config).await.unwrap_or_default());
     #[cfg(feature = "cassandra")]

@@ -10,7 +10,7 @@ use super::completion::Completion;
 use crate::{
     app::App,
     clock::SystemClock,
-    config::{Config, ConfigError, Problem},
+    config::{Config, ConfigError, Problem, Warning},
     lifecycle::{Ending, Lifecycle},
     rng::SharedRng,
     telemetry::{
@@ -90,6 +90,9 @@ async fn listen(config: &Config) -> anyhow::Result<(TcpListener, SocketAddr)> {
 
 fn begin(config: &Config) -> anyhow::Result<(Lifecycle, Option<Measurements>)> {
     logs::start(&config.log)?;
+    for Warning { subject, seen, remedy } in config.warnings() {
+        tracing::warn!(subject, seen, remedy, "A setting is more open than it should be.");
+    }
     let measurements = config.metrics.enabled.then(metrics::start).transpose()?;
     let lifecycle = Lifecycle::new();
     lifecycle.watch_signals(config.server.unready_ms.duration()).context("signals cannot be watched")?;

@@ -1,5 +1,7 @@
 //! Checks between settings that are valid one by one.
 
+use url::{Host, Url};
+
 use super::{Config, InboxPlace, InboxSettings, SqlEngine, reader::Reader, signing_secret::MIN_SECRET_BYTES};
 
 /// Each former secret is tried on tokens that name none of our keys.
@@ -71,16 +73,24 @@ fn issuer(config: &Config, reader: &mut Reader) {
         let why = "is empty: a token that the issuer has made for another service would be taken";
         reader.refuse("issuer.audience", why.to_owned());
     }
-    let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
-    let is_local = local.iter().any(|begin| {
-        issuer.jwks_url.strip_prefix(begin).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
-    });
-    if !issuer.jwks_url.starts_with("https://") && !is_local {
+    let url = Url::parse(&issuer.jwks_url).ok();
+    if !url.as_ref().is_some_and(|url| url.scheme() == "https" || is_on_this_machine(url)) {
         reader.refuse("issuer.jwks_url", "expected https://.., or http:// on this very machine".to_owned());
     }
     if issuer.algorithms.is_empty() || issuer.algorithms.iter().any(|name| !ALGORITHMS.contains(&name.as_str())) {
         reader.refuse("issuer.algorithms", format!("expected at least one, and only of {}", ALGORITHMS.join(", ")));
     }
+}
+
+/// An address without a user: `http://127.0.0.1:x@host` leads to `host`.
+fn is_on_this_machine(url: &Url) -> bool {
+    let is_loopback = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "http" && url.username().is_empty() && url.password().is_none() && is_loopback
 }
 
 fn delivery(config: &Config, reader: &mut Reader) {

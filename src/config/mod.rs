@@ -15,6 +15,7 @@ mod show;
 mod signing_secret;
 mod sources;
 mod values;
+mod warnings;
 
 pub use address::{Address, SqlEngine};
 pub use environment::Environment;
@@ -30,6 +31,7 @@ pub use settings::{
 pub use signing_secret::{SecretError, signing_secret};
 pub use sources::{DEFAULTS, Sources};
 pub use values::Millis;
+pub use warnings::Warning;
 
 impl Config {
     /// Reads and checks all sources. The error has every problem, not only the first.

@@ -99,6 +99,20 @@ fn settings_that_do_not_fit_together_are_refused() {
 }
 
 #[test]
+fn only_this_machine_may_hand_out_keys_without_tls() {
+    let refused = |url| {
+        let issuer = [("TIDEFEED__ISSUER__URL", "https://issuer.example"), ("TIDEFEED__ISSUER__AUDIENCE", "feed")];
+        load(&[issuer[0], issuer[1], ("TIDEFEED__ISSUER__JWKS_URL", url)]).is_err()
+    };
+    for taken in ["https://issuer.example/jwks", "http://127.0.0.1:9/jwks", "http://localhost", "http://[::1]/"] {
+        assert!(!refused(taken), "{taken}");
+    }
+    for url in ["http://127.0.0.1:x@evil.example/jwks", "http://localhost.evil.example", "http://a@127.0.0.1", "jwks"] {
+        assert!(refused(url), "{url}");
+    }
+}
+
+#[test]
 fn mysql_asks_for_a_secret_and_says_how_to_make_one() {
     let problems = problems(&[("TIDEFEED__STORE__URL", "mysql://u:pw@h/d")]);
     assert!(problems.len() == 1 && problems[0].contains("openssl rand -base64 48"), "{problems:?}");

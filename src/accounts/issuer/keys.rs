@@ -156,6 +156,9 @@ impl Keys {
 /// The usable keys of a set. The RFC asks to ignore the others.
 fn parse(json: &[u8]) -> Result<Vec<Key>, NoKeys> {
     let set: JwkSet = serde_json::from_slice(json).map_err(|error| NoKeys(format!("no key set: {error}")))?;
+    if set.keys.is_empty() {
+        return Err(NoKeys("a set without any key".to_owned()));
+    }
     if set.keys.len() > MAX_KEYS {
         return Err(NoKeys(format!("a set of {} keys, expected at most {MAX_KEYS}", set.keys.len())));
     }

@@ -52,6 +52,9 @@ pub enum IssuerError {
 
 #[derive(Deserialize)]
 struct Claims {
+    /// One text (RFC 7519 section 4.1.1); the library alone would take a list, too.
+    #[serde(rename = "iss")]
+    _iss: String,
     sub: String,
     exp: f64,
     nbf: Option<f64>,

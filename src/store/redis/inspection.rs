@@ -74,6 +74,11 @@ fn writes(name: &str, probe: RedisResult<()>) -> Finding {
             "raise maxmemory or set an eviction policy; if a dump has failed, make room on its disk; pages are right \
              meanwhile, live updates and deliveries are late",
         ),
+        Err(error @ StoreError::Refused(_)) => Finding::broken(
+            name,
+            error.with_causes(),
+            "give the user of redis.urls the rights that docs/operations.md lists",
+        ),
         _ => Finding::fine(name, "accepts writes"),
     }
 }

@@ -9,6 +9,7 @@ mod inbox;
 mod logs;
 mod node;
 mod overload;
+mod redis_rights;
 mod seeding;
 mod tables;
 

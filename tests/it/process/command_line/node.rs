@@ -85,16 +85,38 @@ async fn serving_creates_missing_tables_and_keeps_the_secret() -> Result<()> {
     let it = embedded()?;
     let mut first = Node::start(&it, &["serve"])?;
     ensure!(first.said("Serving the API.").await?["workers"] == true);
+    ensure!(!it.done(&["doctor"]).await?.contains("warn secret"));
     let secret = std::fs::read_to_string(it.path().join("data/secret"))?;
     first.signal("INT").await?;
     first.said("Stopped.").await?;
     ensure!(first.code().await? == Some(0));
-    let mut second = Node::start(&it, &["serve"])?;
-    second.said("Serving the API.").await?;
-    second.signal("TERM").await?;
-    second.said("Stopped.").await?;
-    ensure!(second.code().await? == Some(0));
+    for signal in ["TERM", "HUP"] {
+        let mut next = Node::start(&it, &["serve"])?;
+        next.said("Serving the API.").await?;
+        next.signal(signal).await?;
+        next.said("Stopped.").await?;
+        ensure!(next.code().await? == Some(0), "{signal}");
+    }
     ensure!(std::fs::read_to_string(it.path().join("data/secret"))? == secret);
+    Ok(())
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn settings_that_are_too_open_are_logged_and_listed() -> Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let it = embedded()?.with("TIDEFEED__SERVER__TRUSTED_PROXIES", "10.0.0.0/8, 0.0.0.0/0");
+    it.done(&["migrate"]).await?;
+    std::fs::write(it.path().join("data/secret"), "x".repeat(64))?;
+    std::fs::set_permissions(it.path().join("data/secret"), std::fs::Permissions::from_mode(0o644))?;
+    let mut node = Node::start(&it, &["serve"])?;
+    ensure!(node.said("A setting is more open than it should be.").await?["subject"] == "secret");
+    let second = node.said("A setting is more open than it should be.").await?;
+    ensure!(second["subject"] == "server.trusted_proxies", "{second}");
+    let doctor = it.done(&["doctor"]).await?;
+    for part in ["warn secret: other users of this machine may read", "(mode 644)", "0.0.0.0/0 trusts every address"] {
+        ensure!(doctor.contains(part), "{part} is not in {doctor:?}");
+    }
     Ok(())
 }
 
