@@ -3,8 +3,8 @@
 # real browser. In stages, of which those run beside each other that leave each other room. The output of each comes
 # when it ends, that of those that failed once more at the end, and all of it stays in target/stages.
 #
-# STAGES="clients browser" runs only these and what they need. Names: lint, build, rust (unit, it, it_cassandra, sim,
-# doc), chaos, clients, browser. What cannot be fetched is left out, and the summary says so; with CI set that is a
+# STAGES="clients browser" runs only these and what they need. Names: lint, build, rust (unit, it, it_cassandra, bench,
+# sim, doc), chaos, clients, browser. What cannot be fetched is left out, and the summary says so; with CI set that is a
 # failure.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -148,11 +148,15 @@ stage_clients() { COUNTS=$scratch/results.clients FAILURES=$scratch/failures.cli
 stage chaos 0 build servers mysql cassandra
 stage_chaos() { rust_tests_on_servers --test chaos --; }
 
+# Every row of the benchmark, for a moment each: it waits for clocks and disks.
+stage bench 0 build servers
+stage_bench() { rust_tests --test quick; }
+
 # What has no stage of its own: unit tests, and every small test binary.
-stage unit 1 build servers
+stage unit 1 build
 stage_unit() {
     local name others=(--lib --bins)
-    while IFS= read -r name; do others+=(--test "$name"); done < <(test_binaries | grep -vxE 'it|sim|chaos')
+    while IFS= read -r name; do others+=(--test "$name"); done < <(test_binaries | grep -vxE 'it|sim|chaos|quick')
     rust_tests "${others[@]}"
 }
 
@@ -213,12 +217,12 @@ summary() {
 }
 
 export PAGES_PENDING=$scratch/pages-pending
-rust_stages=(unit it it_cassandra sim doc chaos)
+rust_stages=(unit it it_cassandra bench sim doc chaos)
 if [ -n "${STAGES:-}" ]; then
     wanted=()
     for name in $STAGES; do
         case $name in
-        rust) wanted+=(unit it it_cassandra sim doc) ;;
+        rust) wanted+=(unit it it_cassandra bench sim doc) ;;
         build) wanted+=(build lints) ;;
         *) wanted+=("$name") ;;
         esac
