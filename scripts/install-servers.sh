@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Installs what the tests and `make run-servers` need and the system lacks, from Debian's packages: MariaDB, Redis,
-# Chromium, a C compiler. The tests start their own servers from these programs. MariaDB comes without a service; the
-# package of Redis starts one.
+# nginx, Chromium, a C compiler. The tests start their own servers from these programs. MariaDB comes without a
+# service; the packages of Redis and nginx start one each.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=scripts/packages.sh
 source scripts/packages.sh
 
-step "Looking for MariaDB, Redis, Chromium and a C compiler"
+step "Looking for MariaDB, Redis, nginx, Chromium and a C compiler"
 want mariadb-server-core "tests and scripts start a private MariaDB from it" have_programs mariadbd mariadb-install-db
 want mariadb-client-core "mariadb-install-db needs its my_print_defaults" have_programs my_print_defaults
+want nginx "the tests put one before the binary, as docs/operations.md has it" have_programs nginx
+want openssl "the tests make certificates for nginx" have_programs openssl
 want redis-server "tests and scripts start a private Redis from it" have_programs redis-server redis-cli
 if [ -z "${CHROMIUM:-}" ]; then
     want chromium "the tests use the page in a real browser" have_programs chromium
@@ -20,6 +22,12 @@ if [ -z "${CHROMIUM:-}" ]; then
 fi
 want_compiler
 install_wanted
+case " ${wanted[*]} " in
+*" nginx "*)
+    say "Debian may have started its own nginx on port 80. Tidefeed's tests do not use it."
+    say "To stop it for good: systemctl disable --now nginx"
+    ;;
+esac
 case " ${wanted[*]} " in
 *" redis-server "*)
     say "Debian may have started its own Redis on port 6379. Tidefeed's scripts and tests do not use it."

@@ -18,12 +18,13 @@ const fetchedAhead: Plugin = {
         return [file, ...(imported?.type === "chunk" ? imported.imports : [])];
       });
       const missing = new Set(later.filter((file) => file !== chunk.fileName && !chunk.imports.includes(file)));
-      return [...missing].map((file) => ({ tag: "link", injectTo: "head", attrs: { rel: "modulepreload", crossorigin: true, href: `/${file}` } }));
+      return [...missing].map((file) => ({ tag: "link", injectTo: "head", attrs: { rel: "modulepreload", crossorigin: true, href: `./${file}` } }));
     },
   },
 };
 
 export default defineConfig({
+  base: "./", // A proxy may serve the pages below a path.
   plugins: [react(), fetchedAhead],
   // The packages bring modules of their own for their tests: the page has one React.
   resolve: { dedupe: ["react", "react-dom", "graphql", "graphql-ws", "@tidefeed/client"] },

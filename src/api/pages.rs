@@ -3,18 +3,24 @@
 //! The API works without them. `scripts/web.sh` compresses the files, because the best compression is too slow for
 //! each request; `build.rs` embeds them in that form.
 
-use std::{io::Read as _, sync::OnceLock};
+use std::{
+    io::{Read as _, Write as _},
+    sync::{LazyLock, OnceLock},
+};
 
 use axum::{
     Router,
     body::Bytes,
-    extract::Request,
+    extract::{RawQuery, Request},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::{Next, from_fn},
     response::{IntoResponse, Redirect, Response},
     routing::get,
 };
-use flate2::read::GzDecoder;
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use sha2::{Digest as _, Sha256};
+
+use super::graphql::schema_sdl;
 
 /// A file of the pages.
 #[derive(Debug)]
@@ -85,6 +91,14 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self'; st
      img-src 'self' data: blob: https:; media-src 'self' https:; font-src 'self' data:; connect-src 'self'; \
      worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+/// The schema as a file, which is compressed once.
+static SCHEMA: LazyLock<Asset> = LazyLock::new(|| Asset::text("/schema.graphql", schema_sdl()));
+
+/// The answer to a request for the schema.
+pub fn schema(asked: &HeaderMap) -> Response {
+    SCHEMA.answer(asked)
+}
+
 /// The pages' routes.
 pub fn router() -> Router {
     serve(&ASSETS, BUILT)
@@ -92,7 +106,7 @@ pub fn router() -> Router {
 
 fn serve(assets: &'static [Asset], built: bool) -> Router {
     let graphiql = if built { "/graphiql/index.html" } else { "/index.html" };
-    let mut router = Router::new().route("/graphiql", get(async || Redirect::permanent("/graphiql/")));
+    let mut router = Router::new().route("/graphiql", get(to_graphiql));
     for asset in assets {
         let answer = async move |headers: HeaderMap| asset.answer(&headers);
         router = router.route(asset.route, get(answer));
@@ -105,7 +119,26 @@ fn serve(assets: &'static [Asset], built: bool) -> Router {
     router.route_layer(from_fn(with_headers))
 }
 
+/// Sends `/graphiql` to the page with what it is asked to show. The target is relative, so that it is right below any
+/// prefix that a proxy strips, and no browser keeps the answer: a permanent one it would keep for ever.
+async fn to_graphiql(RawQuery(query): RawQuery) -> Redirect {
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    Redirect::temporary(&format!("graphiql/{query}"))
+}
+
 impl Asset {
+    /// A text that the binary makes itself. It is never freed.
+    fn text(route: &'static str, text: String) -> Self {
+        let nibbles = Sha256::digest(&text).iter().take(16).flat_map(|byte| [byte >> 4, byte & 15]).collect::<Vec<_>>();
+        let etag = nibbles.into_iter().filter_map(|nibble| char::from_digit(nibble.into(), 16)).collect::<String>();
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        let bytes = match gzip.write_all(text.as_bytes()).and_then(|()| gzip.finish()) {
+            Ok(packed) => Packed::Gzip { bytes: packed.leak(), unpacked: OnceLock::from(Bytes::from(text)) },
+            Err(_) => Packed::Plain(text.leak().as_bytes()),
+        };
+        Self { route, content_type: "text/plain; charset=utf-8", etag: etag.leak(), bytes, brotli: None }
+    }
+
     /// 304 if the client has the file; otherwise the smallest form that it accepts. Each form has its own tag.
     fn answer(&self, asked: &HeaderMap) -> Response {
         let forms = [("br", self.brotli), ("gzip", self.bytes.gzip())];
@@ -183,11 +216,7 @@ const HASH_CHARS: usize = 8;
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-    use std::io::Write as _;
-
-    use axum::body::Body;
-    use flate2::{Compression, write::GzEncoder};
-    use sha2::{Digest as _, Sha256};
+    use axum::body::{Body, HttpBody};
     use tower::ServiceExt as _;
 
     use super::*;
@@ -228,12 +257,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn graphiql_without_its_slash_is_sent_there() {
-        let (status, headers, _) = fetch(serve(&FIXTURE, true), "/graphiql", "").await;
-        assert_eq!(
-            (status, &headers[header::LOCATION]),
-            (StatusCode::PERMANENT_REDIRECT, &HeaderValue::from_static("/graphiql/"))
-        );
+    async fn graphiql_without_its_slash_is_sent_there_with_its_query() {
+        for (path, target) in [
+            ("/graphiql", "graphiql/"),
+            ("/graphiql?query=%7Bviewer%7Bid%7D%7D", "graphiql/?query=%7Bviewer%7Bid%7D%7D"),
+        ] {
+            let (status, headers, _) = fetch(serve(&FIXTURE, true), path, "").await;
+            let expected = (StatusCode::TEMPORARY_REDIRECT, &HeaderValue::from_static(target));
+            assert_eq!((status, &headers[header::LOCATION]), expected);
+        }
     }
 
     #[tokio::test]
@@ -294,6 +326,17 @@ mod tests {
             let etag = format!("\"{PATH}{}\"", sent.map(|sent| format!("-{sent}")).unwrap_or_default());
             assert_eq!(parts.headers[header::ETAG], etag.as_str(), "{accepted}");
         }
+    }
+
+    #[test]
+    fn the_schema_is_compressed_once_for_all_requests() {
+        let gzip = SCHEMA.bytes.gzip().unwrap();
+        let (plain, unpacked) = (SCHEMA.bytes.plain(), unpack(gzip));
+        assert!(plain == unpacked && plain == schema_sdl() && gzip.len() < plain.len() / 3);
+        let asked = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, br"))]);
+        let answer = schema(&asked);
+        assert_eq!(answer.headers()[header::CONTENT_ENCODING], "gzip");
+        assert_eq!(HttpBody::size_hint(answer.body()).exact(), Some(gzip.len() as u64));
     }
 
     #[test]

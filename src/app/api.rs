@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    http::{StatusCode, header},
+    http::{HeaderMap, StatusCode},
     response::IntoResponse as _,
     routing::get,
 };
@@ -26,7 +26,8 @@ use crate::{
     api::{
         export,
         graphql::{
-            ALWAYS_ADMITTED, COST_HINTS, RememberedJson, Services, WITHOUT_TOKEN, attach, build_schema, schema_sdl,
+            ALWAYS_ADMITTED, COST_HINTS, RememberedJson, SCALARS, Services, Undescribed, WITHOUT_TOKEN, attach,
+            build_schema, schema_sdl,
         },
         pages, pictures,
     },
@@ -126,14 +127,16 @@ pub fn endpoints(
     let exports = Arc::new(exports(settings, use_cases, ports, &runtime)?);
     let copies = export::router(exports.clone(), runtime.tasks.clone());
     let sdl = schema_sdl();
-    let described = schema_route(settings.http.guard.introspection.then(|| sdl.clone()));
+    let is_described = settings.http.guard.introspection;
+    let described = schema_route(is_described);
     let transport = Transport {
         schema: build_schema(Arc::new(services(use_cases, ports, (accounts, sessions, exports), &runtime))),
-        shape: Shape::of_sdl(&sdl).map_err(AppError::Schema)?.with_cost_hints(&COST_HINTS),
+        shape: Shape::of_sdl(&sdl).map_err(AppError::Schema)?.with_cost_hints(&COST_HINTS).with_scalars(&SCALARS),
         authenticate: Arc::new(Bearer { tokens, liveness, issuer, clock: runtime.clock }),
-        attach: Arc::new(|request, scope: &Scope<Viewer>| {
+        attach: Arc::new(move |request, scope: &Scope<Viewer>| {
             let Client { address, agent } = scope.client.clone();
-            attach(request, scope.viewer).data(Caller { network: address.map(payer::network), agent })
+            let request = attach(request, scope.viewer).data(Caller { network: address.map(payer::network), agent });
+            if is_described { request } else { request.data(Undescribed) }
         }),
         public_operations: &WITHOUT_TOKEN,
         always_admitted: &ALWAYS_ADMITTED,
@@ -151,13 +154,9 @@ const SCHEMA_IS_OFF: &str =
     "The schema is not served here. Set graphql.introspection = true to serve it, or run `tidefeed schema`.\n";
 
 /// `/schema.graphql`: the schema for code generators, if introspection is allowed.
-fn schema_route(sdl: Option<String>) -> Router {
-    let answer = move || async move {
-        let text = [(header::CONTENT_TYPE, "text/plain; charset=utf-8"), (header::CACHE_CONTROL, "no-cache")];
-        match sdl {
-            Some(sdl) => (text, sdl).into_response(),
-            None => (StatusCode::NOT_FOUND, SCHEMA_IS_OFF).into_response(),
-        }
+fn schema_route(is_described: bool) -> Router {
+    let answer = move |headers: HeaderMap| async move {
+        if is_described { pages::schema(&headers) } else { (StatusCode::NOT_FOUND, SCHEMA_IS_OFF).into_response() }
     };
     Router::new().route("/schema.graphql", get(answer))
 }

@@ -5,6 +5,7 @@
 mod address;
 mod checks;
 mod environment;
+mod origins;
 mod problem;
 mod reader;
 mod reference;

@@ -12,7 +12,7 @@ use super::{
     Address, AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, DeliverySettings,
     GraphqlSettings, InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings,
     Millis, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings, Secret,
-    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
+    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings, origins,
     reader::{Reader, URL_ALIAS},
 };
 use crate::domain::limits::{MAX_CATCH_UP, MIN_CATCH_UP};
@@ -61,7 +61,7 @@ fn server(reader: &mut Reader) -> ServerSettings {
     };
     ServerSettings {
         listen: reader.parsed("server.listen", listen).0,
-        allowed_origins: origins(reader),
+        allowed_origins: origins::read(reader),
         trusted_proxies: networks(reader, "server.trusted_proxies"),
         max_connections: reader.whole("server.max_connections", 0..=10_000_000),
         max_connections_per_address: reader.whole("server.max_connections_per_address", 0..=10_000_000),
@@ -306,19 +306,6 @@ fn log(reader: &mut Reader) -> LogSettings {
 
 fn millis(reader: &mut Reader, key: &str, least: u32, most: u32) -> Millis {
     Millis::new(reader.whole(key, least..=most))
-}
-
-fn origins(reader: &mut Reader) -> Vec<String> {
-    let key = "server.allowed_origins";
-    let origins = reader.list(key);
-    let fits = |origin: &String| url::Url::parse(origin).is_ok_and(|url| url.origin().ascii_serialization() == *origin);
-    if !origins.iter().all(fits) {
-        reader.refuse(
-            key,
-            "expected origins: scheme, host and perhaps a port, such as https://app.example.org".to_owned(),
-        );
-    }
-    origins
 }
 
 /// Networks or single addresses.

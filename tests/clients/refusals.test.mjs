@@ -119,6 +119,11 @@ refused(usual, "a number beyond 32 bits", BAD, { query: "query($n: Int) { timeli
 refused(usual, "a value that the enum does not have", BAD, { query: "query($f: TimelineFilter) { timeline(filter: $f) { nodes { id } } }", variables: { f: { kinds: ["SONG"] } } });
 refused(usual, "an input field that is not there", BAD, { query: "query($f: TimelineFilter) { timeline(filter: $f) { nodes { id } } }", variables: { f: { colour: "red" } } });
 refused(usual, "an input field that is missing", BAD, { query: "mutation($i: FollowUserInput!) { followUser(input: $i) { userErrors { code } } }", variables: { i: {} } });
+const SEARCH_FROM = "search(text: \"tide\", from: $from) { nodes { id } } suggestedUsers { id }";
+refused(usual, "a moment that is none", BAD, { query: `query($from: DateTime) { ${SEARCH_FROM} }`, variables: { from: "bad" } });
+refused(usual, "a moment that is a number", BAD, { query: `query($from: DateTime) { ${SEARCH_FROM} }`, variables: { from: 7 } });
+refused(usual, "a literal that is no moment", INVALID, `{ ${SEARCH_FROM.replace("$from", "\"bad\"")} }`);
+refused(usual, "a default that is no moment", INVALID, `query($from: DateTime = "bad") { ${SEARCH_FROM} }`);
 refused(usual, "an id of nothing", BAD, "{ node(id: \"X_7\") { id } }", { ran: true });
 refused(usual, "too many ids", BAD, { query: "query($ids: [ID!]!) { nodes(ids: $ids) { id } }", variables: { ids: Array.from({ length: 101 }, () => "U_AAAAAAAAAAE") } }, { ran: true });
 refused(usual, "a cursor of nothing", BAD, "{ user(handle: \"nobody\") { id } node(id: \"\") { id } }", { ran: true });
@@ -176,6 +181,14 @@ test("WebSocket: a token that is not good is 4403", async () => {
   const socket = await Socket.open(await usual);
   socket.say({ type: "connection_init", payload: bearer("nonsense") });
   await socket.closesWith(4403);
+});
+
+test("where the schema is not told, no error names what the client has not", async () => {
+  for (const [query, message] of [
+    ["{ search { nodes { id } } }", "Give `…`, `…` or both."],
+    ["{ search(text: \"...\") { nodes { id } } }", "`text` needs at least one letter, digit or pictograph."],
+  ]) assert.equal((await (await silent).post({ query })).json.errors[0].message, message);
+  assert.equal((await (await usual).post({ query: "{ search { nodes { id } } }" })).json.errors[0].message, "Give `text`, `author` or both.");
 });
 
 const only = async (init, status, more = () => {}) => {

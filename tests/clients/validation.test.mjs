@@ -175,3 +175,20 @@ test("a content that is published twice under one response key exists once, and 
     assert.equal(await count(), before + 1);
   }
 });
+
+test("block strings and descriptions mean what the specification says", async () => {
+  const text = async (document, field = "publishContent") => {
+    const data = await server.data(document, {}, ann.token);
+    assert.deepEqual(data[field].userErrors ?? [], []);
+    return data[field].timelineEdge?.node.text ?? data[field].user.bio;
+  };
+  const block = String.raw`"""say \""" end"""`;
+  const publish = "{ userErrors { code } timelineEdge { node { text } } }";
+  assert.equal(await text(`mutation { publishContent(input: { text: ${block} }) ${publish} }`), 'say """ end');
+  assert.equal(await text(`mutation($t: String! = ${block}) { publishContent(input: { text: $t }) ${publish} }`), 'say """ end');
+  assert.equal(await text(`mutation { updateProfile(input: { bio: ${block} }) { userErrors { code } user { bio } } }`, "updateProfile"), 'say """ end');
+  const described = `"""docs""" query Q("the f" $f: Int = 1) { suggestedUsers(first: $f) { handle } ...F } "more" fragment F on Query { __typename }`;
+  assert.equal((await server.data(described)).__typename, "Query");
+  const { json } = await server.post({ query: "\"\"\"é\n\"\"\" query Q(\"the f\" $f: Int = 1) { __typename }" });
+  assert.deepEqual(json.errors[0].locations, [{ line: 2, column: 21 }], "of the variable, which is not used");
+});

@@ -71,6 +71,24 @@ for (const [when, expiresAt] of [["shortly before they would be", Date.now() + 1
   });
 }
 
+test("a machine whose clock is fast refreshes once in a token's life", async () => {
+  const server = await start({ ...STRICT, "auth.token_ttl_minutes": 15 });
+  const { arrived } = await moduleOf("session.mjs");
+  const ann = await server.register("ann");
+  const right = Date.now;
+  after(() => { Date.now = right; });
+  Date.now = () => right() + 880_000;
+  const response = await fetch(server.url, ASK);
+  const session = await sessionOf(server, { tokens: arrived(ann.tokens, response) });
+  const count = refreshes();
+  for (let n = 0; n < 20; n += 1) assert.deepEqual(await handles(session, server, 1), ["ann"]);
+  assert.equal(count(), 0, "a token that has just come");
+  Date.now = () => right() + 880_000 + 875_000;
+  for (let n = 0; n < 20; n += 1) assert.deepEqual(await handles(session, server, 1), ["ann"]);
+  Date.now = right;
+  assert.equal(count(), 1, "one that ends soon");
+});
+
 test("a socket outlives its token: it is closed with 4403, opened with a new one, and hears what is published then", async () => {
   const server = await start(STRICT);
   const ann = await server.register("ann");

@@ -5,7 +5,7 @@ import { createQueries, type Query, type QueryOptions } from "./query.js";
 import { createContent, createViewer, type Read, type ViewerStore } from "./objects.js";
 import type { Observable } from "./observable.js";
 import { createSend, type Send } from "./request.js";
-import { localStore, memoryStore, type Session, sessionAt, type TokenStore } from "./session.js";
+import { localStore, type Session, sessionAt, type TokenStore } from "./session.js";
 import { type ConnectionState, createLiveSocket, type WebSocketClass } from "./socket.js";
 import { createTimeline, type Timeline, type TimelineOptions } from "./timeline.js";
 import type { Content } from "./types.js";
@@ -13,7 +13,7 @@ import type { Content } from "./types.js";
 export interface TidefeedOptions {
   /** Where the server is: "https://feed.example.org". */
   url: string;
-  /** Where tokens are kept: in localStorage where there is one, else in memory. */
+  /** Where tokens are kept: in localStorage where there is one that may be used, else in memory. */
   store?: TokenStore;
   fetch?: typeof fetch;
   /** For platforms without a WebSocket of their own (Node 20): that of the package ws. */
@@ -52,13 +52,11 @@ export interface Tidefeed extends Actions {
 const ANSWER_MS = 10_000;
 const [KEEP_ALIVE_MS, PONG_MS, RETRY_MS] = [8_000, 5_000, 20_000];
 
-const usualStore = () => (typeof localStorage === "undefined" ? memoryStore() : localStore());
-
 const endpointOf = (url: string) => `${url.replace(/\/+$/, "")}/graphql`;
 
 /** Who is signed in, and nothing else: for a page or a program that sends its requests by `session.fetch`. `createTidefeed` has one of its own. */
 export function createSession({ url, store, fetch, answerMs = ANSWER_MS }: Pick<TidefeedOptions, "url" | "store" | "fetch" | "answerMs">): Session {
-  return sessionAt({ endpoint: endpointOf(url), store: store ?? usualStore(), fetch: fetch ?? ((...request) => globalThis.fetch(...request)), answerMs });
+  return sessionAt({ endpoint: endpointOf(url), store: store ?? localStore(), fetch: fetch ?? ((...request) => globalThis.fetch(...request)), answerMs });
 }
 
 export function createTidefeed(options: TidefeedOptions): Tidefeed {

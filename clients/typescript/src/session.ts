@@ -19,25 +19,50 @@ export function memoryStore(tokens: Tokens | null = null): TokenStore {
   return { read: () => tokens, write: (next) => { tokens = next; } };
 }
 
-/** Tokens in localStorage, where every tab of the page finds them. */
+/** Null where there is none that works: Node 25 has one without methods, and where a browser blocks site data, asking for it throws. */
+function storage(): Storage | null {
+  try {
+    return typeof globalThis.localStorage.setItem === "function" ? globalThis.localStorage : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Tokens in localStorage, where every tab of the page finds them. What it does not take is in memory, for this page. */
 export function localStore(key = "tidefeed.tokens"): TokenStore {
+  let kept: { tokens: Tokens | null } | null = null;
   return {
     read() {
+      if (kept !== null) return kept.tokens;
       try {
-        const stored = JSON.parse(localStorage.getItem(key) ?? "null") as Partial<Tokens> | null;
+        const stored = JSON.parse(storage()?.getItem(key) ?? "null") as Partial<Tokens> | null;
         return stored?.token && stored.expiresAt && stored.refreshToken ? stored as Tokens : null;
       } catch {
         return null;
       }
     },
     write(tokens) {
-      if (tokens === null) localStorage.removeItem(key);
-      else localStorage.setItem(key, JSON.stringify(tokens));
+      const place = storage();
+      kept = place === null ? { tokens } : null;
+      try {
+        if (tokens === null) place?.removeItem(key);
+        else place?.setItem(key, JSON.stringify(tokens));
+      } catch {
+        kept = { tokens };
+        // The former ones are no good to any tab.
+        try {
+          place?.removeItem(key);
+        } catch { /* They stay there, and this page does not read them. */ }
+      }
     },
     watch(changed) {
-      const heard = (event: StorageEvent) => { if (event.key === key || event.key === null) changed(); };
-      globalThis.addEventListener("storage", heard);
-      return () => { globalThis.removeEventListener("storage", heard); };
+      const heard = (event: StorageEvent) => {
+        if (event.key !== key && event.key !== null) return;
+        kept = null; // Another tab has stored something since.
+        changed();
+      };
+      globalThis.addEventListener?.("storage", heard);
+      return () => { globalThis.removeEventListener?.("storage", heard); };
     },
   };
 }
@@ -69,14 +94,20 @@ export interface Session extends Observable<SessionState> {
   fetch: typeof fetch;
 }
 
-interface Answer { data?: Record<string, (Partial<Tokens> & { userErrors: UserError[]; retryAt?: string | null }) | null> | null; errors?: { message: string }[] }
+interface Answer { data?: Record<string, (Partial<Tokens> & { userErrors: UserError[]; retryAt?: string | null }) | null> | null; errors?: { message: string }[]; ahead: number }
+
+/** `moment` as this machine's clock will show it, which may be wrong: it is `ahead` of the server's. */
+const byOwnClock = (moment: string, ahead: number) => new Date(Date.parse(moment) + ahead).toISOString();
 
 const unreachable = (): never => { throw new RequestError("The server cannot be reached.", "UNREACHABLE"); };
 
-/** One tab at a time, where the platform can: the others then find the new tokens in the store. */
-function alone<Result>(work: () => Promise<Result>): Promise<Result> {
+/** One tab at a time, where the platform can and may: the others then find the new tokens in the store. */
+async function alone<Result>(work: () => Promise<Result>): Promise<Result> {
   const locks = (globalThis.navigator as Partial<Navigator> | undefined)?.locks;
-  return locks === undefined ? work() : locks.request("tidefeed.refresh", work) as Promise<Result>;
+  let running: Promise<Result> | undefined;
+  // It refuses where the browser refuses storage.
+  await locks?.request("tidefeed.refresh", () => (running = work())).catch(() => {});
+  return running ?? work();
 }
 
 export interface SessionOptions {
@@ -110,7 +141,8 @@ export function sessionAt({ endpoint, store, fetch, answerMs }: SessionOptions):
     const headers = { "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
     const body = JSON.stringify({ query, variables: { input } });
     const response = await fetch(endpoint, { method: "POST", headers, body, signal: AbortSignal.timeout(answerMs) });
-    return await response.json() as Answer;
+    const ahead = Date.now() - Date.parse(response.headers.get("date") ?? "");
+    return { ...await response.json() as Answer, ahead: ahead || 0 };
   }
 
   function payload(answer: Answer, field: string) {
@@ -118,7 +150,8 @@ export function sessionAt({ endpoint, store, fetch, answerMs }: SessionOptions):
     if (given == null) throw new Error(answer.errors?.[0]?.message ?? "The server gave no answer.");
     const { token, expiresAt, refreshToken, retryAt } = given;
     const userErrors = retryAt == null ? given.userErrors : given.userErrors.map((error) => ({ ...error, retryAt }));
-    return { tokens: token && expiresAt && refreshToken ? { token, expiresAt, refreshToken } : null, userErrors };
+    const tokens = token && expiresAt && refreshToken ? { token, expiresAt: byOwnClock(expiresAt, answer.ahead), refreshToken } : null;
+    return { tokens, userErrors };
   }
 
   async function refresh(refreshToken: string) {

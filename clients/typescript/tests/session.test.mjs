@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { PASSWORD, until } from "../../../tests/clients/server.mjs";
-import { createSession, memoryStore } from "../dist/index.js";
+import { createSession, createTidefeed, memoryStore } from "../dist/index.js";
 import { clientOf, peopleOf, publish, startServer, watch } from "./world.mjs";
 
 const SECRET = "of forty characters, as a test needs them";
@@ -129,4 +129,77 @@ test("a session without anything else registers, sends its token along, and sign
   assert.deepEqual(await ask(), { handle: "alone" });
   session.signOut();
   assert.equal(await ask(), null);
+});
+
+const refuse = (name) => () => { throw new DOMException("Refused.", name); };
+/** A localStorage of the test's own, perhaps with other methods; `stored`: what is in it. */
+function storageOf(methods = {}, stored = new Map()) {
+  const storage = {
+    getItem: (key) => stored.get(key) ?? null,
+    setItem: (key, value) => { stored.set(key, value); },
+    removeItem: (key) => { stored.delete(key); },
+    ...methods,
+  };
+  return { value: storage };
+}
+
+/** Platforms as they come: what `localStorage` is there. None of them has a global `addEventListener`. */
+const PLATFORMS = {
+  "without a localStorage": { value: undefined },
+  "whose localStorage has no methods, as Node 25": { value: {} },
+  "where asking for the localStorage throws, as with site data blocked": { get: refuse("SecurityError") },
+  "whose localStorage is full": storageOf({ setItem: refuse("QuotaExceededError") }),
+  "whose localStorage throws whatever is asked": storageOf({ getItem: refuse("SecurityError"), setItem: refuse("SecurityError"), removeItem: refuse("SecurityError") }),
+  "whose locks are refused, as in a sandboxed frame": { get: refuse("SecurityError"), locks: { request: async () => refuse("SecurityError")() } },
+};
+for (const [platform, { locks, ...storage }] of Object.entries(PLATFORMS)) {
+  test(`people sign in, refresh and sign out on a platform ${platform}`, async (context) => {
+    const { navigator } = globalThis;
+    Object.defineProperty(globalThis, "localStorage", { configurable: true, ...storage });
+    if (locks !== undefined) Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true, writable: true });
+    context.after(() => {
+      delete globalThis.localStorage;
+      Object.defineProperty(globalThis, "navigator", { value: navigator, configurable: true, writable: true });
+    });
+    assert.equal(globalThis.addEventListener, undefined);
+    const client = createTidefeed({ url: `http://${server.address}` });
+    context.after(client.close);
+    const handle = `on_${Object.keys(PLATFORMS).indexOf(platform)}`;
+    assert.deepEqual(await client.session.register({ handle, name: "On", password: PASSWORD }), []);
+    assert.equal((await client.request(VIEWER)).viewer.handle, handle);
+    client.session.refuse(await client.session.token());
+    assert.equal((await client.request(VIEWER)).viewer.handle, handle, "with another token");
+    client.session.signOut();
+    assert.deepEqual([client.session.getSnapshot().signedIn, (await client.request(VIEWER)).viewer], [false, null]);
+  });
+}
+
+test("who signs in where storage is full leaves no former token to other tabs", async (context) => {
+  const stored = new Map([["tidefeed.tokens", JSON.stringify({ token: "former", expiresAt: "2999-01-01T00:00:00.000Z", refreshToken: "former" })]]);
+  Object.defineProperty(globalThis, "localStorage", { configurable: true, ...storageOf({ setItem: refuse("QuotaExceededError") }, stored) });
+  context.after(() => { delete globalThis.localStorage; });
+  const session = createSession({ url: `http://${server.address}` });
+  assert.deepEqual(await session.register({ handle: "full", name: "Full", password: PASSWORD }), []);
+  assert.deepEqual([stored.size, (await session.token())?.length > 100], [0, true]);
+});
+
+test("a clock that is wrong makes one refresh in a token's life", async (context) => {
+  const short = await startServer({ "auth.token_ttl_minutes": 15 });
+  let wrong = 0;
+  const right = Date.now;
+  context.mock.method(Date, "now", () => right() + wrong);
+  const ask = async (client, times) => { for (let n = 0; n < times; n += 1) assert.notEqual((await client.request(VIEWER)).viewer, null); };
+  for (const [name, ahead] of [["ahead", 880_000], ["days_ahead", 7 * 86_400_000], ["behind", -880_000]]) {
+    wrong = ahead;
+    const counter = counted();
+    const client = clientOf({ tokens: null }, short.address, { fetch: counter.fetch });
+    assert.deepEqual(await client.session.register({ handle: name, name, password: PASSWORD }), []);
+    await ask(client, 20);
+    wrong += 860_000;
+    await ask(client, 1);
+    assert.equal(counter.refreshes, 0, `${name}, before its end`);
+    wrong += 15_000;
+    await ask(client, 20);
+    assert.equal(counter.refreshes, 1, `${name}, shortly before its end`);
+  }
 });

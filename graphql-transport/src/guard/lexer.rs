@@ -3,6 +3,8 @@
 //! The parser recurses on values without a bound. What this scan lets through cannot exhaust its stack. It knows no
 //! grammar: the parser reports what the scan does not recognise.
 
+use std::ops::Range;
+
 use async_graphql::Pos;
 
 use super::{limits::GuardLimits, refusal::Refusal};
@@ -35,6 +37,16 @@ pub fn scan(query: &str, limits: &GuardLimits) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// The tokens of a query that [`scan`] has let through, each as a range of its bytes.
+pub fn tokens(query: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut scanner = Scanner { bytes: query.as_bytes(), at: 0 };
+    std::iter::from_fn(move || {
+        let start = scanner.skip_ignored()?;
+        scanner.token().ok()?;
+        Some(start..scanner.at)
+    })
 }
 
 struct Scanner<'a> {

@@ -15,6 +15,7 @@ mod lexer;
 mod limits;
 mod prepared;
 mod refusal;
+mod respelling;
 mod rules;
 mod shape;
 mod size;
@@ -36,6 +37,7 @@ use async_graphql::{
     },
 };
 
+use self::respelling::BlockStrings;
 pub use self::{
     document::SafeDocument,
     fault::Fault,
@@ -43,7 +45,7 @@ pub use self::{
     prepared::{OperationId, Prepared},
     refusal::{Refusal, RefusalCode},
     shape::{CostHints, PageSizes, Shape},
-    types::UnreadableSchema,
+    types::{ScalarCheck, UnreadableSchema},
 };
 
 /// Admits documents within its limits.
@@ -79,9 +81,13 @@ impl Guard {
         if query.len() > self.limits.query_bytes {
             return Err(Refusal::TooLong { found: query.len(), limit: self.limits.query_bytes });
         }
+        let bytes = query.len();
         let query = &*with_counted_lines(query);
         lexer::scan(query, &self.limits)?;
-        let parsed = parse_query(query)?;
+        let query = &*respelling::without_descriptions(query);
+        let (respelled, block_strings) = BlockStrings::taken_from(query);
+        let mut parsed = parse_query(&*respelled)?;
+        block_strings.restore(&mut parsed);
         let (operations, fragments) = (parsed.operations.iter().count(), parsed.fragments.len());
         if operations > self.limits.operations {
             return Err(Refusal::TooManyOperations { found: operations, limit: self.limits.operations });
@@ -89,7 +95,7 @@ impl Guard {
         if fragments > self.limits.fragments {
             return Err(Refusal::TooManyFragments { found: fragments, limit: self.limits.fragments });
         }
-        let size = size::check(&parsed, query.len(), &self.limits)?;
+        let size = size::check(&parsed, bytes, &self.limits)?;
         for (_, operation) in parsed.operations.iter() {
             check_subscription(operation)?;
             let set = &operation.node.selection_set.node;

@@ -3,7 +3,7 @@
 //! async-graphql, which executes, has half of the rules, so apollo-compiler validates. Only this file and
 //! `variable_usage` name it. It sees documents within the guard's limits, and no values of variables.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use apollo_compiler::{
     Name, Schema,
@@ -14,7 +14,7 @@ use apollo_compiler::{
 };
 use async_graphql::Pos;
 
-use super::{fault::Fault, refusal::Refusal, variable_usage};
+use super::{fault::Fault, refusal::Refusal, types::ScalarCheck, variable_usage};
 
 /// Maximum number of faults reported for one document.
 const MAX_REPORTED: usize = 20;
@@ -44,17 +44,18 @@ impl Rules {
         Ok(Self { schema })
     }
 
-    /// Refuses a document that breaks a rule. `suggests`: whether messages may name parts of the schema that `query`
-    /// does not name.
-    pub fn check(&self, query: &str, suggests: bool) -> Result<(), Refusal> {
+    /// Refuses a document that breaks a rule. `scalars`: the schema's own. `suggests`: whether messages may name parts
+    /// of the schema that `query` does not name.
+    pub fn check(&self, query: &str, scalars: &HashMap<String, ScalarCheck>, suggests: bool) -> Result<(), Refusal> {
         let parsed = Parser::new().parse_ast(query, "document").map_err(|invalid| {
             let fault = invalid.errors.iter().next().map(|it| fault(&it, it.error.to_string()));
             syntax(&fault.unwrap_or_else(|| Fault { message: "this is no document".to_owned(), at: None }))
         })?;
         let faults: Vec<(Fault, Option<&str>)> = match parsed.to_executable_validate(&self.schema) {
-            Ok(document) => {
-                variable_usage::faults(&document, &self.schema).into_iter().map(|fault| (fault, None)).collect()
-            }
+            Ok(document) => variable_usage::faults(&document, &self.schema, scalars)
+                .into_iter()
+                .map(|fault| (fault, None))
+                .collect(),
             Err(invalid) => {
                 let named = |it: &Diagnostic<'_, DiagnosticData>| {
                     (fault(it, it.error.to_string()), it.error.unstable_error_name())

@@ -13,7 +13,7 @@ use super::{
     description::{self, Lengths},
     refusal::Refusal,
     rules::Rules,
-    types::{FieldShape, Kind, UnreadableSchema, fields, input_field},
+    types::{FieldShape, Kind, ScalarCheck, UnreadableSchema, fields, input_field},
 };
 
 /// What the cost needs but the printed schema lacks.
@@ -56,6 +56,7 @@ pub struct Shape {
     filter: (String, u64),
     pages: PageSizes,
     rules: Option<Arc<Rules>>,
+    scalars: HashMap<String, ScalarCheck>,
 }
 
 impl Shape {
@@ -129,6 +130,19 @@ impl Shape {
         self
     }
 
+    /// Adds what values the schema's own scalars take. Without it their resolvers alone decide, and what they refuse
+    /// is no fault of the request.
+    #[must_use]
+    pub fn with_scalars(mut self, scalars: &[(&str, ScalarCheck)]) -> Self {
+        self.scalars = scalars.iter().map(|(name, check)| ((*name).to_owned(), *check)).collect();
+        self
+    }
+
+    /// The check of the schema's own scalar of this name.
+    pub(super) fn own_scalar(&self, name: &str) -> Option<ScalarCheck> {
+        self.scalars.get(name).copied()
+    }
+
     /// The filter argument and its points.
     pub(super) fn filter(&self) -> (&str, u64) {
         (&self.filter.0, self.filter.1)
@@ -140,7 +154,7 @@ impl Shape {
 
     /// Validates a document against the schema, if there is one.
     pub(super) fn check(&self, query: &str, suggests: bool) -> Result<(), Refusal> {
-        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(query, suggests))
+        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(query, &self.scalars, suggests))
     }
 
     pub(super) fn kind(&self, name: &str) -> Option<&Kind> {

@@ -2,12 +2,19 @@
 
 use std::collections::HashMap;
 
-use async_graphql::parser::types::{BaseType, FieldDefinition, InputValueDefinition, Type};
+use async_graphql::{
+    Value,
+    parser::types::{BaseType, FieldDefinition, InputValueDefinition, Type},
+};
 
 /// The printed schema cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("the schema cannot be read: {0}")]
 pub struct UnreadableSchema(pub(super) String);
+
+/// Says what is wrong with a value of a custom scalar: a clause without names of the schema, such as "a moment is a
+/// string".
+pub type ScalarCheck = fn(&Value) -> Result<(), &'static str>;
 
 /// The kind of a type.
 #[derive(Debug, Clone)]

@@ -281,3 +281,48 @@ fn document_and_variable_bytes_cost_per_request_and_reading_costs_extra() {
     assert_eq!((reading(19), reading(20), reading(1_000), reading(65_536)), (21, 21, 90, 4_607));
     assert_eq!(reading(65_537), 0, "what is too long is not read");
 }
+
+#[test]
+fn a_value_that_is_not_of_the_schemas_own_scalar_is_refused() {
+    let sdl = "scalar Day type Query { at(day: Day, days: [Day!], in: In): Int } input In { day: Day! }";
+    let day: ScalarCheck = |value| match value {
+        async_graphql::Value::String(text) if text.ends_with("day") => Ok(()),
+        _ => Err("a day is a string such as \"Monday\""),
+    };
+    let shape = Shape::of_sdl(sdl).unwrap().with_scalars(&[("Day", day)]);
+    let guard = Guard::new(GuardLimits::default(), shape);
+    for (given, is_valid) in [
+        ("day: \"Monday\"", true),
+        ("day: null", true),
+        ("day: \"bad\"", false),
+        ("day: 7", false),
+        ("day: SOME", false),
+        ("day: [\"Monday\"]", false),
+        ("days: \"Monday\"", true),
+        ("days: [\"Monday\", \"Friday\"]", true),
+        ("days: [\"Monday\", \"bad\"]", false),
+        ("in: {day: \"Monday\"}", true),
+        ("in: {day: \"bad\"}", false),
+    ] {
+        let opened = guard.open(&format!("{{ at({given}) }}"));
+        assert_eq!(opened.is_ok(), is_valid, "{given}: {opened:?}");
+    }
+    let refused = guard.open("query($d: Day = \"bad\") { at(day: $d) }").unwrap_err();
+    assert_eq!(refused.to_string(), "The value is not of type \"Day\": a day is a string such as \"Monday\".");
+    let document = guard.open("query($d: Day, $ds: [Day!], $i: In) { at(day: $d, days: $ds, in: $i) }").unwrap();
+    for (given, path) in [
+        (value!({"d": "Monday", "ds": ["Friday"], "i": {"day": "Sunday"}}), None),
+        (value!({"d": null, "ds": "Friday"}), None),
+        (value!({"d": "bad"}), Some("d")),
+        (value!({"d": 7}), Some("d")),
+        (value!({"d": "Monday", "i": {"day": 7}}), Some("i.day")),
+        (value!({"i": {"day": "bad"}}), Some("i.day")),
+    ] {
+        let admitted = guard.admit(&document, None, &mut Variables::from_value(given.clone()));
+        let refused = admitted.err().map(|refusal| (refusal.code(), refusal.to_string()));
+        let (name, reason) = (path.unwrap_or_default().get(..1).unwrap_or_default(), "a day is a string such as");
+        let message =
+            |path: &str| format!("Variable \"${name}\" got an invalid value at \"{path}\": {reason} \"Monday\".");
+        assert_eq!(refused, path.map(|path| (RefusalCode::BadUserInput, message(path))), "{given}");
+    }
+}

@@ -1,9 +1,10 @@
-//! Checks that each variable fits the places that use it, and that no input object has a field twice.
+//! Checks that each variable fits the places that use it, that no input object has a field twice, and that literals
+//! fit the schema's own scalars.
 //!
-//! apollo-compiler checks this only at the top level of an argument. Delete this file when it checks nested values,
-//! too. It takes documents that have passed the library's other rules.
+//! apollo-compiler checks the first two only at the top level of an argument, and does not know the third. This file
+//! takes documents that have passed the library's other rules.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use apollo_compiler::{
     ExecutableDocument, Name, Node, Schema,
@@ -11,17 +12,21 @@ use apollo_compiler::{
     executable::{Selection, SelectionSet},
     validation::Valid,
 };
-use async_graphql::Pos;
+use async_graphql::{Pos, Value as Constant, indexmap::IndexMap};
 
-use super::fault::Fault;
+use super::{fault::Fault, types::ScalarCheck};
 
-/// Every variable whose type does not fit its place, and every duplicate field of an input object (specification,
-/// 5.8.5 and 5.6.3). Walks each fragment once for each operation.
-pub fn faults(document: &Valid<ExecutableDocument>, schema: &Valid<Schema>) -> Vec<Fault> {
+/// Every variable whose type does not fit its place (specification, 5.8.5), every duplicate field of an input object
+/// (5.6.3), and every literal that is not of its custom scalar (5.6.1). Walks each fragment once for each operation.
+pub fn faults(
+    document: &Valid<ExecutableDocument>,
+    schema: &Valid<Schema>,
+    scalars: &HashMap<String, ScalarCheck>,
+) -> Vec<Fault> {
     let mut faults = Vec::new();
     for operation in document.operations.iter() {
         let variables = &operation.variables;
-        let mut walk = Walk { document, schema, variables, visited: HashSet::new(), faults: &mut faults };
+        let mut walk = Walk { document, schema, scalars, variables, visited: HashSet::new(), faults: &mut faults };
         for variable in variables {
             walk.directives(&variable.directives);
             if let Some(default) = &variable.default_value {
@@ -37,6 +42,7 @@ pub fn faults(document: &Valid<ExecutableDocument>, schema: &Valid<Schema>) -> V
 struct Walk<'a> {
     document: &'a ExecutableDocument,
     schema: &'a Schema,
+    scalars: &'a HashMap<String, ScalarCheck>,
     variables: &'a [Node<VariableDefinition>],
     visited: HashSet<&'a Name>,
     faults: &'a mut Vec<Fault>,
@@ -83,6 +89,7 @@ impl<'a> Walk<'a> {
 
     /// `has_default`: whether the place has a default for an absent variable. The guard bounds the nesting of values.
     fn value(&mut self, value: &Node<Value>, expected: &Type, has_default: bool) {
+        self.literal(value, expected);
         match &**value {
             Value::Variable(name) => {
                 let variable = self.variables.iter().find(|variable| variable.name == *name);
@@ -114,10 +121,33 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Reports a literal that is not of the schema's own scalar that is `expected`.
+    fn literal(&mut self, literal: &Node<Value>, expected: &Type) {
+        let (scalar, is_item) = (expected.inner_named_type(), expected.is_list() && literal.as_list().is_some());
+        let Some(check) = self.scalars.get(scalar.as_str()).filter(|_| !is_item) else { return };
+        if let Some(Err(reason)) = constant(literal).as_ref().map(check) {
+            self.report(literal, format!("the value is not of type `{scalar}`: {reason}"));
+        }
+    }
+
     fn report(&mut self, at: &Node<Value>, message: String) {
         let location = at.location().and_then(|span| span.line_column(&self.document.sources));
         self.faults.push(Fault { message, at: location.map(|it| Pos { line: it.line, column: it.column }) });
     }
+}
+
+/// A literal as scalars are given it; lists and objects without what is in them. `None` for variables and null.
+fn constant(literal: &Value) -> Option<Constant> {
+    Some(match literal {
+        Value::Null | Value::Variable(_) => return None,
+        Value::String(text) => Constant::from(text.as_str()),
+        Value::Boolean(flag) => Constant::from(*flag),
+        Value::Int(number) => Constant::from(number.as_str().parse::<i64>().unwrap_or_default()),
+        Value::Float(number) => Constant::from(number.as_str().parse::<f64>().unwrap_or_default()),
+        Value::Enum(name) => Constant::Enum(async_graphql::Name::new(name)),
+        Value::List(_) => Constant::List(Vec::new()),
+        Value::Object(_) => Constant::Object(IndexMap::new()),
+    })
 }
 
 /// `AreTypesCompatible` with `IsVariableUsageAllowed` of the specification.

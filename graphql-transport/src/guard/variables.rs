@@ -1,8 +1,7 @@
 //! Checks a request's variables against the operation's declarations and the schema, before execution.
 //!
 //! The executor checks a variable only when a resolver reads it. A missing one would fail during execution, one of the
-//! wrong shape would fail without a code, and `@skip` would ignore a default. The executor still checks values of
-//! custom scalars.
+//! wrong shape would fail without a code, and `@skip` would ignore a default.
 
 use async_graphql::{
     Name, Pos, Value, Variables,
@@ -94,7 +93,10 @@ impl Variable<'_> {
             (_, BaseType::Named(named)) => match self.shape.kind(named) {
                 Some(Kind::Enum(members)) => matches!(value, Value::String(text) if members.contains(text)),
                 Some(Kind::Input(fields)) => return self.check_fields(value, expected, fields, path),
-                _ => fits_scalar(value, named),
+                _ => match self.shape.own_scalar(named) {
+                    Some(check) => return check(value).map_err(|reason| self.unfit(path, reason)),
+                    None => fits_scalar(value, named),
+                },
             },
         };
         if fits { Ok(()) } else { Err(self.refusal(value, expected, path)) }
@@ -134,6 +136,10 @@ impl Variable<'_> {
         }
     }
 
+    fn unfit(&self, path: &str, reason: &'static str) -> Refusal {
+        Refusal::VariableUnfit { name: self.name.to_string(), path: path.to_owned(), reason, at: self.at }
+    }
+
     fn refusal(&self, value: &Value, expected: &Type, path: &str) -> Refusal {
         Refusal::VariableInvalid {
             name: self.name.to_string(),
@@ -145,7 +151,7 @@ impl Variable<'_> {
     }
 }
 
-/// Whether `value` fits the scalar of this name. Custom scalars are left to their resolvers.
+/// Whether `value` fits the scalar of this name, if it is a built-in one.
 fn fits_scalar(value: &Value, scalar: &str) -> bool {
     match scalar {
         "Int" => {

@@ -19,12 +19,21 @@ pub(super) fn of_request(extensions: &Extensions, headers: &HeaderMap, proxies: 
     Some(behind(peer.ip().to_canonical(), &lines, proxies))
 }
 
+/// Whether a trusted proxy has sent the request, so that its words about its client count.
+pub(super) fn is_proxys(extensions: &Extensions, proxies: &[IpNet]) -> bool {
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>();
+    peer.is_some_and(|ConnectInfo(peer)| is_among(&peer.ip().to_canonical(), proxies))
+}
+
+fn is_among(address: &IpAddr, proxies: &[IpNet]) -> bool {
+    proxies.iter().any(|net| net.contains(address))
+}
+
 /// Walks from `peer` towards the client while the addresses are trusted. Stops at an unreadable one.
 fn behind(peer: IpAddr, lines: &[&str], proxies: &[IpNet]) -> IpAddr {
-    let is_proxy = |address: &IpAddr| proxies.iter().any(|net| net.contains(address));
     let mut known = peer;
     for entry in lines.iter().flat_map(|line| line.split(',')).rev() {
-        if !is_proxy(&known) {
+        if !is_among(&known, proxies) {
             break;
         }
         match parse(entry.trim()) {

@@ -126,5 +126,5 @@ fn surround(headers: &mut HeaderMap, origin: Option<&HeaderValue>) {
     if let Some(origin) = origin {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     }
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("x-request-id,retry-after"));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("x-request-id,retry-after,date"));
 }

@@ -182,7 +182,7 @@ async fn viewer<E, V: Viewer>(core: &Core<E, V>, credentials: Credentials) -> Re
     credentials.viewer(&*core.authenticate).await.map_err(|error| match error {
         AuthenticateError::Invalid(message) => Refused::new(Reason::Unauthenticated, UNAUTHENTICATED, message),
         AuthenticateError::Unavailable(_) => {
-            Refused { reason: Reason::Unavailable, errors: vec![mask::failed(&error)], charge: None }
+            Refused { reason: Reason::Unavailable, errors: vec![mask::unserved(&error)], charge: None }
         }
     })
 }

@@ -11,6 +11,9 @@ use crate::codes::ANSWER_TOO_LARGE;
 /// The message that replaces an internal error.
 const NEUTRAL: &str = "Something went wrong on our side. If it happens again, report the requestId.";
 
+/// The message for a failure that will pass, such as that of a backend.
+const PASSING: &str = "Something went wrong on our side. Try again in a moment.";
+
 /// Hidden errors of one response that are logged in full; the log line counts the rest.
 const LOGGED_ERRORS: usize = 5;
 
@@ -37,10 +40,10 @@ pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> ServerError {
     coded(INTERNAL, NEUTRAL)
 }
 
-/// The error for a failed request. Logs `cause`.
-pub(super) fn failed(cause: &dyn std::error::Error) -> ServerError {
+/// The error for a request that could not be served for the moment. Logs `cause`.
+pub(super) fn unserved(cause: &dyn std::error::Error) -> ServerError {
     tracing::error!(%cause, "A request could not be served.");
-    coded(INTERNAL, NEUTRAL)
+    coded(INTERNAL, PASSING)
 }
 
 /// Takes the errors of an operation that validation stopped: there is no data, and no error has a path. Errors of

@@ -9,11 +9,11 @@ use axum::{
 };
 use tower::ServiceBuilder;
 use tower_http::{
-    cors::{AllowOrigin, CorsLayer},
+    cors::{AllowHeaders, AllowOrigin, CorsLayer},
     set_header::SetResponseHeaderLayer,
 };
 
-use super::{entropy::Entropy, origin::Origins, request_id, sse::streams::TOKEN_HEADER};
+use super::{entropy::Entropy, origin::Origins, request_id};
 
 /// How long a browser may cache the answer to a preflight.
 const PREFLIGHT_AGE: Duration = Duration::from_mins(10);
@@ -26,9 +26,6 @@ pub(super) const FOR_PROGRAMS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Headers that Apollo's clients add by themselves, and that this server ignores.
-const OF_CLIENTS: [&str; 3] = ["apollographql-client-name", "apollographql-client-version", "apollo-require-preflight"];
-
 /// Gives each request of `router` an id, in the answer's header `x-request-id` and in every log line, and each answer
 /// the safe headers that it does not set itself.
 pub fn surrounded(router: Router, entropy: Entropy) -> Router {
@@ -40,18 +37,15 @@ pub fn surrounded(router: Router, entropy: Entropy) -> Router {
 }
 
 /// Allows pages of these origins to read answers, in addition to this host's own. Cookies are never allowed: clients
-/// send tokens in a header.
+/// send tokens in a header. So any header is harmless, and clients add many by themselves, such as those of tracing.
 pub(super) fn cors(origins: Origins) -> CorsLayer {
     let allowed = move |origin: &HeaderValue, _: &_| origin.to_str().is_ok_and(|origin| origins.allow(origin));
     CorsLayer::new()
         .allow_origin(AllowOrigin::predicate(allowed))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
-        .allow_headers(
-            [header::ACCEPT, header::AUTHORIZATION, header::CONTENT_TYPE, request_id::HEADER, TOKEN_HEADER]
-                .into_iter()
-                .chain(OF_CLIENTS.map(HeaderName::from_static))
-                .collect::<Vec<_>>(),
-        )
-        .expose_headers([request_id::HEADER, header::RETRY_AFTER])
+        .allow_headers(AllowHeaders::mirror_request())
+        // Preflights, which depend on more, are not cached by others than browsers.
+        .vary([header::ORIGIN])
+        .expose_headers([request_id::HEADER, header::RETRY_AFTER, header::DATE])
         .max_age(PREFLIGHT_AGE)
 }

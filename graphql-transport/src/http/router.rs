@@ -106,7 +106,8 @@ where
     let free_sockets = Arc::new(Semaphore::new(settings.socket.sockets));
     let free_streams = Arc::new(Semaphore::new(settings.stream.streams));
     let readers = middleware::cors(settings.allowed_origins.clone());
-    let strangers = from_fn_with_state(settings.allowed_origins.clone(), origin::refuse_preflights);
+    let known = (settings.allowed_origins.clone(), settings.trusted_proxies.clone());
+    let strangers = from_fn_with_state(known, origin::refuse_preflights);
     let drawn = entropy.clone();
     let socket_slots = Slots::new(settings.socket.per_client);
     let stream_slots = Slots::new(settings.stream.per_client);

@@ -41,8 +41,8 @@ pub use self::{
     feed_share::FeedShare,
     mutation::{ALWAYS_ADMITTED, EXPORT_PATH, WITHOUT_TOKEN},
     remembered_json::RememberedJson,
-    scalars::rfc3339,
-    scope::attach,
+    scalars::{SCALARS, rfc3339},
+    scope::{Undescribed, attach},
     services::Services,
 };
 

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use async_graphql::{InputType, InputValueError, InputValueResult, Scalar, ScalarType, Value, registry::Registry};
 use chrono::{DateTime, SecondsFormat, Utc};
+use graphql_transport::guard::ScalarCheck;
 
 use super::errors::ErrorCode;
 
@@ -28,6 +29,16 @@ fn refused<T: InputType>(error: InputValueError<T>) -> InputValueError<T> {
     error.with_extension("code", ErrorCode::BadUserInput.as_str())
 }
 
+/// What each scalar of this schema takes, for the guard: a value that does not fit is the request's fault, and not that
+/// of a field.
+pub const SCALARS: [(&str, ScalarCheck); 1] = [("DateTime", |value| moment(value).map(drop).ok_or(NO_MOMENT))];
+
+/// The moment that a value says, in ms UTC.
+fn moment(value: &Value) -> Option<i64> {
+    let Value::String(text) = value else { return None };
+    DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp_millis())
+}
+
 /// Milliseconds since 1970, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamp(pub i64);
@@ -36,9 +47,7 @@ pub struct Timestamp(pub i64);
 #[Scalar(name = "DateTime", specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
 impl ScalarType for Timestamp {
     fn parse(value: Value) -> InputValueResult<Self> {
-        let Value::String(text) = value else { return Err(refused(InputValueError::custom(NO_MOMENT))) };
-        let time = DateTime::parse_from_rfc3339(&text).map_err(|_| refused(InputValueError::custom(NO_MOMENT)))?;
-        Ok(Self(time.timestamp_millis()))
+        moment(&value).map(Self).ok_or_else(|| refused(InputValueError::custom(NO_MOMENT)))
     }
 
     fn to_value(&self) -> Value {

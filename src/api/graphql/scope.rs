@@ -59,6 +59,9 @@ fn hydration_with(ctx: &Context<'_>, viewer_dependence: ViewerDependence) -> Res
     Ok(Arc::new(Hydration::new(Arc::clone(services), viewer_dependence, budget)))
 }
 
+/// Data of a request to a server that does not describe its schema: errors name no part that the client has not named.
+pub struct Undescribed;
+
 /// Failures that one operation logs at most. A document may have thousands of failing fields.
 const LOGGED: usize = 10;
 
@@ -69,7 +72,20 @@ pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Opti
         _ => failure.into_api_error(),
     };
     named(ctx).await;
-    work.await.map_err(into_api_error).transpose()
+    work.await.map_err(into_api_error).map_err(|error| without_names(ctx, error)).transpose()
+}
+
+/// `error` with an ellipsis for each argument that it names and the field was not given, if the schema is not
+/// described.
+fn without_names(ctx: &Context<'_>, error: ApiError) -> ApiError {
+    if ctx.data_opt::<Undescribed>().is_none() {
+        return error;
+    }
+    let arguments = &ctx.item.node.arguments;
+    let is_given = |name: &str| arguments.iter().any(|(given, _)| name.split('.').next() == Some(given.node.as_str()));
+    let shown = |(index, part)| if index % 2 == 0 || is_given(part) { part } else { "…" };
+    let message = error.message.split('`').enumerate().map(shown).collect::<Vec<_>>().join("`");
+    ApiError { message, ..error }
 }
 
 /// Failures among the fields of this answer so far.

@@ -38,7 +38,7 @@ export function WelcomePage() {
             {joining ? "Sign in" : "Create an account"}
           </button>
         </p>
-        <p className="switch"><a href="/graphiql/">Explore the API in GraphiQL</a></p>
+        <p className="switch"><a href="graphiql/">Explore the API in GraphiQL</a></p>
       </main>
       <Glimpse />
     </div>

@@ -7,7 +7,8 @@ export const TOKENS_KEY = "tidefeed.session";
 /** What is offline or away is tried again so often. */
 const RETRY_MS = 10_000;
 
-export const tidefeed = createTidefeed({ url: window.location.origin, store: localStore(TOKENS_KEY), retryMs: RETRY_MS });
+/** A proxy may serve the page below a path: the server is where the page is. */
+export const tidefeed = createTidefeed({ url: new URL(".", window.location.href).href, store: localStore(TOKENS_KEY), retryMs: RETRY_MS });
 
 /** Sends a mutation that the package has no method for, or asks once. */
 export function ask<Data, Variables extends Record<string, unknown>>(document: TypedDocumentString<Data, Variables>, variables: NoInfer<Variables>): Promise<Data> {

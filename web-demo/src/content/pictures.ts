@@ -1,5 +1,5 @@
 /** What `tidefeed seed` links to: pictures and avatars that every node draws, the same on each of them. */
-const DRAWN = /^http:\/\/[^/]+(\/(?:pictures|avatars)\/[\w-]+\.svg)$/;
+const DRAWN = /^http:\/\/[^/]+\/((?:pictures|avatars)\/[\w-]+\.svg)$/;
 
 /**
  * Where the page loads a picture from. The links of the seeded world name the address on which the server listens; who has come to the page by another name, or
@@ -8,7 +8,7 @@ const DRAWN = /^http:\/\/[^/]+(\/(?:pictures|avatars)\/[\w-]+\.svg)$/;
 export const pictureFrom = (url: string): string => DRAWN.exec(url)?.[1] ?? url;
 
 /** The face that the server draws for a user; somebody who is not known any more has nobody's. */
-export const avatarOf = (id: string): string => `/avatars/${id === "" ? "nobody" : id}.svg`;
+export const avatarOf = (id: string): string => `avatars/${id === "" ? "nobody" : id}.svg`;
 
 /** The banner that goes with it. */
-export const bannerOf = (id: string): string => `/banners/${id}.svg`;
+export const bannerOf = (id: string): string => `banners/${id}.svg`;

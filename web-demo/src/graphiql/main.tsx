@@ -81,15 +81,17 @@ subscription MyNewFeed {
 }
 `;
 
+/** This page is one step below the server's path. */
+const server = new URL("..", window.location.href).href;
 // Where the demo page keeps its tokens (src/api/tidefeed.ts).
-const { session } = createTidefeed({ url: window.location.origin, store: localStore("tidefeed.session") });
+const { session } = createTidefeed({ url: server, store: localStore("tidefeed.session") });
 
 const fetcher = createGraphiQLFetcher({
-  url: "/graphql",
+  url: `${server}graphql`,
   // The token is read for every request, so that signing in in another tab takes effect here. A header of the reader's own takes precedence.
   fetch: (url: RequestInfo | URL, init?: RequestInit) => (new Headers(init?.headers).has("authorization") ? fetch(url, init) : session.fetch(url, init)),
   wsClient: createClient({
-    url: `${window.location.origin.replace(/^http/, "ws")}/graphql/ws`,
+    url: `${server.replace(/^http/, "ws")}graphql/ws`,
     connectionParams: async () => {
       const token = await session.token();
       return token === null ? {} : { authorization: `Bearer ${token}` };
@@ -102,12 +104,33 @@ const query = asked.get("query") ?? undefined;
 const tabs = [{ query: TIMELINE }, { query: NEW_FEED }];
 if (!session.getSnapshot().signedIn) tabs.unshift({ query: SEARCH });
 
+/** GraphiQL's own needs a localStorage that may be used. */
+function storage() {
+  try {
+    return window.localStorage;
+  } catch {
+    return forgetful();
+  }
+}
+
+/** Keeps what GraphiQL stores as long as the page is open. */
+function forgetful() {
+  const kept = new Map<string, string>();
+  return {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => { kept.set(key, value); },
+    removeItem: (key: string) => { kept.delete(key); },
+    clear: () => { kept.clear(); },
+    get length() { return kept.size; },
+  };
+}
+
 const root = document.getElementById("graphiql");
 if (root === null) throw new Error("graphiql/index.html has no element with the id graphiql");
 createRoot(root).render(
   <StrictMode>
-    <GraphiQL fetcher={fetcher} initialQuery={query} initialVariables={asked.get("variables") ?? undefined} defaultTabs={query === undefined ? tabs : undefined}>
-      <GraphiQL.Logo><a className="back" href="/">← Tidefeed</a></GraphiQL.Logo>
+    <GraphiQL fetcher={fetcher} storage={storage()} initialQuery={query} initialVariables={asked.get("variables") ?? undefined} defaultTabs={query === undefined ? tabs : undefined}>
+      <GraphiQL.Logo><a className="back" href="../">← Tidefeed</a></GraphiQL.Logo>
     </GraphiQL>
   </StrictMode>,
 );

@@ -4,10 +4,10 @@ import { ExportViewerDocument } from "../api/accountDocuments";
 import { ask } from "../api/tidefeed";
 import { describeFailure } from "../api/userErrors";
 
-/** As a click on a link to a file does: the page stays, whatever the server answers. */
-function save(url: string) {
+/** As a click on a link to a file does: the page stays, whatever the server answers. `path` begins where the server is, and so does the page. */
+function save(path: string) {
   const link = document.createElement("a");
-  link.href = url;
+  link.href = `.${path}`;
   link.download = "";
   link.click();
 }

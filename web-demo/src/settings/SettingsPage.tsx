@@ -16,7 +16,7 @@ export function SettingsPage({ handle }: { handle: string }) {
       <title>Settings · Tidefeed</title>
       <PageHead title="Settings" />
       <p className="settings-leave">
-        <a className="button quiet small" href="/graphiql/"><Icon name="graph" /> GraphiQL</a>
+        <a className="button quiet small" href="graphiql/"><Icon name="graph" /> GraphiQL</a>
         <button type="button" className="button quiet small" onClick={() => { forgetDrafts(); tidefeed.session.signOut(); }}><Icon name="leave" /> Sign out</button>
       </p>
       <Sessions />

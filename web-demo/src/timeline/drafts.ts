@@ -59,8 +59,10 @@ function create(name: string): DraftStore {
   function store() {
     const [first] = sending.values();
     const kept = isNothing(written) ? first ?? written : written;
-    if (isNothing(kept)) localStorage.removeItem(PREFIX + name);
-    else localStorage.setItem(PREFIX + name, JSON.stringify(kept));
+    try {
+      if (isNothing(kept)) localStorage.removeItem(PREFIX + name);
+      else localStorage.setItem(PREFIX + name, JSON.stringify(kept));
+    } catch { /* Where the browser refuses storage, a draft lives as long as the page. */ }
   }
   function change(next: Written) {
     written = next;
@@ -110,5 +112,7 @@ export function useDraft(name: string): Written & Omit<DraftStore, keyof Observa
 /** Whoever signs out leaves nothing to the next one. */
 export function forgetDrafts() {
   known.clear();
-  for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+  try {
+    for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+  } catch { /* Nothing is stored there. */ }
 }

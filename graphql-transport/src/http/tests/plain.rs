@@ -144,6 +144,7 @@ async fn invalid_tokens_get_401_and_uncheckable_ones_503() {
         send(HttpSettings::default(), post("{\"query\":\"{hello}\"}", &[("authorization", "Bearer down")])).await;
     assert_eq!((down.status, down.extension("code")), (StatusCode::SERVICE_UNAVAILABLE, "INTERNAL_SERVER_ERROR"));
     assert!(!down.body.to_string().contains("10.0.0.7"), "{}", down.body);
+    assert!(down.message().ends_with("Try again in a moment."), "{}", down.message());
 }
 
 #[tokio::test]
@@ -278,12 +279,15 @@ async fn pages_of_allowed_origins_may_read_answers_and_no_others() {
         let answer = send(settings.clone(), post("{\"query\":\"{hello}\"}", &[("origin", origin)])).await;
         assert_eq!((answer.status, answer.header("access-control-allow-origin")), (StatusCode::OK, seen));
         assert_eq!(answer.header("access-control-allow-credentials"), "");
-        assert_eq!(answer.header("access-control-expose-headers"), "x-request-id,retry-after");
+        assert_eq!(answer.header("access-control-expose-headers"), "x-request-id,retry-after,date");
+        let headers = "authorization,baggage,content-type,graphql-client-name,sentry-trace,traceparent,tracestate";
         let preflight = HttpRequest::options("/graphql")
             .header("origin", origin)
             .header("access-control-request-method", "POST")
-            .header("access-control-request-headers", "content-type, authorization");
+            .header("access-control-request-headers", headers);
         let answer = send(settings.clone(), preflight.body(Body::empty()).unwrap()).await;
+        let allowed = if seen.is_empty() { "" } else { headers };
+        assert_eq!(answer.header("access-control-allow-headers"), allowed, "tracing adds headers by itself");
         assert_eq!(answer.header("access-control-allow-origin"), seen);
         assert_eq!(answer.status, if seen.is_empty() { StatusCode::FORBIDDEN } else { StatusCode::OK });
     }

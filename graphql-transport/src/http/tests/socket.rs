@@ -214,6 +214,16 @@ async fn only_pages_that_may_open_a_socket() {
 }
 
 #[tokio::test]
+async fn only_a_trusted_proxy_says_which_host_was_asked_for() {
+    for (network, refused) in [("127.0.0.0/8", None), ("10.0.0.0/8", Some(403))] {
+        let trusted_proxies = vec![network.parse().unwrap()];
+        let server = Server::start(HttpSettings { trusted_proxies, ..HttpSettings::default() }).await;
+        let headers = [("origin", "https://feed.example.org"), ("x-forwarded-host", "feed.example.org")];
+        assert_eq!(server.open(&headers).await.err(), refused, "{network}");
+    }
+}
+
+#[tokio::test]
 async fn a_client_of_another_protocol_is_refused() {
     let server = Server::start(HttpSettings::default()).await;
     assert_eq!(server.open(&[("sec-websocket-protocol", "graphql-ws")]).await.err(), Some(400));

@@ -37,8 +37,7 @@ pub(super) use self::{
     writer::{KEPT_BYTES, WRITE_BUFFER_BYTES},
 };
 use super::{
-    limits::SocketLimits,
-    origin::Origins,
+    limits::{HttpSettings, SocketLimits},
     request_id::{self, RequestId},
     slots::Gauged,
     state::Core,
@@ -62,8 +61,13 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
         Ok(upgrade) => upgrade.protocols([SUBPROTOCOL]),
         Err(rejection) => return (rejection.status(), NO_UPGRADE).into_response(),
     };
-    if let Some(refusal) = refusal(&headers, &upgrade, &core.settings.allowed_origins) {
-        return refusal.into_response();
+    let HttpSettings { allowed_origins, trusted_proxies, .. } = &core.settings;
+    if !allowed_origins.allow_page_of(&headers, &extensions, trusted_proxies) {
+        return (StatusCode::FORBIDDEN, allowed_origins.refusal).into_response();
+    }
+    if upgrade.selected_protocol().is_none() {
+        let message = format!("The client has to offer the subprotocol {SUBPROTOCOL}.");
+        return (StatusCode::BAD_REQUEST, message).into_response();
     }
     let Ok(room) = Arc::clone(&core.free_sockets).try_acquire_owned() else {
         tracing::warn!("A WebSocket was refused: there are too many.");
@@ -74,7 +78,7 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
         )
             .into_response();
     };
-    let client = Client::of(&headers, &extensions, &core.settings.trusted_proxies);
+    let client = Client::of(&headers, &extensions, trusted_proxies);
     let Some(slot) = core.socket_slots.take(Payer::of_address(client.address)) else {
         let message = "Too many WebSockets of this address have no viewer. Close one, or authenticate it.";
         return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "5")], message).into_response();
@@ -109,15 +113,6 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
 /// The writer flushes before it writes more.
 pub(super) fn most_written(answer_bytes: usize) -> usize {
     answer_bytes.max(WRITE_BUFFER_BYTES).saturating_add(WRITE_BUFFER_BYTES + CONTROL_BYTES)
-}
-
-/// Why this client may not open a socket, if it may not.
-fn refusal(headers: &HeaderMap, upgrade: &WebSocketUpgrade, origins: &Origins) -> Option<(StatusCode, String)> {
-    if !origins.allow_page_of(headers) {
-        return Some((StatusCode::FORBIDDEN, origins.refusal.to_owned()));
-    }
-    let message = || format!("The client has to offer the subprotocol {SUBPROTOCOL}.");
-    upgrade.selected_protocol().is_none().then(|| (StatusCode::BAD_REQUEST, message()))
 }
 
 /// Serves the socket and ends it as the protocol requires: sends the last messages, then completes the closing

@@ -261,7 +261,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
             }
             Err(AuthenticateError::Invalid(why)) => return Err(Ending::Close(Closing::Forbidden(why))),
             Err(error @ AuthenticateError::Unavailable(_)) => {
-                mask::failed(&error);
+                mask::unserved(&error);
                 return Err(Ending::Close(Closing::TryAgainLater));
             }
         }
