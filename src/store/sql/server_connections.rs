@@ -25,6 +25,9 @@ use super::{error::has_ended_connection, options::one_connection, rows::Row};
 
 /// A connection that was idle for longer is pinged before it is used.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
+/// The same for a single statement that writes, which cannot be repeated: if its connection ends, nobody knows whether
+/// it was done.
+const TRUSTED_IDLE_FOR_A_WRITE: Duration = Duration::from_millis(20);
 /// A connection that is older is replaced before it is used again, because a proxy or a DNS name may point to another
 /// server by now.
 const LONGEST_LIFE: Duration = Duration::from_mins(30);
@@ -73,34 +76,58 @@ impl ServerConnections {
 
     /// As [`Self::try_take`]; whatever the server says to a new connection, it cannot be reached.
     pub(super) async fn take(&self) -> Result<ServerConnection, sqlx::Error> {
-        self.try_take().await.map_err(|error| match error {
-            sqlx::Error::Database(_) => sqlx::Error::Io(io::Error::other(error)),
-            other => other,
-        })
+        self.try_take().await.map_err(unreachable)
     }
 
     /// An idle connection, or a new one. Waits for a server that refuses connections.
     pub(super) async fn try_take(&self) -> Result<ServerConnection, sqlx::Error> {
-        if let Some(trusted) = self.take_trusted() {
-            return Ok(trusted);
+        self.try_take_trusting(TRUSTED_IDLE).await
+    }
+
+    /// As [`Self::try_take`], where one that was idle for longer than `trusted` is pinged.
+    async fn try_take_trusting(&self, trusted: Duration) -> Result<ServerConnection, sqlx::Error> {
+        if let Some(taken) = self.take_trusted(trusted) {
+            return Ok(taken);
         }
         // Boxed, because it is large and rare.
-        let taken = timeout(self.0.patience, Box::pin(self.take_slowly()));
+        let taken = timeout(self.0.patience, Box::pin(self.take_slowly(trusted)));
         taken.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    /// Runs one statement on a connection of its own.
+    /// A new connection, after an idle one was found to have ended.
+    async fn replace(&self) -> Result<ServerConnection, sqlx::Error> {
+        let made = timeout(self.0.patience, Box::pin(self.connect())).await;
+        made.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(unreachable)
+    }
+
+    /// Runs one statement that reads, on a connection of its own; again on a new one if it was an idle one that had
+    /// ended.
     pub(super) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
         let mut connection = self.take().await?;
-        let rows = connection.query(sql, values).await;
+        let mut rows = connection.query(Arc::clone(&sql), &values).await;
+        if connection.was_idle && !is_usable_after(&rows) {
+            connection = self.replace().await?;
+            rows = connection.query(sql, &values).await;
+        }
         connection.give_back_after(&rows);
         rows
     }
 
-    /// As [`Self::query`]; returns the rows affected.
-    pub(super) async fn execute(&self, sql: String, values: Vec<Value>) -> Result<u64, sqlx::Error> {
+    /// A connection with a transaction; on a new connection if an idle one had ended. Nothing is done before.
+    pub(super) async fn begin(&self) -> Result<ServerConnection, sqlx::Error> {
         let mut connection = self.take().await?;
-        let changed = connection.execute(sql, values).await;
+        let mut begun = connection.begin().await;
+        if connection.was_idle && !is_usable_after(&begun) {
+            connection = self.replace().await?;
+            begun = connection.begin().await;
+        }
+        begun.map(|()| connection)
+    }
+
+    /// Runs one statement that writes, on a connection of its own; returns the rows affected.
+    pub(super) async fn execute(&self, sql: String, values: Vec<Value>) -> Result<u64, sqlx::Error> {
+        let mut connection = self.try_take_trusting(TRUSTED_IDLE_FOR_A_WRITE).await.map_err(unreachable)?;
+        let changed = connection.execute(sql, &values).await;
         connection.give_back_after(&changed);
         changed
     }
@@ -129,25 +156,25 @@ impl ServerConnections {
     }
 
     /// The connection that was in use last, if that was just now.
-    fn take_trusted(&self) -> Option<ServerConnection> {
-        let last = self.idle().pop_if(|it| it.since.elapsed() <= TRUSTED_IDLE && it.made.elapsed() <= LONGEST_LIFE)?;
-        Some(ServerConnection { connection: last.connection, made: last.made, home: self.clone() })
+    fn take_trusted(&self, trusted: Duration) -> Option<ServerConnection> {
+        let last = self.idle().pop_if(|it| it.since.elapsed() <= trusted && it.made.elapsed() <= LONGEST_LIFE)?;
+        Some(ServerConnection { connection: last.connection, made: last.made, was_idle: true, home: self.clone() })
     }
 
-    async fn take_slowly(&self) -> Result<ServerConnection, sqlx::Error> {
-        match self.take_idle().await {
+    async fn take_slowly(&self, trusted: Duration) -> Result<ServerConnection, sqlx::Error> {
+        match self.take_idle(trusted).await {
             Some(taken) => Ok(taken),
             None => self.connect().await,
         }
     }
 
-    async fn take_idle(&self) -> Option<ServerConnection> {
+    async fn take_idle(&self, trusted: Duration) -> Option<ServerConnection> {
         loop {
             let Idle { mut connection, made, since } = self.idle().pop()?;
             if made.elapsed() > LONGEST_LIFE {
                 close(connection).await;
-            } else if since.elapsed() <= TRUSTED_IDLE || answers(&mut connection).await {
-                return Some(ServerConnection { connection, made, home: self.clone() });
+            } else if since.elapsed() <= trusted || answers(&mut connection).await {
+                return Some(ServerConnection { connection, made, was_idle: true, home: self.clone() });
             }
         }
     }
@@ -162,7 +189,7 @@ impl ServerConnections {
             pause = LONGEST_PAUSE.min(pause * 2);
         };
         configure(&mut connection, self.0.session.clone()).await?;
-        Ok(ServerConnection { connection, made: Instant::now(), home: self.clone() })
+        Ok(ServerConnection { connection, made: Instant::now(), was_idle: false, home: self.clone() })
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
@@ -174,25 +201,26 @@ impl ServerConnections {
 pub(super) struct ServerConnection {
     connection: MySqlConnection,
     made: Instant,
+    /// Whether it was kept for later, and may have ended meanwhile.
+    was_idle: bool,
     home: ServerConnections,
 }
 
 impl ServerConnection {
     /// The rows of a statement, which stays prepared.
-    pub(super) async fn query(&mut self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
+    pub(super) async fn query(&mut self, sql: Arc<str>, values: &[Value]) -> Result<Vec<Row>, sqlx::Error> {
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
         let rows = query.fetch_all(&mut self.connection).await?;
         Ok(rows.into_iter().map(Row::Server).collect())
     }
 
     /// The rows affected by a statement, which stays prepared.
-    pub(super) async fn execute(&mut self, sql: String, values: Vec<Value>) -> Result<u64, sqlx::Error> {
+    pub(super) async fn execute(&mut self, sql: String, values: &[Value]) -> Result<u64, sqlx::Error> {
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
         Ok(query.execute(&mut self.connection).await?.rows_affected())
     }
 
-    /// Begins a transaction.
-    pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
+    async fn begin(&mut self) -> Result<(), sqlx::Error> {
         self.connection.execute("BEGIN").await.map(drop)
     }
 
@@ -220,7 +248,7 @@ impl ServerConnection {
 
     /// Keeps it for the next user.
     pub(super) fn give_back(self) {
-        let Self { connection, made, home } = self;
+        let Self { connection, made, home, .. } = self;
         home.idle().push(Idle { connection, made, since: Instant::now() });
     }
 }
@@ -256,22 +284,30 @@ fn is_refused(error: &sqlx::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset)
 }
 
-fn arguments(values: Vec<Value>) -> Result<MySqlArguments, sqlx::Error> {
+/// Whatever the server says to a new connection, it cannot be reached.
+fn unreachable(error: sqlx::Error) -> sqlx::Error {
+    match error {
+        sqlx::Error::Database(_) => sqlx::Error::Io(io::Error::other(error)),
+        other => other,
+    }
+}
+
+fn arguments(values: &[Value]) -> Result<MySqlArguments, sqlx::Error> {
     let mut arguments = MySqlArguments::default();
     for value in values {
         let added = match value {
-            Value::Bool(it) => arguments.add(it),
-            Value::TinyInt(it) => arguments.add(it),
-            Value::SmallInt(it) => arguments.add(it),
-            Value::Int(it) => arguments.add(it),
-            Value::BigInt(it) => arguments.add(it),
-            Value::TinyUnsigned(it) => arguments.add(it),
-            Value::SmallUnsigned(it) => arguments.add(it),
-            Value::Unsigned(it) => arguments.add(it),
-            Value::BigUnsigned(it) => arguments.add(it),
-            Value::Double(it) => arguments.add(it),
-            Value::String(it) => arguments.add(it),
-            Value::Bytes(it) => arguments.add(it),
+            Value::Bool(it) => arguments.add(*it),
+            Value::TinyInt(it) => arguments.add(*it),
+            Value::SmallInt(it) => arguments.add(*it),
+            Value::Int(it) => arguments.add(*it),
+            Value::BigInt(it) => arguments.add(*it),
+            Value::TinyUnsigned(it) => arguments.add(*it),
+            Value::SmallUnsigned(it) => arguments.add(*it),
+            Value::Unsigned(it) => arguments.add(*it),
+            Value::BigUnsigned(it) => arguments.add(*it),
+            Value::Double(it) => arguments.add(*it),
+            Value::String(it) => arguments.add(it.clone()),
+            Value::Bytes(it) => arguments.add(it.clone()),
             other => return Err(sqlx::Error::Encode(format!("no column takes {other:?}").into())),
         };
         added.map_err(sqlx::Error::Encode)?;

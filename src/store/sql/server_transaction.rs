@@ -16,16 +16,14 @@ pub(super) struct ServerTransaction(Mutex<Option<ServerConnection>>);
 impl ServerTransaction {
     /// Begins.
     pub(super) async fn begin(connections: &ServerConnections) -> Result<Self, sqlx::Error> {
-        let mut connection = connections.take().await?;
-        connection.begin().await?;
-        Ok(Self(Mutex::new(Some(connection))))
+        Ok(Self(Mutex::new(Some(connections.begin().await?))))
     }
 
     /// The rows of a statement.
     pub(super) async fn query(&self, sql: String, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
         let mut place = self.0.lock().await;
         let mut connection = place.take().ok_or_else(ended)?;
-        let rows = connection.query(sql.into(), values).await;
+        let rows = connection.query(sql.into(), &values).await;
         *place = Some(connection).filter(|_| is_usable_after(&rows));
         rows
     }
@@ -34,7 +32,7 @@ impl ServerTransaction {
     pub(super) async fn execute(&self, sql: String, values: Vec<Value>) -> Result<u64, sqlx::Error> {
         let mut place = self.0.lock().await;
         let mut connection = place.take().ok_or_else(ended)?;
-        let changed = connection.execute(sql, values).await;
+        let changed = connection.execute(sql, &values).await;
         *place = Some(connection).filter(|_| is_usable_after(&changed));
         changed
     }

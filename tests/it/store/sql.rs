@@ -31,6 +31,19 @@ impl Rival {
         Ok(self.0.query_one_raw(statement).await?.context("a row")?.try_get_by_index(0)?)
     }
 
+    /// Ends all other connections of clients.
+    async fn end_others(&self) -> Result<()> {
+        let others = "SELECT CAST(id AS SIGNED) FROM information_schema.processlist \
+                      WHERE id <> CONNECTION_ID() AND user = 'root'";
+        let statement = Statement::from_string(self.0.get_database_backend(), others);
+        for row in self.0.query_all_raw(statement).await? {
+            let id: i64 = row.try_get_by_index(0)?;
+            // It may have ended meanwhile.
+            let _ = self.0.execute_unprepared(&format!("KILL {id}")).await;
+        }
+        Ok(())
+    }
+
     /// A server's counter.
     async fn status(&self, name: &str) -> Result<i64> {
         let statement =
@@ -322,6 +335,20 @@ mod servers_only {
             let new = rival.status("Connections").await? - connections;
             let pings = rival.status("Com_admin_commands").await? - questions;
             assert!(new < 10 && pings < 20, "{new}, {pings}: more than the rival's own and those after a pause");
+
+            // An operator, or a proxy, ends idle connections.
+            for _ in 0..3 {
+                let all = join_all((0..4).map(|_| store.count())).await;
+                assert!(all.iter().all(Result::is_ok), "{all:?}");
+                rival.end_others().await?;
+                assert_eq!(follow(&store).await?, Followed::Already);
+                assert_eq!(store.count().await?, 2);
+                let all = join_all((0..4).map(|_| follow(&store))).await;
+                assert!(all.iter().all(Result::is_ok), "{all:?}");
+                rival.end_others().await?;
+                sleep(Duration::from_millis(40)).await;
+                store.keep_deep(user(1), NOW + 1).await?;
+            }
             Ok(())
         }
     }
