@@ -162,3 +162,14 @@ fn the_printed_configuration_hides_secrets() {
     }
     assert!(shown.contains("mysql://u:***@h/d") && shown.contains("secret = \"(hidden)\""), "{shown}");
 }
+
+#[test]
+fn origins_of_apps_in_web_views_are_accepted_and_wildcards_are_not() {
+    let of =
+        |origins| load(&[("TIDEFEED__SERVER__ALLOWED_ORIGINS", origins)]).map(|config| config.server.allowed_origins);
+    let apps = r#"["capacitor://localhost", "tauri://localhost", "https://app.example.org"]"#;
+    assert_eq!(of("capacitor://localhost").unwrap(), ["capacitor://localhost"]);
+    assert_eq!(of(apps).unwrap().len(), 3);
+    let problem = of("https://*.example.org").unwrap_err().to_string();
+    assert!(problem.contains("without wildcards, and not \"https://*.example.org\""), "{problem}");
+}

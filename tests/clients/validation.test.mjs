@@ -47,6 +47,17 @@ query($f: TimelineFilter = {kinds: [POST]}) { timeline(filter: $f) { nodes { id 
 mutation { a: followUser(input: {userId: "x"}) { userErrors { code } } b: followUser(input: {userId: "y"}) { userErrors { code } } }
 mutation M($i: FollowUserInput!) { followUser(input: $i) { userErrors { code field } } }
 query { node(id: """block "quoted" """) { id } }
+{ user(handle: """a \\""" b""") { id } }
+"""docs""" query Q("the f" $f: Int = 1) { suggestedUsers(first: $f) { handle } }
+"d" query A { viewer { ...F } } "e" fragment F on User { id }
+query("whose" $h: String = "x" "how many" $n: Int) { user(handle: $h) { id } timeline(first: $n) { nodes { id } } }
+"d" { viewer { id } }
+"a" "b" query { viewer { id } }
+query "x" Q { viewer { id } }
+query Q("x" "y" $n: Int) { timeline(first: $n) { nodes { id } } }
+query Q($n: Int "y") { timeline(first: $n) { nodes { id } } }
+query($b: Boolean!) { viewer @include(if: "x" $b) { id } }
+query @include(if: "x" $b) { viewer { id } }
 query($i:ID){node(id:$i){id}}
 query($h:String){user(handle:$h){id}}
 query($i:[ID!]){nodes(ids:$i){id}}

@@ -122,7 +122,7 @@ test("a draft whose answer was lost is kept, and sending it again publishes noth
   await write(page, "Do not lose me");
   await expect(page.getByTestId("form-error")).toContainText("cannot be reached", AFTER_ALL_TRIES);
   await expect(page.getByTestId("compose-text")).toHaveValue("Do not lose me");
-  await page.unroute("**/graphql");
+  await page.unrouteAll({ behavior: "wait" });
   await page.getByTestId("publish").click();
   await expect(page.getByTestId("compose-text")).toHaveValue("");
   await page.reload();

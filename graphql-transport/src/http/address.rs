@@ -20,7 +20,7 @@ pub(super) fn of_request(extensions: &Extensions, headers: &HeaderMap, proxies: 
 }
 
 /// Whether a trusted proxy has sent the request, so that its words about its client count.
-pub(super) fn is_proxys(extensions: &Extensions, proxies: &[IpNet]) -> bool {
+pub(super) fn is_from_proxy(extensions: &Extensions, proxies: &[IpNet]) -> bool {
     let peer = extensions.get::<ConnectInfo<SocketAddr>>();
     peer.is_some_and(|ConnectInfo(peer)| is_among(&peer.ip().to_canonical(), proxies))
 }

@@ -17,8 +17,6 @@ use super::address;
 
 /// The host that the client asked for, told by a proxy that asks for another one itself.
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-/// A browser's own word on a page and what it asks for. No page can set it.
-const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Origins of other hosts that are allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,16 +42,16 @@ impl Origins {
     }
 
     /// Whether the requesting page belongs to this host or an allowed origin. Requests without `Origin` do not come
-    /// from a browser and are allowed. The browser's own word counts first; else `Origin` has to name the host that
-    /// was asked for: in `Host`, or, if a proxy of `proxies` sends the request, in `X-Forwarded-Host`.
+    /// from a browser and are allowed. This host is the one in `Host`, or, if a proxy of `proxies` sends the request,
+    /// in `X-Forwarded-Host`.
     pub(super) fn allow_page_of(&self, headers: &HeaderMap, extensions: &Extensions, proxies: &[IpNet]) -> bool {
         let Some(origin) = headers.get(ORIGIN) else { return true };
         let Ok(origin) = origin.to_str() else { return false };
-        if self.allow(origin) || headers.get(FETCH_SITE).is_some_and(|site| site == "same-origin") {
+        if self.allow(origin) {
             return true;
         }
         let named = |name| headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
-        if !address::is_proxys(extensions, proxies) {
+        if !address::is_from_proxy(extensions, proxies) {
             return named(HOST).any(|host| is_same_host(origin, host, Ports::Exact));
         }
         let forwarded = named(FORWARDED_HOST).flat_map(|line| line.split(',')).map(str::trim);
@@ -185,16 +183,6 @@ mod tests {
         ] {
             let case = format!("{sender} {page} {host} {forwarded}");
             assert_eq!(through(sender, page, &[(HOST, host), (FORWARDED_HOST, forwarded)]), is_allowed, "{case}");
-        }
-    }
-
-    #[test]
-    fn a_browser_that_says_same_origin_is_believed_whatever_the_proxy_does() {
-        for (site, is_allowed) in
-            [("same-origin", true), ("same-site", false), ("cross-site", false), ("none", false), ("", false)]
-        {
-            let headers = [(HOST, "127.0.0.1:8080"), (FETCH_SITE, site)];
-            assert_eq!(through("192.0.2.1", "https://feed.example.org", &headers), is_allowed, "{site}");
         }
     }
 

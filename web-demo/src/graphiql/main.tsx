@@ -104,12 +104,12 @@ const query = asked.get("query") ?? undefined;
 const tabs = [{ query: TIMELINE }, { query: NEW_FEED }];
 if (!session.getSnapshot().signedIn) tabs.unshift({ query: SEARCH });
 
-/** GraphiQL's own needs a localStorage that may be used. */
-function storage() {
+/** Whether GraphiQL may use what it uses by itself. Where a browser blocks site data, asking for it throws. */
+function hasStorage() {
   try {
-    return window.localStorage;
+    return typeof window.localStorage === "object";
   } catch {
-    return forgetful();
+    return false;
   }
 }
 
@@ -129,7 +129,7 @@ const root = document.getElementById("graphiql");
 if (root === null) throw new Error("graphiql/index.html has no element with the id graphiql");
 createRoot(root).render(
   <StrictMode>
-    <GraphiQL fetcher={fetcher} storage={storage()} initialQuery={query} initialVariables={asked.get("variables") ?? undefined} defaultTabs={query === undefined ? tabs : undefined}>
+    <GraphiQL fetcher={fetcher} {...(hasStorage() ? {} : { storage: forgetful() })} initialQuery={query} initialVariables={asked.get("variables") ?? undefined} defaultTabs={query === undefined ? tabs : undefined}>
       <GraphiQL.Logo><a className="back" href="../">← Tidefeed</a></GraphiQL.Logo>
     </GraphiQL>
   </StrictMode>,
