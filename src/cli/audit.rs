@@ -1,5 +1,5 @@
-//! `tidefeed audit`: checks every timeline against its definition, reports differences with their cause, and repairs
-//! them.
+//! `tidefeed audit`: checks every timeline against its definition and every counter against its rows, reports
+//! differences with their cause, and repairs them.
 
 use anyhow::{Context, bail};
 use clap::{Args, value_parser};
@@ -12,7 +12,10 @@ use crate::{
     domain::{Handle, PageSize, UserId},
     lifecycle::Lifecycle,
     rng::SharedRng,
-    store::Accounts,
+    store::{
+        Accounts, CounterAudits, StoreError,
+        audits::{Counted, Miscount, Recount},
+    },
     upkeep::{AuditOptions, Auditor, Finding},
 };
 
@@ -21,10 +24,10 @@ const AT_ONCE: u64 = 500;
 
 #[derive(Debug, Args)]
 pub struct AuditArguments {
-    /// Audit only this reader; can be repeated. Without it, every reader with an inbox is audited.
+    /// Audit only this reader; can be repeated. Without it, every reader with an inbox is audited, and all counters.
     #[arg(long = "reader", value_name = "HANDLE")]
     readers: Vec<String>,
-    /// Stop after this many readers.
+    /// Stop after this many readers, and leave the counters out.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
     /// How many pages of each reader to compare, from the newest on.
@@ -44,6 +47,9 @@ struct Tally {
     readers: u64,
     pages: u64,
     wrong: u64,
+    /// Contents and users whose counters were compared.
+    counted: u64,
+    miscounts: u64,
 }
 
 /// Exit code 1 if there was a difference, repaired or not.
@@ -58,7 +64,7 @@ pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<C
     };
     let (auditor, store) = open_auditor(config, options, &lifecycle, &SharedRng::from_system()).await?;
     let named = named(&arguments.readers, &store).await?;
-    let (tally, interrupted) = if arguments.readers.is_empty() {
+    let (mut tally, mut interrupted) = if arguments.readers.is_empty() {
         audit_all(&auditor, arguments.limit, &lifecycle).await?
     } else {
         let mut tally = Tally::default();
@@ -67,8 +73,11 @@ pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<C
         }
         (tally, false)
     };
+    if arguments.readers.is_empty() && arguments.limit.is_none() && !interrupted {
+        interrupted = audit_counters(&store, options.repair, &mut tally, &lifecycle).await?;
+    }
     print_tally(&tally, options.repair, interrupted)?;
-    Ok(match (interrupted, tally.wrong) {
+    Ok(match (interrupted, tally.wrong + tally.miscounts) {
         (true, _) => Completion::Interrupted,
         (false, 0) => Completion::Done,
         (false, _) => Completion::ProblemsFound,
@@ -107,6 +116,51 @@ async fn audit_all(auditor: &Auditor, limit: Option<u64>, lifecycle: &Lifecycle)
             tally.add(auditor, reader, &bar).await?;
         }
     }
+}
+
+/// Compares all counters with their rows. A signal ends it between two statements; returns whether one did.
+async fn audit_counters(
+    store: &impl CounterAudits,
+    repair: bool,
+    tally: &mut Tally,
+    lifecycle: &Lifecycle,
+) -> anyhow::Result<bool> {
+    for of_users in [false, true] {
+        let mut after = 0;
+        loop {
+            if lifecycle.draining().is_cancelled() {
+                return Ok(true);
+            }
+            let recount = next_recount(store, of_users, after).await.context("the counters cannot be audited")?;
+            tally.counted += recount.looked_at;
+            for miscount in &recount.miscounts {
+                tally.miscounts += 1;
+                if repair {
+                    store.correct(miscount.of).await.context("a counter cannot be corrected")?;
+                }
+                print::line(description_of_miscount(miscount, repair))?;
+            }
+            match recount.last {
+                Some(last) => after = last,
+                None => break,
+            }
+        }
+    }
+    Ok(false)
+}
+
+async fn next_recount(store: &impl CounterAudits, of_users: bool, after: i64) -> Result<Recount, StoreError> {
+    if of_users { store.recount_users(after, AT_ONCE).await } else { store.recount_contents(after, AT_ONCE).await }
+}
+
+fn description_of_miscount(miscount: &Miscount, repaired: bool) -> String {
+    let Miscount { of, counter, kept, rows } = miscount;
+    let whose = match of {
+        Counted::Content(content) => format!("content {content}"),
+        Counted::User(user) => format!("user {user}"),
+    };
+    let end = if repaired { "repaired" } else { "left as it is (--no-repair)" };
+    format!("WRONG {whose}: {counter} says {kept}, and there are {rows}\n      -> {end}")
 }
 
 fn bar(limit: Option<u64>) -> ProgressBar {
@@ -154,12 +208,15 @@ fn description(finding: &Finding) -> String {
 }
 
 fn print_tally(tally: &Tally, repair: bool, interrupted: bool) -> anyhow::Result<()> {
-    let Tally { readers, pages, wrong } = tally;
+    let Tally { readers, pages, wrong, counted, miscounts } = tally;
     let how = if interrupted { "Interrupted after" } else { "Audited" };
     print::line(format!("{how} {readers} readers, {pages} pages: {wrong} timelines wrong"))?;
-    if *wrong > 0 {
+    if *counted > 0 {
+        print::line(format!("Counted again for {counted} contents and users: {miscounts} counters wrong"))?;
+    }
+    if *wrong + *miscounts > 0 {
         let next = if repair {
-            "They are repaired. A wrong timeline is a defect of Tidefeed or of the servers' storage: report it with the lines above."
+            "They are repaired. A wrong timeline or counter is a defect of Tidefeed or of the servers' storage: report it with the lines above."
         } else {
             "Run `tidefeed audit` without --no-repair to repair them."
         };

@@ -42,7 +42,7 @@ pub use account_deletions::AccountDeletions;
 pub use accounts::Accounts;
 pub use announcements::Announcements;
 pub use attempts::Attempts;
-pub use audits::Audits;
+pub use audits::{Audits, CounterAudits};
 pub use cards::Cards;
 pub use contents::Contents;
 pub use deliveries::Deliveries;

@@ -15,6 +15,7 @@ mod content_rows;
 mod contents;
 mod contents_outbox;
 mod contents_references;
+mod counter_audits;
 mod deliveries;
 mod dialect;
 mod error;

@@ -13,12 +13,13 @@ on_each_backend! {
         it.done(&["migrate"]).await?;
         it.done(&["seed", "--users", "20", "--contents-per-user", "6"]).await?;
         let well = it.done(&["audit"]).await?;
-        ensure!(well.contains(": 0 timelines wrong"), "{well}");
+        ensure!(well.contains(": 0 timelines wrong") && well.contains("172 contents and users: 0 counters"), "{well}");
         let past = connect_sql(&database.url).await?;
         let reader = numbers(&past, "SELECT MIN(follower_id) FROM follows WHERE author_id <> follower_id").await?[0];
         for statement in [
             format!("UPDATE follows SET mode = 2 WHERE follower_id = {reader}"),
             format!("UPDATE inbox_states SET floor_time = 1, floor_content = 1 WHERE user_id = {reader}"),
+            format!("UPDATE user_counts SET following = 1000 WHERE user_id = {reader}"),
         ] {
             execute(&past, &statement).await?;
         }
@@ -26,10 +27,12 @@ on_each_backend! {
 
         let ill = it.run(&["audit", "--no-repair"]).await?;
         ensure!(ill.code == Some(1) && ill.out.contains(&format!("WRONG reader {reader}: hole")), "{ill:?}");
+        ensure!(ill.out.contains(&format!("WRONG user {reader}: following says 1000, and there are")), "{ill:?}");
         ensure!(ill.out.contains("-> left as it is") && ill.out.contains(": 1 timelines wrong"), "{ill:?}");
         let mended = it.run(&["audit"]).await?;
         ensure!(mended.code == Some(1) && mended.out.contains("-> repaired"), "{mended:?}");
-        ensure!(it.done(&["audit", "--pages", "3", "--size", "10"]).await?.contains(": 0 timelines wrong"));
+        let well = it.done(&["audit", "--pages", "3", "--size", "10"]).await?;
+        ensure!(well.contains(": 0 timelines wrong") && well.contains(": 0 counters wrong"), "{well}");
         ensure!(it.done(&["audit", "--limit", "1"]).await?.contains("Audited 1 readers"));
         Ok(())
     }

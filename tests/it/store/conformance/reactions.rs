@@ -3,10 +3,14 @@
 use anyhow::{Context as _, Result};
 use tidefeed::domain::limits::MAX_REMEMBERED_REACTIONS;
 use tidefeed::domain::timeline::candidates::{CandidateLimits, Wanted};
-use tidefeed::domain::{Counters, Direction, PageRequest, PageSize, Reaction, ViewerReactions};
+use tidefeed::domain::{Counters, Direction, EdgeMode, PageRequest, PageSize, Reaction, ViewerReactions};
+use tidefeed::store::audits::{Counted, Miscount};
 use tidefeed::store::contents::Removed;
 use tidefeed::store::reactions::Reacted;
-use tidefeed::store::{AccountDeletions as _, Contents as _, Exclusions as _, Reactions as _, Timelines as _};
+use tidefeed::store::{
+    AccountDeletions as _, Contents as _, CounterAudits as _, Exclusions as _, Follows as _, Reactions as _,
+    Timelines as _,
+};
 
 use super::{NOW, World, at_once, content_id, only, user};
 use crate::servers::on_each_backend;
@@ -102,10 +106,42 @@ on_each_backend! {
             let more = u64::try_from(more)?;
             let take = || world.store.take_back_reactions(user(3), more);
             let (one, other, third) = tokio::join!(take(), take(), take());
-            (one?, other?, third?);
+            one?;
+            other?;
+            third?;
         }
         assert_eq!(world.number("SELECT COUNT(*) FROM reactions WHERE user_id = 3").await?, 0);
         assert_eq!(world.number("SELECT COUNT(*) FROM counters WHERE likes = 1").await?, CONTENTS);
+        Ok(())
+    }
+
+    async fn counters_that_differ_from_their_rows_are_found_and_corrected(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(3).await?;
+        for id in 1..=3 {
+            world.publish(id, 1, NOW).await?;
+        }
+        let store = &world.store;
+        store.follow(user(2), user(1), EdgeMode::Fill, VERSION, NOW).await?;
+        store.react(user(2), content_id(2), Reaction::Like, VERSION, NOW).await?;
+        for whole in [store.recount_contents(0, 10).await?, store.recount_users(0, 10).await?] {
+            assert_eq!((whole.miscounts, whole.looked_at, whole.last), (Vec::new(), 3, Some(3)));
+        }
+        world.run("UPDATE counters SET likes = 0, reposts = 9 WHERE content_id = 2").await?;
+        world.run("UPDATE user_counts SET followers = 0, contents = 5 WHERE user_id = 1").await?;
+        let wrong = |of, counter, kept, rows| Miscount { of, counter, kept, rows };
+        let (content, author) = (Counted::Content(content_id(2)), Counted::User(user(1)));
+        let found = store.recount_contents(0, 2).await?;
+        assert_eq!(found.miscounts, [wrong(content, "likes", 0, 1), wrong(content, "reposts", 9, 0)]);
+        assert_eq!(store.recount_contents(2, 2).await?.looked_at, 1);
+        assert_eq!(store.recount_contents(3, 2).await?.last, None);
+        let found = store.recount_users(0, 10).await?;
+        assert_eq!(found.miscounts, [wrong(author, "followers", 0, 1), wrong(author, "contents", 5, 3)]);
+        for of in [content, author, Counted::User(user(99))] {
+            store.correct(of).await?;
+        }
+        for whole in [store.recount_contents(0, 10).await?, store.recount_users(0, 10).await?] {
+            assert!(whole.miscounts.is_empty(), "{whole:?}");
+        }
         Ok(())
     }
 
