@@ -1,5 +1,6 @@
 //! The terms and queries by which contents and people are found.
 
+mod folding;
 pub mod people;
 mod query;
 pub mod terms;

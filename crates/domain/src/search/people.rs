@@ -9,7 +9,10 @@ use std::collections::BTreeSet;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::terms::{is_telling, is_unspaced, normalised};
+use super::{
+    folding::{NON_JOINER, folded},
+    terms::{is_inner_bound, is_telling, is_unspaced},
+};
 use crate::{
     account::profile::Handle,
     ids::UserId,
@@ -27,8 +30,8 @@ const LAST_CHAR: char = char::MAX;
 /// [`MAX_NAME_WORDS`] words on. Each has at most [`MAX_NAME_PREFIX_CHARS`] characters. In scripts without spaces each
 /// character begins a word.
 pub fn keys_of(handle: &Handle, name: &str) -> BTreeSet<String> {
-    let name = folded(name);
-    let words = word_starts(&name).take(MAX_NAME_WORDS).map(|rest| cut(rest).to_owned());
+    let name = spaced(name);
+    let words = word_starts(&name).take(MAX_NAME_WORDS).map(cut);
     words.chain([handle.to_string(), format!("{HANDLE_MARK}{handle}")]).collect()
 }
 
@@ -59,14 +62,14 @@ impl KeyPrefix {
             chars if chars > MAX_NAME_PREFIX_CHARS => return Err(InvalidKeyPrefix::TooLong(chars)),
             _ => {}
         }
-        let text = folded(text);
+        let text = spaced(text);
         if let Some(handle) = text.strip_prefix(HANDLE_MARK) {
             let handle = handle.trim_start_matches([HANDLE_MARK, ' ']);
             let is_blank = handle.is_empty();
             return if is_blank { Err(InvalidKeyPrefix::NothingInText) } else { Ok(Self(format!("@{}", cut(handle)))) };
         }
         let first = word_starts(&text).next().ok_or(InvalidKeyPrefix::NothingInText)?;
-        Ok(Self(cut(first).to_owned()))
+        Ok(Self(cut(first)))
     }
 
     /// The first key with this prefix.
@@ -122,26 +125,34 @@ impl FoundUser {
     }
 }
 
-/// Normalises the text, with single spaces.
-fn folded(text: &str) -> String {
-    normalised(text).split_whitespace().collect::<Vec<_>>().join(" ")
+/// Folds the text, with single spaces.
+fn spaced(text: &str) -> String {
+    folded(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The rest of the text from each of its words on. `_` is part of handles, so it is part of words.
+/// The rest of the text from each of its words on, and from each part of a word with an apostrophe. `_` is part of
+/// handles, so it is part of words.
 fn word_starts(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split_word_bound_indices();
     let words = words.filter(|(_, word)| word.contains(|c| is_telling(c) || c == '_'));
     let starts = words.flat_map(|(at, word)| {
-        let within = word.char_indices().filter(|(found, c)| *found == 0 || is_unspaced(*c));
+        let mut is_bound = true;
+        let within = word.char_indices().filter(move |(_, c)| {
+            let begins = is_bound && !is_inner_bound(*c) || is_unspaced(*c);
+            is_bound = is_inner_bound(*c);
+            begins
+        });
         within.map(move |(found, _)| at + found)
     });
     starts.filter_map(|at| text.get(at..))
 }
 
 /// The first [`MAX_NAME_PREFIX_CHARS`] characters, without a space at their end.
-fn cut(text: &str) -> &str {
-    let end = text.char_indices().nth(MAX_NAME_PREFIX_CHARS).map_or(text.len(), |(at, _)| at);
-    text.get(..end).unwrap_or(text).trim_end()
+fn cut(text: &str) -> String {
+    let chars = text.chars().filter(|c| *c != NON_JOINER).take(MAX_NAME_PREFIX_CHARS);
+    let mut cut: String = chars.collect();
+    cut.truncate(cut.trim_end().len());
+    cut
 }
 
 #[cfg(test)]
@@ -173,7 +184,8 @@ mod tests {
         assert_eq!(keys("王小明"), ["小明", "明", "王小明"]);
         assert_eq!(keys("김철수 ﾃﾚ"), ["テレ", "レ", "김철수 テレ", "수 テレ", "철수 テレ"]);
         assert_eq!(keys("🎉 Party 👍🏽"), ["party 👍", "🎉 party 👍", "👍"]);
-        assert_eq!(keys("O’Brien"), ["o'brien"]);
+        assert_eq!(keys("O’Brien"), ["brien", "o'brien"]);
+        assert_eq!(keys("علی\u{200c}رضا"), ["رضا", "عليرضا"]);
         assert_eq!(keys("--"), Vec::<String>::new());
         let handle = Handle::try_new("@Ada").unwrap();
         assert_eq!(keys_of(&handle, "Ada").into_iter().collect::<Vec<_>>(), ["@ada", "ada"], "each key once");
@@ -184,7 +196,7 @@ mod tests {
         let many = keys(&"a b ".repeat(15));
         assert_eq!((many.len(), many.iter().map(String::len).max()), (8, Some(59)));
         let long = "\u{FDFA}".repeat(20);
-        assert!(normalised(&long).chars().count() > 300, "one character stands for eighteen");
+        assert!(folded(&long).chars().count() > 300, "one character stands for eighteen");
         assert!(keys(&long).iter().all(|key| key.chars().count() <= 60 && key.trim() == key));
         assert!(finds(&long, &long));
     }
@@ -251,7 +263,7 @@ mod tests {
 
         #[test]
         fn any_name_is_found_by_the_whole_of_it(name in "\\PC{1,60}") {
-            if KeyPrefix::try_new(&name).is_ok() && !folded(&name).starts_with('@') {
+            if KeyPrefix::try_new(&name).is_ok() && !spaced(&name).starts_with('@') {
                 prop_assert!(finds(&name, &name), "{:?}", keys(&name));
             }
         }
