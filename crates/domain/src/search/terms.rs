@@ -1,4 +1,5 @@
-//! Cuts a text into search terms. The index stores terms, so a change of the cutting needs another [`FORM`].
+//! Cuts a text into search terms. The index stores terms, so a change of the cutting needs another [`FORM`], and the
+//! rules before it stay in `former` until indexes are rebuilt.
 //!
 //! A text is folded and cut into words by UAX #29; a pictograph is a word, and so is each part of a word with an
 //! apostrophe. Scripts without spaces between words (Chinese, Japanese, Korean, Thai and their neighbours) form *runs*.
@@ -9,7 +10,10 @@ use std::collections::{BTreeSet, HashSet};
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::folding::{NON_JOINER, folded};
+use super::{
+    folding::{NON_JOINER, folded},
+    former,
+};
 use crate::{
     limits::{MAX_QUERY_TERMS, MAX_TERMS},
     text::is_pictograph,
@@ -18,6 +22,8 @@ use crate::{
 /// The number of this form of terms. Raise it with every change of what terms a text has: everything is indexed again
 /// then.
 pub const FORM: i64 = 2;
+/// The number of the form before.
+pub const FORMER_FORM: i64 = 1;
 const SEED: u64 = 0x7469_6465_6665_6564;
 
 /// The stored form of a word, a character or a pair: 64 bits of XXH3. Different ones may share a term.
@@ -36,44 +42,106 @@ impl From<Term> for i64 {
     }
 }
 
+/// The rules by which a text has its terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// [`FORMER_FORM`]: of contents that have not been indexed again.
+    Former,
+    /// [`FORM`].
+    Current,
+}
+
 /// The distinct terms of a text, ascending; at most [`MAX_TERMS`], which no content exceeds.
 pub fn terms_of(text: &str) -> Vec<Term> {
-    let Pieces { words, parts, runs } = Pieces::of(text);
-    let mut terms: BTreeSet<Term> = words.iter().chain(&parts).map(|word| Term::of(word)).collect();
-    for run in &runs {
-        terms.extend(neighbours(run, 1).chain(neighbours(run, 2)).map(Term::of));
+    Pieces::of(text).distinct_terms().into_iter().take(MAX_TERMS).collect()
+}
+
+/// What the current rules add to the terms that the former ones gave a text, and what they drop.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Change {
+    /// Ascending.
+    pub added: Vec<Term>,
+    /// Ascending.
+    pub dropped: Vec<Term>,
+}
+
+impl Change {
+    /// Of a text that has its former terms in the index.
+    pub fn of(text: &str) -> Self {
+        if text.is_ascii() && !text.contains('\'') {
+            return Self::default();
+        }
+        let [former, current] = [Form::Former, Form::Current].map(|form| Pieces::by(form, text).distinct_terms());
+        let minus = |all: &BTreeSet<Term>, others: &BTreeSet<Term>| all.difference(others).copied().collect();
+        Self { added: minus(&current, &former), dropped: minus(&former, &current) }
     }
-    terms.into_iter().take(MAX_TERMS).collect()
+
+    /// The terms that change.
+    pub const fn len(&self) -> usize {
+        self.added.len() + self.dropped.len()
+    }
+
+    /// Whether no term changes.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A text as searches see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    words: HashSet<String>,
+    runs: Vec<String>,
+}
+
+impl Text {
+    /// Cuts the text.
+    pub fn of(text: &str) -> Self {
+        let Pieces { words, parts, runs } = Pieces::of(text);
+        Self { words: words.into_iter().chain(parts).collect(), runs }
+    }
+
+    /// Bytes that it takes, about.
+    pub fn bytes(&self) -> usize {
+        let each = size_of::<String>();
+        self.words.iter().chain(&self.runs).map(|piece| piece.len() + 2 * each).sum()
+    }
 }
 
 /// The words and runs that a text must have: each word as a word or a part of one, each run within one of its runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Phrase(Pieces);
+pub struct Phrase {
+    pieces: Pieces,
+    terms: Vec<Term>,
+    /// Empty if they are the same.
+    former_terms: Vec<Term>,
+}
 
 impl Phrase {
     /// `None` if nothing in `text` can be searched.
     pub fn of(text: &str) -> Option<Self> {
         let pieces = Pieces::of(text);
-        (!pieces.words.is_empty() || !pieces.runs.is_empty()).then_some(Self(pieces))
+        let terms = pieces.wanted_terms();
+        let mut former_terms = Pieces::by(Form::Former, text).wanted_terms();
+        if former_terms == terms {
+            former_terms.clear();
+        }
+        (!terms.is_empty()).then_some(Self { pieces, terms, former_terms })
     }
 
-    /// Terms that every matching text has, at most [`MAX_QUERY_TERMS`]; never empty. Other texts may have them, too.
-    pub fn terms(&self) -> Vec<Term> {
-        let runs = self.0.runs.iter().flat_map(|run| {
-            let length = if run.chars().nth(1).is_some() { 2 } else { 1 };
-            neighbours(run, length)
-        });
-        let mut met = HashSet::new();
-        let terms = self.0.words.iter().map(String::as_str).chain(runs).map(Term::of);
-        terms.filter(|term| met.insert(*term)).take(MAX_QUERY_TERMS).collect()
+    /// Terms that every matching text has, at most [`MAX_QUERY_TERMS`]. Other texts may have them, too. Empty for the
+    /// former form if it leads to nothing else.
+    pub fn terms(&self, form: Form) -> &[Term] {
+        match form {
+            Form::Former => &self.former_terms,
+            Form::Current => &self.terms,
+        }
     }
 
     /// Whether `text` matches the phrase.
-    pub fn is_in(&self, text: &str) -> bool {
-        let text = Pieces::of(text);
-        let words: HashSet<&str> = text.words.iter().chain(&text.parts).map(String::as_str).collect();
-        self.0.words.iter().all(|word| words.contains(word.as_str()))
-            && self.0.runs.iter().all(|run| text.runs.iter().any(|other| other.contains(run)))
+    pub fn is_in(&self, text: &Text) -> bool {
+        self.pieces.words.iter().all(|word| text.words.contains(word))
+            && self.pieces.runs.iter().all(|run| text.runs.iter().any(|other| other.contains(run)))
     }
 }
 
@@ -88,7 +156,14 @@ struct Pieces {
 
 impl Pieces {
     fn of(text: &str) -> Self {
-        let text = folded(text);
+        Self::by(Form::Current, text)
+    }
+
+    fn by(form: Form, text: &str) -> Self {
+        let (text, is_telling): (String, fn(char) -> bool) = match form {
+            Form::Former => (former::folded(text), former::is_telling),
+            Form::Current => (folded(text), is_telling),
+        };
         let (mut pieces, mut rest) = (Self::default(), text.as_str());
         while let Some(first) = rest.chars().next() {
             let in_run = is_unspaced(first);
@@ -97,19 +172,42 @@ impl Pieces {
             if in_run {
                 pieces.runs.push(stretch.to_owned());
             } else {
-                stretch.split_word_bounds().filter(|word| word.contains(is_telling)).for_each(|word| pieces.add(word));
+                let words = stretch.split_word_bounds().filter(|word| word.contains(is_telling));
+                words.for_each(|word| pieces.add(form, word));
             }
             rest = after;
         }
         pieces
     }
 
-    fn add(&mut self, word: &str) {
-        if word.contains(is_inner_bound) {
-            let parts = word.split(is_inner_bound).filter(|part| part.contains(is_telling));
-            self.parts.extend(parts.map(str::to_owned));
+    fn add(&mut self, form: Form, word: &str) {
+        if form == Form::Former || !word.contains(is_inner_bound) {
+            self.words.push(word.to_owned());
+            return;
         }
+        let parts = word.split(is_inner_bound).filter(|part| part.contains(is_telling));
+        self.parts.extend(parts.map(str::to_owned));
         self.words.push(word.trim_matches(is_inner_bound).replace(NON_JOINER, ""));
+    }
+
+    /// The terms of a text.
+    fn distinct_terms(&self) -> BTreeSet<Term> {
+        let mut terms: BTreeSet<Term> = self.words.iter().chain(&self.parts).map(|word| Term::of(word)).collect();
+        for run in &self.runs {
+            terms.extend(neighbours(run, 1).chain(neighbours(run, 2)).map(Term::of));
+        }
+        terms
+    }
+
+    /// The terms of a phrase.
+    fn wanted_terms(&self) -> Vec<Term> {
+        let runs = self.runs.iter().flat_map(|run| {
+            let length = if run.chars().nth(1).is_some() { 2 } else { 1 };
+            neighbours(run, length)
+        });
+        let mut met = HashSet::new();
+        let terms = self.words.iter().map(String::as_str).chain(runs).map(Term::of);
+        terms.filter(|term| met.insert(*term)).take(MAX_QUERY_TERMS).collect()
     }
 }
 
@@ -172,8 +270,8 @@ mod tests {
 
     fn is_found(phrase: &str, text: &str) -> bool {
         let phrase = Phrase::of(phrase).unwrap();
-        let (wanted, there) = (phrase.terms(), terms_of(text));
-        let found = phrase.is_in(text);
+        let (wanted, there) = (phrase.terms(Form::Current), terms_of(text));
+        let found = phrase.is_in(&Text::of(text));
         assert!(!found || wanted.iter().all(|term| there.contains(term)), "{phrase:?} would be missed in {text:?}");
         found
     }
@@ -201,6 +299,28 @@ mod tests {
             ]
         );
         assert_eq!(FORM, 2, "another form of terms has other numbers: replace these");
+    }
+
+    #[test]
+    fn the_former_terms_are_known_until_everything_is_indexed_again() {
+        let numbers =
+            |text| Pieces::by(Form::Former, text).distinct_terms().into_iter().map(i64::from).collect::<Vec<_>>();
+        let known = [numbers("Tide"), numbers("潮汐"), numbers("don’t 🎉")];
+        assert_eq!(
+            known,
+            [
+                vec![-8_746_855_614_877_718_580],
+                vec![-5_642_392_086_777_132_242, 298_813_631_119_561_574, 6_201_116_800_683_915_532],
+                vec![-7_987_685_300_074_332_986, -767_741_233_162_242_246],
+            ]
+        );
+        let dont = Change::of("Low tide, don't 潮汐");
+        assert_eq!((dont.added.len(), dont.dropped.len()), (2, 0), "the parts of a word");
+        let istanbul = "\u{130}STANBUL";
+        let [added, dropped] = ["istanbul", "i\u{307}stanbul"].map(|word| vec![Term::of(word)]);
+        assert_eq!(Change::of(istanbul), Change { added, dropped });
+        assert_eq!(Phrase::of(istanbul).unwrap().terms(Form::Former), [Term::of("i\u{307}stanbul")]);
+        assert!(Phrase::of("istanbul 潮汐").unwrap().terms(Form::Former).is_empty());
     }
 
     #[test]
@@ -254,7 +374,7 @@ mod tests {
         for row in rows {
             let cells: Vec<String> =
                 row.split(" |").skip(1).map(|cell| unescaped(cell.trim().trim_matches('`'))).collect();
-            let [text, found, missed, ..] = cells.as_slice() else { panic!("{row}") };
+            let (text, found, missed) = (&cells[0], &cells[1], &cells[2]);
             for wanted in found.split_whitespace().chain([found.as_str()]) {
                 assert!(is_found(wanted, text), "{wanted} in {text}");
             }
@@ -326,8 +446,8 @@ mod tests {
     #[test]
     fn pairs_that_are_scattered_are_not_the_phrase() {
         let (phrase, text) = (Phrase::of("天气好").unwrap(), "天气不错，气好");
-        assert!(phrase.terms().iter().all(|term| terms_of(text).contains(term)));
-        assert!(!phrase.is_in(text));
+        assert!(phrase.terms(Form::Current).iter().all(|term| terms_of(text).contains(term)));
+        assert!(!phrase.is_in(&Text::of(text)));
     }
 
     #[test]
@@ -354,7 +474,7 @@ mod tests {
     #[test]
     fn a_long_phrase_is_looked_up_by_some_of_its_terms() {
         let han: String = (0x4E00..).filter_map(char::from_u32).take(100).collect();
-        assert_eq!(Phrase::of(&han).unwrap().terms().len(), MAX_QUERY_TERMS);
+        assert_eq!(Phrase::of(&han).unwrap().terms(Form::Current).len(), MAX_QUERY_TERMS);
     }
 
     /// Random words, runs and separators, each with the terms that it must have.
@@ -380,13 +500,13 @@ mod tests {
         #[test]
         fn any_text_is_cut_without_a_panic(text in "\\PC{0,60}", phrase in "\\PC{1,12}") {
             if let Some(phrase) = Phrase::of(&phrase) {
-                let found = phrase.is_in(&text);
+                let found = phrase.is_in(&Text::of(&text));
                 let there = terms_of(&text);
-                prop_assert!(!found || phrase.terms().iter().all(|term| there.contains(term)));
+                prop_assert!(!found || phrase.terms(Form::Current).iter().all(|term| there.contains(term)));
             }
             prop_assert_eq!(folded(&folded(&text)), folded(&text));
             if let Some(whole) = Phrase::of(&text) {
-                prop_assert!(whole.is_in(&text));
+                prop_assert!(whole.is_in(&Text::of(&text)));
             }
         }
     }
