@@ -3,7 +3,7 @@
 // any build, that the table can be made. Linux: reads /proc.
 import { readFileSync, readdirSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { BOMBS, DESCRIPTIONS, LONG, REFUSED, USUAL, draw, generator, world } from "../tests/clients/corpus.mjs";
+import { BOMBS, COMMON, DESCRIPTIONS, LONG, REFUSED, SCRIPTS, USUAL, chatter, draw, generator, world } from "../tests/clients/corpus.mjs";
 import { start } from "../tests/clients/server.mjs";
 
 const quick = process.argv.includes("--quick");
@@ -20,6 +20,7 @@ const server = await start({
 const began = Date.now();
 const inhabitants = await world(server, WORLD);
 const [ann] = inhabitants.people;
+await chatter(server, await server.register("chatterer"), quick ? 5 : 4000);
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 /** Nanoseconds that each thread had run when it was last seen: what ended threads have run counts on. */
@@ -39,8 +40,8 @@ function ran() {
 }
 
 /** The bytes of the answer, and what it tells of the price. */
-function ask(query, encoding) {
-  const body = JSON.stringify({ query });
+function ask(query, encoding, variables) {
+  const body = JSON.stringify({ query, variables });
   const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body), authorization: `Bearer ${ann.token}`, "accept-encoding": encoding };
   return new Promise((resolve, reject) => {
     const asked = request(server.url, { method: "POST", agent, headers }, (answer) => {
@@ -48,7 +49,7 @@ function ask(query, encoding) {
       answer.on("data", (part) => parts.push(part)).on("error", reject).on("end", () => {
         const bytes = Buffer.concat(parts);
         const told = encoding === "identity" ? JSON.parse(bytes) : {};
-        resolve({ bytes: bytes.length, cost: told.extensions?.cost, code: told.errors?.[0].extensions.code });
+        resolve({ bytes: bytes.length, data: told.data, cost: told.extensions?.cost, code: told.errors?.[0].extensions.code });
       });
     });
     asked.on("error", reject).end(body);
@@ -99,7 +100,48 @@ const WRITES = {
   "a post": "mutation { publishContent(input: { text: \"High water at six.\" }) { timelineEdge { node { id } } } }",
   "a like, given and taken back": `mutation { likeContent(input: { contentId: "${subject}" }) { userErrors { code } } unlikeContent(input: { contentId: "${subject}" }) { userErrors { code } } }`,
 };
-for (const [name, query] of Object.entries({ ...drawn, ...USUAL, ...LONG, ...DESCRIPTIONS, ...BOMBS, ...WRITES })) {
+const SEARCHES = Object.fromEntries(Object.entries({
+  "a search of 24 common words": COMMON.slice(0, 24).join(" "),
+  "a search of 8 common words": COMMON.slice(0, 8).join(" "),
+  "a search of 2 common words": COMMON.slice(0, 2).join(" "),
+  "a search of 2 common words that never meet": "ebb flow",
+  "a search of one common word": "the",
+}).map(([name, text]) => [name, `{ search(text: "${text}", first: 20) { nodes { id } } }`]));
+
+const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
+/** Until what was published and removed is indexed, and what the node runs in that time without. */
+const SETTLED_MS = quick ? 100 : 2500;
+async function idle() {
+  const before = ran();
+  await sleep(SETTLED_MS);
+  return ran() - before;
+}
+/** A text as it is published and, if so, removed: with what follows in the background. */
+async function writing(name, text, isRemoved) {
+  const random = generator(3);
+  const rounds = [];
+  let points = 0;
+  for (let round = 0; round < Math.min(ROUNDS, 3); round += 1) {
+    const aside = await idle();
+    const before = ran();
+    points = 0;
+    for (let count = 0; count < 4; count += 1) {
+      const paid = async (query, variables) => {
+        const { cost, data } = await ask(query, "identity", variables);
+        points += cost.requested / 4;
+        return data;
+      };
+      const { publishContent } = await paid("mutation($text: String!) { publishContent(input: { text: $text }) { timelineEdge { node { id } } } }", { text: text(random) });
+      if (isRemoved) await paid("mutation($id: ID!) { deleteContent(input: { contentId: $id }) { userErrors { code } } }", { id: publishContent.timelineEdge.node.id });
+    }
+    await sleep(SETTLED_MS);
+    rounds.push((ran() - before - aside) / 4 / 1000);
+  }
+  const us = median(rounds);
+  rows.push({ name: `${name}${isRemoved ? ", published and removed" : ", published"}`, points, us, each: us / points });
+}
+for (const [name, text] of Object.entries(SCRIPTS)) for (const isRemoved of [false, true]) await writing(name, text, isRemoved);
+for (const [name, query] of Object.entries({ ...drawn, ...USUAL, ...LONG, ...DESCRIPTIONS, ...BOMBS, ...WRITES, ...SEARCHES })) {
   await row(name, query, true);
   await row(name, query, false);
 }

@@ -18,6 +18,7 @@ mod m20261124_000012_counters;
 mod m20261124_000013_targets;
 mod m20261124_000014_outside;
 mod m20261124_000015_reactions;
+mod m20261126_000016_search_tasks;
 mod schema;
 mod table;
 
@@ -41,5 +42,6 @@ pub fn all() -> Vec<Box<dyn Migrate>> {
         Box::new(m20261124_000013_targets::Migration),
         Box::new(m20261124_000014_outside::Migration),
         Box::new(m20261124_000015_reactions::Migration),
+        Box::new(m20261126_000016_search_tasks::Migration),
     ]
 }

@@ -286,7 +286,7 @@ impl UseCases {
             trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.tiers, clock.clone())),
             pruner: Arc::new(Pruner::new(ports.sessions.clone(), ports.attempts.clone(), clock.clone())),
             remover: Arc::new(remover(ports, clock, rng)),
-            indexer: Arc::new(Indexer::new(ports.search_terms.clone())),
+            indexer: Arc::new(Indexer::new(ports.search_terms.clone(), ports.people.clone())),
         }
     }
 }

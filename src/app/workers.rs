@@ -27,8 +27,10 @@ const PRUNE_EVERY: Duration = Duration::from_mins(1);
 const REMOVE_EVERY: Duration = Duration::from_secs(5);
 /// Time between two looks at the nodes of outside inboxes: a restarted Redis serves no inbox for so long.
 const KEEP_EVERY: Duration = Duration::from_secs(2);
-/// Pause of the indexer and the remover between two steps.
+/// Pause of the indexer and the remover between two steps, for others who write.
 const INDEX_PAUSE: Duration = Duration::from_millis(20);
+/// Time between two looks for contents to index, after one that found none. Searches read meanwhile what waits.
+const INDEX_EVERY: Duration = Duration::from_millis(500);
 /// How often the store updates its table statistics.
 const STATISTICS_EVERY: Duration = Duration::from_mins(30);
 /// How long a worker pauses after a store has failed.
@@ -195,15 +197,14 @@ fn remove_accounts(lifecycle: &Lifecycle, remover: Arc<AccountRemover>) {
     });
 }
 
-/// Indexes until everything is indexed, with pauses for publishers.
 fn index(lifecycle: &Lifecycle, indexer: Arc<Indexer>) {
     let draining = lifecycle.draining();
     let mut health = Health::new("indexer", draining.clone());
     lifecycle.spawn("indexer", async move {
-        while !draining.is_cancelled() && health.of(indexer.run_once().await).await != Some(true) {
-            pause(&draining, INDEX_PAUSE).await;
+        while !draining.is_cancelled() {
+            let is_done = health.of(indexer.run_once().await).await == Some(true);
+            pause(&draining, if is_done { INDEX_EVERY } else { INDEX_PAUSE }).await;
         }
-        draining.cancelled().await;
     });
 }
 

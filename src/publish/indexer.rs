@@ -1,30 +1,36 @@
-//! Adds contents to the search index that are older than the index, or were indexed in an older form.
+//! Indexes for search what no publish has indexed: long contents, and contents and names that are older than the index
+//! or were indexed by other rules. Also deletes the terms of long contents that were removed.
 
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
 
-use crate::store::{SearchTerms, StoreError};
+use crate::{
+    store::{People, SearchTerms, StoreError},
+    telemetry::metrics::UNINDEXED,
+};
 
 /// Steps between two log lines.
 const LOG_INTERVAL: u64 = 100;
 
-/// Walks through all contents once.
+/// Works on what waits, and walks through all contents and names once.
 pub struct Indexer {
     terms: Arc<dyn SearchTerms>,
+    people: Arc<dyn People>,
     steps: AtomicU64,
 }
 
 impl Indexer {
-    /// An indexer of the contents that `terms` has yet to index.
-    pub fn new(terms: Arc<dyn SearchTerms>) -> Self {
-        Self { terms, steps: AtomicU64::new(0) }
+    /// An indexer of the contents and names that the stores have yet to index.
+    pub fn new(terms: Arc<dyn SearchTerms>, people: Arc<dyn People>) -> Self {
+        Self { terms, people, steps: AtomicU64::new(0) }
     }
 
     /// Indexes one batch and returns whether all is done. Continues where any node's last step ended.
     pub async fn run_once(&self) -> Result<bool, StoreError> {
         let step = self.terms.index_next().await?;
+        metrics::gauge!(UNINDEXED).set(f64::from(u32::try_from(step.waiting).unwrap_or(u32::MAX)));
         if step.contents > 0 {
             let number = self.steps.fetch_add(1, Ordering::Relaxed);
             if step.is_done || number.is_multiple_of(LOG_INTERVAL) {
@@ -35,6 +41,6 @@ impl Indexer {
                 );
             }
         }
-        Ok(step.is_done)
+        Ok(step.is_done && self.people.index_next().await?)
     }
 }

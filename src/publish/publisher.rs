@@ -14,7 +14,10 @@ use crate::{
         outbox_cache::OutboxChange,
         queue::Message,
     },
-    telemetry::{metrics::PUBLISHED, notifications::note_lost},
+    telemetry::{
+        metrics::{PUBLISHED, REFUSED_UNINDEXED},
+        notifications::note_lost,
+    },
 };
 
 /// How a publish ends.
@@ -48,6 +51,10 @@ pub enum PublishError {
     /// The store failed. If the connection broke, the content may have been published: retry with an idempotency key.
     #[error("the content could not be stored")]
     Store(#[from] StoreError),
+    /// Too many long contents, of this author or of all, wait to be indexed for search. They are indexed within
+    /// seconds.
+    #[error("too many long contents were published just now: try again in a moment")]
+    TooManyUnindexed,
     /// Every drawn id was taken.
     #[error("no free content id in {MAX_DRAWS} draws: check the clock of this machine")]
     NoFreeId,
@@ -101,6 +108,10 @@ impl Publisher {
                 Published::Duplicate(content) => return Ok(PublishOutcome::Repeated(content)),
                 Published::UnknownAuthor => return Ok(PublishOutcome::UnknownAuthor),
                 Published::UnknownReference => return Ok(PublishOutcome::UnknownReference),
+                Published::TooManyUnindexed => {
+                    metrics::counter!(REFUSED_UNINDEXED).increment(1);
+                    return Err(PublishError::TooManyUnindexed);
+                }
                 Published::IdTaken => {}
             }
         }

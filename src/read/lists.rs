@@ -5,7 +5,13 @@
 
 mod page_of;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use futures_util::future::join_all;
 
@@ -42,6 +48,8 @@ pub struct ListStores {
 /// Reads pages of lists.
 pub struct ListReader {
     stores: ListStores,
+    /// Whether all names are known to be indexed in the current form. Nothing changes that.
+    names_are_current: AtomicBool,
 }
 
 /// The pages that one statement has read, in the order of their keys.
@@ -68,7 +76,7 @@ impl<T> Forward<T> {
 impl ListReader {
     /// Reads from `stores`.
     pub const fn new(stores: ListStores) -> Self {
-        Self { stores }
+        Self { stores, names_are_current: AtomicBool::new(false) }
     }
 
     /// The pages of `keys` as `viewer` sees them. One statement reads all pages with the same list and the same
@@ -141,7 +149,8 @@ impl ListReader {
         Ok(Forward::cut(users, size.get()))
     }
 
-    /// A page of the users whose names begin with `prefix` and come behind `after`, as `viewer` sees them.
+    /// A page of the users whose names begin with `prefix` and come behind `after`, as `viewer` sees them. While names
+    /// are indexed anew, it also looks for the keys that the former rules gave them.
     pub async fn named(
         &self,
         viewer: Option<UserId>,
@@ -149,8 +158,24 @@ impl ListReader {
         after: Option<&FoundUser>,
         size: PageSize,
     ) -> Result<Forward<FoundUser>, StoreError> {
-        let users = self.stores.people.named(viewer, prefix, after, size.one_more().get()).await?;
+        let (people, limit) = (&self.stores.people, size.one_more().get());
+        let mut users = match prefix.former() {
+            // A name leaves its former keys for the current ones: so those are read first.
+            Some(former) if !self.has_current_names().await? => people.named(viewer, &former, after, limit).await?,
+            _ => Vec::new(),
+        };
+        users.extend(people.named(viewer, prefix, after, limit).await?);
+        users.sort();
+        let mut met = HashSet::new();
+        users.retain(|found| met.insert(found.user));
         Ok(Forward::cut(users, size.get()))
+    }
+
+    async fn has_current_names(&self) -> Result<bool, StoreError> {
+        if !self.names_are_current.load(Ordering::Relaxed) && self.stores.people.is_current().await? {
+            self.names_are_current.store(true, Ordering::Relaxed);
+        }
+        Ok(self.names_are_current.load(Ordering::Relaxed))
     }
 
     /// At most `size` users whom `viewer` could follow: see [`People::suggested`].

@@ -47,6 +47,8 @@ pub enum Published {
     UnknownAuthor,
     /// The draft refers to a content that its author cannot refer to: unknown, removed, a repost, or behind a block.
     UnknownReference,
+    /// As many contents as may wait to be indexed for search, and this one is too long to be indexed at once.
+    TooManyUnindexed,
 }
 
 /// The outcome of a removal.
@@ -91,13 +93,14 @@ pub struct OutboxHead {
 #[async_trait]
 pub trait Contents: Send + Sync {
     /// docs/protocol.md#p1, one transaction: inserts the content, its counters, search terms and delivery record
-    /// (whatever the edge modes), and updates the author's version, publish interval and content count. A reply or
-    /// repost also raises a counter of the content that it refers to. No cost is proportional to followers. An author
+    /// (whatever the edge modes), and updates the author's version, publish interval and content count. With more than
+    /// [`crate::domain::limits::MAX_INDEXED_TERMS`] terms the content waits to be indexed instead. A reply or repost
+    /// also raises a counter of the content that it refers to. No cost is proportional to followers. An author
     /// has at most one repost of a content, even if several are published at once.
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;
 
-    /// One transaction: marks the content as removed if `author` published it, deletes its search terms, lowers the
-    /// counts, and sets the outbox's version to `version` (as [`NewContent::version`]).
+    /// One transaction: marks the content as removed if `author` published it, deletes its search terms (many are left
+    /// to the indexer), lowers the counts, and sets the outbox's version to `version` (as [`NewContent::version`]).
     async fn remove(
         &self,
         author: UserId,

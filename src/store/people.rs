@@ -22,6 +22,15 @@ pub trait People: Send + Sync {
         limit: usize,
     ) -> Result<Vec<FoundUser>, StoreError>;
 
+    /// Whether all names are indexed in the current [`crate::domain::search::people::KEYS_FORM`]. Once they are, they
+    /// stay so. One statement.
+    async fn is_current(&self) -> Result<bool, StoreError>;
+
+    /// One step through all users by id, which gives them the keys of the current form in place of others; returns
+    /// whether all have them. One transaction of at most [`crate::domain::limits::MAX_INDEXED_CONTENTS`] users, which
+    /// keeps its place. Several nodes may call it at once.
+    async fn index_next(&self) -> Result<bool, StoreError>;
+
     /// At most `limit` users whom `viewer` could follow. First come users followed by the newest
     /// [`crate::domain::limits::SUGGESTING_FOLLOWS`] of the viewer's follows, the newest so many of each, by how many
     /// of them follow; then all others. Ties are ordered by followers and then by id, the largest first. Leaves out

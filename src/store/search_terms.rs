@@ -1,23 +1,34 @@
 //! The search index: the terms by which contents are found. Publishing inserts rows and removing deletes them, in the
-//! same transaction.
+//! same transaction unless they are many; then the indexer does, and searches read the content meanwhile.
 
 use async_trait::async_trait;
 
 use super::StoreError;
 use crate::domain::{
-    UserId,
+    ContentId, Entry, Position, UserId,
     search::{Candidates, Look, Source, Span},
 };
 
-/// Progress of indexing contents that are older than the index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Progress of indexing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Indexed {
-    /// Contents of this step.
+    /// Contents of this step that were published before, or by other rules.
     pub contents: usize,
     /// All contents up to this id are indexed.
     pub through: i64,
-    /// Whether all contents are indexed.
+    /// Contents that waited to be indexed when this step began.
+    pub waiting: usize,
+    /// Whether there is nothing to do.
     pub is_done: bool,
+}
+
+/// Contents that wait to be indexed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unindexed {
+    /// Newest first.
+    pub entries: Vec<Entry>,
+    /// All of them down to this position, inclusive, are included; `None`: down to the end of the span.
+    pub reached: Option<Position>,
 }
 
 /// Terms of contents.
@@ -39,8 +50,27 @@ pub trait SearchTerms: Send + Sync {
         limit: usize,
     ) -> Result<Candidates, StoreError>;
 
-    /// One step through all contents by id, in one transaction: adds missing terms and stores the place. Bounded by
-    /// [`crate::domain::limits::MAX_INDEXED_CONTENTS`] and [`crate::domain::limits::MAX_INDEXED_TERMS`]. Several nodes
-    /// may call it at once. Starts again for another [`crate::domain::search::terms::FORM`].
+    /// The newest contents in `span` that wait to be indexed, at most
+    /// [`crate::domain::limits::MAX_UNINDEXED_READ`], as [`SearchTerms::candidates`] leaves out and shows. A content
+    /// that is not among them is indexed, for every later statement. One statement.
+    async fn unindexed(
+        &self,
+        viewer: Option<UserId>,
+        author: Option<UserId>,
+        span: Span,
+    ) -> Result<Unindexed, StoreError>;
+
+    /// The texts of contents, which never change. One statement.
+    async fn texts(&self, contents: &[ContentId]) -> Result<Vec<(ContentId, String)>, StoreError>;
+
+    /// Whether every content is indexed in the current [`crate::domain::search::terms::FORM`] or waits to be. Once it
+    /// is so, it stays so. One statement.
+    async fn is_current(&self) -> Result<bool, StoreError>;
+
+    /// One step: writes terms of contents that wait, deletes terms of removed ones, and, if none wait, goes on through
+    /// all contents by id and gives them the terms of the current form in place of the former. One transaction for
+    /// each, of at most [`crate::domain::limits::MAX_INDEXED_CONTENTS`] contents and
+    /// [`crate::domain::limits::MAX_INDEXED_TERMS`] terms, which keeps its place. Several nodes may call it at once.
+    /// Starts again for another form.
     async fn index_next(&self) -> Result<Indexed, StoreError>;
 }

@@ -64,6 +64,10 @@ pub const REMEMBERED_CARDS: &str = "tidefeed_remembered_cards_total";
 pub const REMEMBERED_JSON: &str = "tidefeed_remembered_json_total";
 /// Contents published.
 pub const PUBLISHED: &str = "tidefeed_contents_published_total";
+/// Long contents refused, because too many wait to be indexed for search.
+pub const REFUSED_UNINDEXED: &str = "tidefeed_long_publishes_refused_total";
+/// Contents that wait to be indexed for search, as the node's indexer saw them last.
+pub const UNINDEXED: &str = "tidefeed_unindexed_contents";
 /// Messages, announcements and cache updates that could not be sent, by destination.
 pub const NOTIFICATIONS_LOST: &str = "tidefeed_notifications_lost_total";
 /// Steps of deliveries that failed and will be tried again.
@@ -222,6 +226,18 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         "Contents of pages, by whether the node remembered their JSON (hit) or resolved them (miss)",
     ),
     (PUBLISHED, Kind::Counter, Unit::Count, "Contents published"),
+    (
+        REFUSED_UNINDEXED,
+        Kind::Counter,
+        Unit::Count,
+        "Long contents refused, because too many wait to be indexed for search",
+    ),
+    (
+        UNINDEXED,
+        Kind::Gauge,
+        Unit::Count,
+        "Contents that wait to be indexed for search, as the node's indexer saw them last",
+    ),
     (
         NOTIFICATIONS_LOST,
         Kind::Counter,

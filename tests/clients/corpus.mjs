@@ -21,6 +21,30 @@ const loudest = { ...picture, url: `https://example.org/${"é".repeat(2000)}`, a
 const faces = (random) => Array.from({ length: 5000 }, () => String.fromCodePoint(0x1f600 + Math.floor(random() * 80))).join("");
 const PUBLISH = "mutation($input: PublishContentInput!) { publishContent(input: $input) { timelineEdge { node { id } } } }";
 
+/** Words that half of the posts of `chatter` have, each. */
+export const COMMON = "the of and to in is it for on as at by be or an we he if no so up my me us all was are but not you his her had has one our out who its can may new".split(" ");
+const some = (random, of, count) => Array.from({ length: count }, () => of[Math.floor(random() * of.length)]);
+const letters = (from, count) => Array.from({ length: count }, (_, n) => String.fromCodePoint(from + n));
+const words = (random, of, length) => some(random, Array.from({ length: 400 }, () => some(random, of, 2 + Math.floor(random() * 6)).join("")), length).join(" ");
+/** Texts in the scripts of the world, of usual length and as long as posts may be: characters that are drawn as often as each other have most terms. */
+export const SCRIPTS = {
+  "140 characters of Chinese": (random) => some(random, letters(0x4e00, 2500), 140).join(""),
+  "5,000 characters of Chinese": (random) => some(random, letters(0x4e00, 20_000), 5000).join(""),
+  "5,000 characters of Korean": (random) => some(random, letters(0xac00, 2500), 5000).join(""),
+  "5,000 characters of Thai": (random) => some(random, letters(0x0e01, 46), 5000).join(""),
+  "280 characters of Arabic": (random) => words(random, letters(0x0627, 20), 40).slice(0, 280),
+  "5,000 characters of Arabic": (random) => words(random, letters(0x0627, 20), 1000).slice(0, 5000),
+  "5,000 characters of English": (random) => words(random, letters(0x61, 26), 1000).slice(0, 5000),
+};
+/** Posts that have each half of the common words. */
+export async function chatter(server, who, count) {
+  const random = generator(11);
+  const publish = (text) => server.data(PUBLISH, { input: { text } }, who.token);
+  for (let number = 0; number < count; number += 1) await publish(COMMON.filter(() => random() < 0.5).join(" "));
+  // Two words that are in as many posts, and in none together.
+  for (let number = 0; number < count; number += 1) await publish(number % 2 === 0 ? "ebb" : "flow");
+}
+
 /** People who follow each other, a thread, its answers and likes; `loud` posts as long as posts may be, by each of two whom nobody follows. */
 export async function world(server, { crowd = 3, each = 0, depth = 12, replies = 30, loud = 0 } = {}) {
   const handles = ["ann", "bob", "cid", ...Array.from({ length: crowd - 3 }, (_, n) => `person_${n}`)];

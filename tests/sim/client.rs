@@ -88,7 +88,9 @@ impl Client {
                 self.fail("an author is unknown", || author.to_string());
             }
             Err(PublishError::Store(error)) => self.shared.excuse("a publish failed", &error),
-            Err(PublishError::NoFreeId) => self.fail("there was no free id", || author.to_string()),
+            Err(error @ (PublishError::NoFreeId | PublishError::TooManyUnindexed)) => {
+                self.fail("a publish was refused", || error.to_string());
+            }
         }
     }
 

@@ -127,11 +127,22 @@ pub const SEARCH_BLOCK: usize = 500;
 /// Contents whose text one block reads, after the first one has not filled the page.
 pub const MAX_CANDIDATES: usize = MAX_PAGE as usize + 1;
 /// Blocks that one page of a search reads.
-pub const MAX_SEARCH_BLOCKS: usize = 8;
-/// Contents that are indexed in one transaction.
+pub const MAX_SEARCH_BLOCKS: usize = 4;
+/// Bytes of texts that one page of a search compares: some three milliseconds.
+pub const MAX_COMPARED_BYTES: usize = 128 * 1_024;
+/// Terms that are indexed, or deleted, in one transaction: one statement, some ten milliseconds of a disk. A content
+/// with more is indexed after its publish.
+pub const MAX_INDEXED_TERMS: usize = 512;
+/// Older contents, and users, that one transaction looks at while it indexes.
 pub const MAX_INDEXED_CONTENTS: usize = 100;
-/// Terms that are indexed in one transaction, unless its first content has more.
-pub const MAX_INDEXED_TERMS: usize = 4_000;
+/// Contents that wait to be indexed. Searches read all of them, so there must be few.
+pub const MAX_UNINDEXED: usize = 64;
+/// Contents of one author that wait to be indexed.
+pub const MAX_UNINDEXED_OF_AUTHOR: usize = 8;
+/// Waiting contents that a search reads. More than [`MAX_UNINDEXED`], which publishes at once may pass.
+pub const MAX_UNINDEXED_READ: usize = 256;
+/// Bytes of waiting contents that a node remembers as searches see them.
+pub const MAX_REMEMBERED_TEXTS_BYTES: u64 = 16 * 1_024 * 1_024;
 /// Words of a name that people are found by.
 pub const MAX_NAME_WORDS: usize = 8;
 /// Characters of a folded name that are stored and can be searched.

@@ -10,8 +10,10 @@ use icu_properties::{
 
 const ZERO_WIDTH_JOINERS: [char; 2] = ['\u{200c}', '\u{200d}'];
 const MONGOLIAN_VOWEL_SEPARATOR: char = '\u{180e}';
-const BLACK_FLAG: char = '\u{1f3f4}';
-const TAGS: std::ops::RangeInclusive<char> = '\u{e0020}'..='\u{e007f}';
+/// Tags after it make it the flag of a region.
+pub(crate) const BLACK_FLAG: char = '\u{1f3f4}';
+/// What flags of regions are written with.
+pub(crate) const TAGS: std::ops::RangeInclusive<char> = '\u{e0020}'..='\u{e007f}';
 /// A symbol by its category, but it looks empty.
 const BRAILLE_BLANK: char = '\u{2800}';
 
@@ -99,20 +101,38 @@ fn is_seen(c: char) -> bool {
 
 fn is_unseen(c: char) -> bool {
     let category = CodePointMapData::<GeneralCategory>::new().get(c);
-    let is_format =
-        category == GeneralCategory::Format && !CodePointSetData::new::<PrependedConcatenationMark>().contains(c);
     let is_break = matches!(
         category,
         GeneralCategory::Control | GeneralCategory::LineSeparator | GeneralCategory::ParagraphSeparator
     );
-    is_format
-        || is_break
-        || CodePointSetData::new::<BidiControl>().contains(c)
-        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
+    is_break || is_ignorable(c)
 }
 
-fn is_pictograph(c: char) -> bool {
-    CodePointSetData::new::<ExtendedPictographic>().contains(c) || CodePointSetData::new::<EmojiModifier>().contains(c)
+/// Whether `c` only controls how the text around it is shown: joiners, directions, selectors, tags.
+pub(crate) fn is_ignorable(c: char) -> bool {
+    let is_format = || {
+        CodePointMapData::<GeneralCategory>::new().get(c) == GeneralCategory::Format
+            && !CodePointSetData::new::<PrependedConcatenationMark>().contains(c)
+    };
+    !c.is_ascii()
+        && (CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
+            || CodePointSetData::new::<BidiControl>().contains(c)
+            || is_format())
+}
+
+/// Whether `c` is a pictograph, or the skin tone of one.
+pub(crate) fn is_pictograph(c: char) -> bool {
+    CodePointSetData::new::<ExtendedPictographic>().contains(c) || is_skin_tone(c)
+}
+
+/// Whether `c` tells the skin tone of the pictograph before it.
+pub(crate) fn is_skin_tone(c: char) -> bool {
+    CodePointSetData::new::<EmojiModifier>().contains(c)
+}
+
+/// Whether `c` stands above or below other characters and takes no room.
+pub(crate) fn is_nonspacing_mark(c: char) -> bool {
+    CodePointMapData::<GeneralCategory>::new().get(c) == GeneralCategory::NonspacingMark
 }
 
 /// Whether `c` is of a cursive script, whose letters joiners shape.

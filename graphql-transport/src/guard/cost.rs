@@ -4,7 +4,7 @@
 //! `size` bounds all operations of a document without knowing variables. Each fragment is counted once, so this takes
 //! time linear in the document.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, convert::Infallible};
 
 use async_graphql::{
     Name, Value, Variables,
@@ -169,6 +169,7 @@ impl<'a> Walk<'a> {
         let describes = if matches!(name, "__schema" | "__type") { DESCRIPTION } else { 0 };
         let extra = known.surcharge.saturating_add(self.filter(field));
         let beside = extra.saturating_mul(POINT).saturating_add(writes + describes);
+        let beside = beside.saturating_add(self.inputs(field, known));
         let mut total = Cost::fixed(beside);
         if shape.is_composite(&known.leads_to) || !field.selection_set.node.items.is_empty() {
             total.add(self.objects(field, known));
@@ -197,6 +198,26 @@ impl<'a> Walk<'a> {
         let (argument, points) = self.shape.filter();
         let given = field.get_argument(argument).map(|it| it.node.clone().into_const_with(|name| self.variable(&name)));
         if matches!(given, None | Some(Err(()) | Ok(Value::Null))) { 0 } else { points }
+    }
+
+    /// Thousandths for the texts among the arguments: a point for 1,000 bytes is a thousandth for one.
+    fn inputs(&self, field: &Field, known: &FieldShape) -> u64 {
+        let costs = known.inputs.iter().map(|(path, points)| self.text_bytes(field, path).saturating_mul(*points));
+        costs.fold(0, u64::saturating_add)
+    }
+
+    /// The bytes of the text to which these names lead, the first of which is an argument; 0 without one.
+    fn text_bytes(&self, field: &Field, path: &[String]) -> u64 {
+        let Some((argument, inner)) = path.split_first() else { return 0 };
+        let Some(given) = field.get_argument(argument) else { return 0 };
+        let null = |name: Name| Ok::<_, Infallible>(self.variable(&name).unwrap_or_default());
+        let Ok(mut value) = given.node.clone().into_const_with(null);
+        for name in inner {
+            let Value::Object(mut fields) = value else { return 0 };
+            value = fields.swap_remove(name.as_str()).unwrap_or_default();
+        }
+        let Value::String(text) = value else { return 0 };
+        u64::try_from(text.len()).unwrap_or(u64::MAX)
     }
 
     /// The value of `first` or `last`, at most the maximum, beyond which the resolver refuses; the default without

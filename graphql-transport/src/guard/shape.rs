@@ -25,6 +25,9 @@ pub struct CostHints<'a> {
     pub texts: &'a [(&'a str, &'a str, usize)],
     /// Cost of root fields in addition to their objects and to writing: operation type, field, points.
     pub surcharges: &'a [(OperationType, &'a str, u64)],
+    /// Texts among the arguments of root fields, by how much they are worked on: operation type, field, the names that
+    /// lead to the text, points for each 1,000 bytes.
+    pub inputs: &'a [(OperationType, &'a str, &'a [&'a str], u64)],
     /// The filter argument of lists, and the points that it adds, because the filtered entries are read, too.
     pub filter: (&'a str, u64),
     /// Lengths of lists with `first` or `last`.
@@ -125,6 +128,9 @@ impl Shape {
                 let is_of = |root: OperationType| roots.iter().any(|(operation, on)| *operation == root && on == of);
                 let costly = hints.surcharges.iter().find(|(root, field, _)| field == name && is_of(*root));
                 field.surcharge = costly.map_or(0, |(.., points)| *points);
+                let texts = hints.inputs.iter().filter(|(root, field, ..)| field == name && is_of(*root));
+                let owned = |path: &[&str]| path.iter().map(|name| (*name).to_owned()).collect();
+                field.inputs = texts.map(|(_, _, path, points)| (owned(path), *points)).collect();
             }
         }
         self

@@ -284,7 +284,11 @@ fn shape() -> Shape {
          input In { text: String! colour: Colour many: [In!] count: Int = 1 }",
     )
     .unwrap()
-    .with_cost_hints(&CostHints { surcharges: &[(OperationType::Query, "search", 20)], ..CostHints::default() })
+    .with_cost_hints(&CostHints {
+        surcharges: &[(OperationType::Query, "search", 20)],
+        inputs: &[(OperationType::Mutation, "put", &["input", "text"], 500)],
+        ..CostHints::default()
+    })
 }
 
 /// The cost of `query` without its bytes, in thousandths of a point.
@@ -337,11 +341,29 @@ fn the_cost_formula_counts_reads_objects_scalars_and_list_sizes() {
         ("{ people(first: 4) { edges { node { ... { name } } } } }", value!({}), 1, 1 + 4 * 2, 4, 4),
         ("{ viewer @skip(if: true) { name } plain }", value!({}), 0, 0, 1, 1),
         ("query($b: Boolean!) { viewer @include(if: $b) { name } }", value!({"b": false}), 0, 0, 0, 1),
-        ("mutation { put(input: {text: \"x\"}) { name } }", value!({}), 1, 200 + 1, 1, 0),
+        ("mutation { put(input: {text: \"\"}) { name } }", value!({}), 1, 200 + 1, 1, 0),
     ] {
         let cost = 20_000 + reads * 20_000 + points * 1_000 + scalars * 100 + spreads * 10;
         assert_eq!(cost_of(query, variables), cost, "{query}");
     }
+}
+
+#[test]
+fn a_text_that_is_worked_on_costs_by_its_bytes() {
+    let input = "mutation($i: In!) { put(input: $i) { name } }";
+    let text = "mutation($t: String!, $c: Colour) { put(input: {text: $t, colour: $c}) { name } }";
+    let empty = cost_of("mutation { put(input: {text: \"\"}) { name } }", value!({}));
+    for (query, variables) in [
+        ("mutation { put(input: {text: \"1234\"}) { name } }", value!({})),
+        (input, value!({"i": {"text": "1234"}})),
+        (text, value!({"t": "1234"})),
+        (text, value!({"t": "潮1", "c": "RED"})),
+    ] {
+        assert_eq!(cost_of(query, variables), empty + 4 * 500, "{query}");
+    }
+    let twice =
+        cost_of("mutation { a: put(input: {text: \"1\"}) { name } b: put(input: {text: \"\"}) { name } }", value!({}));
+    assert_eq!(twice, 2 * empty - 20_000 + 500);
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub(super) struct FieldShape {
     pub(super) entries: Option<u64>,
     /// Points in addition to its objects.
     pub(super) surcharge: u64,
+    /// Texts among its arguments: the names that lead to them, and points for each 1,000 bytes.
+    pub(super) inputs: Vec<(Vec<String>, u64)>,
     /// Most bytes of its text, if it may be long.
     pub(super) bytes: u64,
     /// Whether it belongs to introspection, which no resolver serves.
@@ -67,6 +69,7 @@ pub(super) fn fields(
         is_list: matches!(field.ty.node.base, BaseType::List(_)),
         entries: None,
         surcharge: 0,
+        inputs: Vec::new(),
         bytes: 0,
         describes: false,
         reads: is_read,

@@ -22,6 +22,7 @@ fn guard(introspection: bool) -> Guard {
         lists: &[("*", "media", 9)],
         texts: &[("P", "url", 8 * 1024)],
         surcharges: &[(OperationType::Mutation, "hash", 1000)],
+        inputs: &[],
         filter: ("filter", 7),
         pages: PageSizes::default(),
     };

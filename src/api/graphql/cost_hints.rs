@@ -15,6 +15,7 @@ pub const COST_HINTS: CostHints<'static> = CostHints {
     lists: LISTS,
     texts: TEXTS,
     surcharges: SURCHARGES,
+    inputs: INPUTS,
     filter: ("filter", FILTERED),
     pages: PageSizes { usual: DEFAULT_PAGE, most: MAX_PAGE },
 };
@@ -80,6 +81,19 @@ const DELIVERY: u64 = 200;
 
 /// Points of an export, which reads as much as about a hundred pages.
 const EXPORT: u64 = 10_000;
+
+/// Points for 1,000 bytes of a text that is published: it is indexed for search after the answer, and its terms are
+/// deleted with it. 1,000 bytes of Chinese have some 600 terms.
+const INDEXED: u64 = 300;
+
+/// Points for 1,000 bytes of a text that is searched for. Each of its words is looked up.
+const LOOKED_UP: u64 = 3_000;
+
+/// Texts that are worked on.
+const INPUTS: &[(OperationType, &str, &[&str], u64)] = &[
+    (OperationType::Mutation, "publishContent", &["input", "text"], INDEXED),
+    (OperationType::Query, "search", &["text"], LOOKED_UP),
+];
 
 /// Root fields that cost more than their objects and the output.
 const SURCHARGES: &[(OperationType, &str, u64)] = &[
@@ -197,7 +211,8 @@ mod tests {
     #[test]
     fn every_root_field_with_a_price_of_its_own_exists() {
         let fields = fields();
-        for (operation, name, _) in SURCHARGES {
+        let inputs = INPUTS.iter().map(|(operation, name, ..)| (operation, name));
+        for (operation, name) in SURCHARGES.iter().map(|(operation, name, _)| (operation, name)).chain(inputs) {
             let root = if *operation == OperationType::Query { "Query" } else { "Mutation" };
             assert!(fields.iter().any(|(of, field)| of == root && field.name.node == *name), "{name}");
         }

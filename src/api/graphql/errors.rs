@@ -48,6 +48,9 @@ const STAYING: &str = "Something went wrong on our side. If it happens again, re
 const NO_WRITES: &str =
     "The store takes no writes at the moment: it has no room, or refuses them. Reading goes on. Try again later.";
 
+/// Seconds in which the indexer makes room for another long content.
+const INDEXED_WITHIN_S: u64 = 1;
+
 /// Every failure of a resolver.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -107,6 +110,7 @@ impl Failure {
             | Self::Resume(_)
             | Self::TooManyIds(_)
             | Self::TooMuchRead => ErrorCode::BadUserInput,
+            Self::Publish(PublishError::TooManyUnindexed) => ErrorCode::RateLimited,
             Self::Account(error) => match error {
                 AccountError::Password(PasswordError::Busy) | AccountError::TooManyRegistrations(_) => {
                     ErrorCode::RateLimited
@@ -160,11 +164,13 @@ impl Failure {
         let retry_after_s = match &self {
             Self::Logged(error) => return error.clone(),
             Self::Account(AccountError::TooManyRegistrations(seconds)) => Some(*seconds),
+            Self::Publish(PublishError::TooManyUnindexed) => Some(INDEXED_WITHIN_S),
             _ => None,
         };
         if code != ErrorCode::InternalServerError {
             let message = match &self {
                 Self::Account(error) => sentence(&error.to_string()),
+                Self::Publish(error) => sentence(&error.to_string()),
                 Self::Page(error) => sentence(&error.to_string()),
                 Self::Search(error) => sentence(&error.to_string()),
                 Self::People(error) => sentence(&error.to_string()),

@@ -99,10 +99,12 @@ impl Query {
     /// Searches contents by text, author and time, newest first. Contents match all given conditions. Give `text`,
     /// `author` or both.
     ///
-    /// A content matches if it contains every word of `text` as a whole word (letters, digits or a pictograph; case,
-    /// width and skin tones do not matter), and every run of Chinese, Japanese, Korean or Thai characters literally.
-    /// The beginning of a word does not match. The search covers the whole text of every content; reposts have no text
-    /// and never match. With an author and no text, it finds all contents of the author except reposts.
+    /// A content matches if it contains every word of `text` as a whole word (letters, digits or a pictograph), and
+    /// every run of Chinese, Japanese, Korean or Thai characters literally. The parts of a word with an apostrophe are
+    /// words, too; the beginning of a word is not. Case, width, skin tones and invisible marks do not matter, nor do
+    /// the points and variants of letters in Arabic, Persian and Hebrew; accents do. The search covers the whole text
+    /// of every content; reposts have no text and never match. With an author and no text, it finds all contents of
+    /// the author except reposts.
     ///
     /// A content is found from the moment it is published until it is deleted. Contents hidden by a block are left
     /// out. Without `author`, so are contents of users whom the viewer mutes or who hide from the viewer.
@@ -136,8 +138,8 @@ impl Query {
 
     /// Finds users whose handle begins with `text`, or whose name has `text` at the beginning of one of its first
     /// eight words: `lo` and `ada lo` find Ada Lovelace. In Chinese, Japanese, Korean and Thai, `text` may begin at
-    /// any of the first eight characters. With a leading @, only handles count. Case and width do not matter, accents
-    /// do.
+    /// any of the first eight characters. With a leading @, only handles count. What does not matter in `search`, such
+    /// as case, does not matter here.
     ///
     /// Each user comes once, in alphabetical order of the matching handle or part of the name, then in order of ids. A
     /// new name or handle is found at once. Users hidden by a block are left out.

@@ -11,11 +11,17 @@ use super::{
     contents_references::{self as references, Referred},
     open_transaction::Tx,
     rows::{MAX_LIST, id_list},
+    search_tasks::{self, Kind},
     search_terms,
     visibility::not_blocked,
 };
 use crate::{
-    domain::{Content, ContentId, Counters, PageRequest, Position, UserId, delivery::rate, search::terms::terms_of},
+    domain::{
+        Content, ContentId, Counters, Entry, PageRequest, UserId,
+        delivery::rate,
+        limits::MAX_INDEXED_TERMS,
+        search::terms::{Term, terms_of},
+    },
     store::{
         Contents, StoreError,
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, VersionChange},
@@ -51,7 +57,9 @@ impl Contents for SqlStore {
                 return tx.roll_back(earlier).await;
             }
             insert_companions(&tx, new).await?;
-            search_terms::insert(&tx, Position::of(new.publish_time, new.id), terms).await?;
+            if !index(&tx, new, terms).await? {
+                return tx.roll_back(Published::TooManyUnindexed).await;
+            }
             references::count(&tx, new.draft.reference, 1).await?;
             tx.commit(Published::Created { versions }).await
         })
@@ -85,7 +93,7 @@ impl Contents for SqlStore {
             references::count(&tx, reference(&row, 4)?, -1).await?;
             tx.execute("DELETE FROM counters WHERE content_id = ?", [content.get().into()]).await?;
             let (entry, text) = (row.entry(0)?, row.get::<String>(6)?);
-            search_terms::delete(&tx, entry.position(), &terms_of(&text)).await?;
+            search_terms::remove(&tx, entry, &text).await?;
             tx.commit(Removed::Gone { entry, versions }).await
         })
         .await
@@ -237,6 +245,18 @@ async fn insert_companions(tx: &Tx, new: &NewContent) -> Result<(), StoreError> 
     tx.execute("INSERT INTO deliveries (content_id, author_id, publish_time, look_at) VALUES (?, ?, ?, ?)", values)
         .await
         .map(|_| ())
+}
+
+/// Inserts the terms, or leaves them to the indexer if they are many. `false` if too much waits for it.
+async fn index(tx: &Tx, new: &NewContent, terms: &[Term]) -> Result<bool, StoreError> {
+    let entry = Entry { publish_time: new.publish_time, content: new.id, author: new.author };
+    if terms.len() <= MAX_INDEXED_TERMS {
+        return search_terms::insert(tx, entry.position(), terms).await.map(|()| true);
+    }
+    if !search_tasks::has_room(tx, new.author).await? {
+        return Ok(false);
+    }
+    search_tasks::add(tx, Kind::Index, entry, None).await.map(|()| true)
 }
 
 /// Finds which unique value of the new content exists already. A used key comes first, because the caller must not

@@ -103,6 +103,14 @@ impl Dialect {
         }
     }
 
+    /// Follows the values of an insert: a row with this key stays as it is. `unchanged` assigns a column its own value.
+    pub(super) fn on_conflict_nothing(self, key: &str, unchanged: &str) -> String {
+        match self {
+            Self::Sqlite => format!("ON CONFLICT ({key}) DO NOTHING"),
+            Self::Mysql => format!("ON DUPLICATE KEY UPDATE {unchanged}"),
+        }
+    }
+
     /// Within [`Self::on_conflict_update`]: the value that was to be inserted.
     pub(super) fn incoming(self, column: &str) -> String {
         match self {

@@ -44,6 +44,7 @@ mod remembered;
 mod rows;
 mod schema;
 mod search;
+mod search_tasks;
 mod search_terms;
 mod seeding;
 mod server_connections;

@@ -37,6 +37,14 @@ impl People for SqlStore {
         self.read(&text, values).await?.iter().map(found).collect()
     }
 
+    async fn is_current(&self) -> Result<bool, StoreError> {
+        self.names_are_current().await
+    }
+
+    async fn index_next(&self) -> Result<bool, StoreError> {
+        self.index_names().await
+    }
+
     async fn suggested(&self, viewer: Option<UserId>, limit: usize) -> Result<Vec<UserId>, StoreError> {
         let mut suggested = match viewer {
             Some(viewer) => self.followed_by_followed(viewer, limit).await?,

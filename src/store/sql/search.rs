@@ -10,15 +10,19 @@ use super::{
     dialect::Dialect,
     fragment::Fragment,
     keyset::Columns,
+    rows::{MAX_LIST, id_list},
     visibility::{not_blocked, not_excluded},
 };
 use crate::{
     domain::{
-        Direction, Entry, Position, UserId,
-        limits::SEARCH_BLOCK,
+        ContentId, Direction, Entry, Position, UserId,
+        limits::{MAX_UNINDEXED_READ, SEARCH_BLOCK},
         search::{Candidate, Candidates, Look, Source, Span},
     },
-    store::{SearchTerms, StoreError, search_terms::Indexed},
+    store::{
+        SearchTerms, StoreError,
+        search_terms::{Indexed, Unindexed},
+    },
 };
 
 const CANDIDATE: i64 = 0;
@@ -63,8 +67,41 @@ impl SearchTerms for SqlStore {
         Ok(Candidates { rows, reached: last.or(cut) })
     }
 
+    async fn unindexed(
+        &self,
+        viewer: Option<UserId>,
+        author: Option<UserId>,
+        span: Span,
+    ) -> Result<Unindexed, StoreError> {
+        let Fragment { text, values } = unindexed(self.dialect, viewer, author, span);
+        let rows = self.read(&text, values).await?;
+        let entries = rows.iter().map(|row| row.entry(0)).collect::<Result<Vec<Entry>, StoreError>>()?;
+        let last = entries.last().filter(|_| entries.len() >= MAX_UNINDEXED_READ);
+        Ok(Unindexed { reached: last.map(Entry::position), entries })
+    }
+
+    async fn texts(&self, contents: &[ContentId]) -> Result<Vec<(ContentId, String)>, StoreError> {
+        let mut texts = Vec::with_capacity(contents.len());
+        for ids in contents.chunks(MAX_LIST) {
+            let (list, values) = id_list(ids);
+            for row in self.read(&format!("SELECT id, text FROM contents WHERE id IN {list}"), values).await? {
+                texts.push((row.content(0)?, row.get(1)?));
+            }
+        }
+        Ok(texts)
+    }
+
+    async fn is_current(&self) -> Result<bool, StoreError> {
+        self.terms_are_current().await
+    }
+
     async fn index_next(&self) -> Result<Indexed, StoreError> {
-        self.index_step().await
+        let (waiting, had_tasks) = self.work_on_search_tasks().await?;
+        if waiting > 0 {
+            return Ok(Indexed { waiting, ..Indexed::default() });
+        }
+        let older = self.index_older().await?;
+        Ok(Indexed { is_done: older.is_done && !had_tasks, ..older })
     }
 }
 
@@ -98,6 +135,27 @@ pub(super) fn count(sources: &[Source], span: Span) -> Fragment {
         all = all.add(&format!("{union}SELECT {index} AS place, COUNT(*) AS found FROM "), []).then(block);
     }
     all
+}
+
+/// The statement of [`SearchTerms::unindexed`].
+pub(super) fn unindexed(dialect: Dialect, viewer: Option<UserId>, author: Option<UserId>, span: Span) -> Fragment {
+    let columns = Columns { time: "t.publish_time", id: "t.content_id" };
+    let text = format!(
+        "SELECT t.publish_time, t.content_id, d.author_id FROM search_tasks t {} contents d ON d.id = t.content_id \
+         WHERE t.is_removal = 0 AND d.removed_at IS NULL",
+        dialect.join_in_order()
+    );
+    let rows = Fragment::new(text, []);
+    let rows = match span.from {
+        Some(from) => rows.add(" AND t.publish_time >= ?", [from]),
+        None => rows,
+    };
+    let rows = rows.then(Fragment::keyset(columns.beyond(Direction::Older, span.below)));
+    let rows = match author {
+        Some(author) => rows.add(" AND d.author_id = ?", [author.get()]).then(not_blocked(viewer, "d.author_id")),
+        None => rows.then(not_excluded(viewer, "d.author_id")),
+    };
+    rows.add(&format!("{} LIMIT {MAX_UNINDEXED_READ}", columns.order(Direction::Older)), [])
 }
 
 /// The statement of [`SearchTerms::candidates`]: candidates, and the block's last row if it is full.

@@ -1,5 +1,4 @@
-//! Rows of the search index: written with a content, deleted with it, and added for contents that are older than the
-//! index.
+//! Rows of the search index, and the tasks of contents that have many: see [`super::search_tasks`].
 
 use sea_orm::Value;
 
@@ -7,12 +6,13 @@ use super::{
     SqlStore,
     open_transaction::{Ended, Tx},
     rows::id_list,
+    search_tasks::{self, Kind},
 };
 use crate::{
     domain::{
-        Position,
+        Entry, Position,
         limits::{MAX_INDEXED_CONTENTS, MAX_INDEXED_TERMS},
-        search::terms::{FORM, Term, terms_of},
+        search::terms::{Change, FORM, FORMER_FORM, Term, terms_of},
     },
     store::{StoreError, search_terms::Indexed},
 };
@@ -25,10 +25,8 @@ const ROWS: usize = 512;
 /// Adds the missing terms. Statements are filled up to powers of two with their last row, because each connection
 /// prepares each distinct text once.
 pub(super) async fn insert(tx: &Tx, at: Position, terms: &[Term]) -> Result<(), StoreError> {
-    let keep = format!(
-        "{} content_id = search_terms.content_id",
-        tx.dialect().on_conflict_update("term, publish_time, content_id")
-    );
+    let keep =
+        tx.dialect().on_conflict_nothing("term, publish_time, content_id", "content_id = search_terms.content_id");
     let [time, id] = [at.publish_time(), at.content_number()];
     for terms in terms.chunks(ROWS) {
         let mut values: Vec<i64> = terms.iter().flat_map(|term| [(*term).into(), time, id]).collect();
@@ -52,6 +50,21 @@ pub(super) async fn delete(tx: &Tx, at: Position, terms: &[Term]) -> Result<(), 
     Ok(())
 }
 
+/// All terms that a content may have in the index, whichever rules it was indexed by.
+pub(super) fn all_terms_of(text: &str) -> Vec<Term> {
+    terms_of(text).into_iter().chain(Change::of(text).dropped).collect()
+}
+
+/// Deletes the terms of a content that is removed in this transaction, or leaves them to the indexer if they are many.
+pub(super) async fn remove(tx: &Tx, entry: Entry, text: &str) -> Result<(), StoreError> {
+    let terms = all_terms_of(text);
+    if terms.len() <= MAX_INDEXED_TERMS {
+        return delete(tx, entry.position(), &terms).await;
+    }
+    search_tasks::delete(tx, Kind::Index, entry.position()).await?;
+    search_tasks::add(tx, Kind::Remove, entry, Some(text)).await
+}
+
 /// Marks the index as complete, because there is no content yet.
 pub(super) async fn nothing_to_catch_up(tx: &Tx) -> Result<(), StoreError> {
     let done = format!("{} is_done = 1", tx.dialect().on_conflict_update("form"));
@@ -60,8 +73,17 @@ pub(super) async fn nothing_to_catch_up(tx: &Tx) -> Result<(), StoreError> {
 }
 
 impl SqlStore {
-    /// See [`crate::store::SearchTerms::index_next`].
-    pub(super) async fn index_step(&self) -> Result<Indexed, StoreError> {
+    /// See [`crate::store::SearchTerms::is_current`].
+    pub(super) async fn terms_are_current(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM search_progress WHERE form = ? AND is_done = 1";
+        Ok(!self.read_few(sql, [FORM.into()]).await?.is_empty())
+    }
+
+    /// One step through all contents by id.
+    pub(super) async fn index_older(&self) -> Result<Indexed, StoreError> {
+        if self.terms_are_current().await? {
+            return Ok(Indexed { is_done: true, ..Indexed::default() });
+        }
         self.transaction(move |tx| async move {
             let sql =
                 format!("SELECT through_id, is_done FROM search_progress WHERE form = ? {}", tx.dialect().for_update());
@@ -74,7 +96,7 @@ impl SqlStore {
             };
             let through = row.get(0)?;
             if row.get::<i32>(1)? != 0 {
-                return tx.roll_back(Indexed { contents: 0, through, is_done: true }).await;
+                return tx.roll_back(Indexed { through, is_done: true, ..Indexed::default() }).await;
             }
             index_after(tx, through).await
         })
@@ -85,23 +107,35 @@ impl SqlStore {
 /// The contents are locked, so a removal waits and then deletes these rows. The progress is locked, so no other node
 /// indexes the same contents.
 async fn index_after(tx: Tx, after: i64) -> Result<Ended<Indexed>, StoreError> {
+    let had_index = "SELECT 1 FROM search_progress WHERE form = ? AND is_done = 1";
+    let had_index = tx.query_one(had_index, [FORMER_FORM.into()]).await?.is_some();
     let sql = format!(
-        "SELECT publish_time, id, text, removed_at FROM contents WHERE id > ? ORDER BY id LIMIT {MAX_INDEXED_CONTENTS} {}",
+        "SELECT publish_time, id, author_id, text, removed_at FROM contents WHERE id > ? \
+         ORDER BY id LIMIT {MAX_INDEXED_CONTENTS} {}",
         tx.dialect().for_update()
     );
     let rows = tx.query(&sql, [after.into()]).await?;
     let (mut contents, mut written, mut through) = (0, 0, after);
     for row in &rows {
-        let terms = if row.get::<Option<i64>>(3)?.is_some() { Vec::new() } else { terms_of(&row.get::<String>(2)?) };
-        if contents > 0 && written + terms.len() > MAX_INDEXED_TERMS {
+        let (entry, text) = (row.entry(0)?, row.get::<String>(3)?);
+        let change = match (row.get::<Option<i64>>(4)?, had_index) {
+            (Some(_), _) => Change::default(),
+            (None, true) => Change::of(&text),
+            (None, false) => Change { added: terms_of(&text), dropped: Vec::new() },
+        };
+        if contents > 0 && written + change.len() > MAX_INDEXED_TERMS {
             break;
         }
-        let content = row.content(1)?;
-        insert(&tx, Position::of(row.get(0)?, content), &terms).await?;
-        (contents, written, through) = (contents + 1, written + terms.len(), content.get());
+        if change.len() > MAX_INDEXED_TERMS {
+            search_tasks::add(&tx, Kind::Index, entry, None).await?;
+        } else {
+            insert(&tx, entry.position(), &change.added).await?;
+            delete(&tx, entry.position(), &change.dropped).await?;
+        }
+        (contents, written, through) = (contents + 1, written + change.len(), entry.content.get());
     }
     let is_done = rows.len() < MAX_INDEXED_CONTENTS && contents == rows.len();
     let sql = "UPDATE search_progress SET through_id = ?, is_done = ? WHERE form = ?";
     tx.execute(sql, [through.into(), i32::from(is_done).into(), FORM.into()]).await?;
-    tx.commit(Indexed { contents, through, is_done }).await
+    tx.commit(Indexed { contents, through, waiting: 0, is_done }).await
 }

@@ -26,6 +26,9 @@ impl Seeding for SqlStore {
                 return tx.roll_back(()).await;
             }
             search_terms::nothing_to_catch_up(&tx).await?;
+            if tx.query_one("SELECT 1 FROM users LIMIT 1", []).await?.is_none() {
+                user_names::nothing_to_catch_up(&tx).await?;
+            }
             tx.commit(()).await
         })
         .await
@@ -307,6 +310,7 @@ mod tests {
         store.prepare().await.unwrap();
         let step = crate::store::SearchTerms::index_next(&store).await.unwrap();
         assert_eq!((step.contents, step.is_done), (0, true));
+        assert!(crate::store::People::is_current(&store).await.unwrap(), "names, too");
     }
 
     #[tokio::test]

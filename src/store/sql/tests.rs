@@ -116,6 +116,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
         "m20261124_000013_targets",
         "m20261124_000014_outside",
         "m20261124_000015_reactions",
+        "m20261126_000016_search_tasks",
     ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);
     store.migrate().await.unwrap();

@@ -3,9 +3,22 @@
 use migration::{Migrate, Schema};
 use sea_orm::{ConnectionTrait as _, DbBackend, DbErr, Statement, Value};
 
-use super::{dialect::Dialect, existing_accounts::account_exists, open_transaction::Tx};
+use std::collections::BTreeSet;
+
+use super::{
+    SqlStore,
+    accounts::read_handle,
+    dialect::Dialect,
+    existing_accounts::account_exists,
+    open_transaction::{Ended, Tx},
+    rows::{Row, id_list},
+};
 use crate::{
-    domain::{Handle, UserId, search::people::keys_of},
+    domain::{
+        Handle, UserId,
+        limits::MAX_INDEXED_CONTENTS,
+        search::people::{KEYS_FORM, keys_of},
+    },
     store::StoreError,
 };
 
@@ -29,6 +42,73 @@ pub(super) async fn insert(tx: &Tx, user: UserId, handle: &Handle, name: &str) -
 /// Deletes all rows of a user. The caller has locked the user's row.
 pub(super) async fn delete(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     tx.execute("DELETE FROM user_names WHERE user_id = ?", [user.get().into()]).await.map(|_| ())
+}
+
+/// Marks all names as indexed, because there are none yet.
+pub(super) async fn nothing_to_catch_up(tx: &Tx) -> Result<(), StoreError> {
+    let done = format!("{} is_done = 1", tx.dialect().on_conflict_update("form"));
+    let sql = format!("INSERT INTO name_progress (form, through_id, is_done) VALUES (?, 0, 1) {done}");
+    tx.execute(&sql, [KEYS_FORM.into()]).await.map(|_| ())
+}
+
+impl SqlStore {
+    /// See [`crate::store::People::is_current`].
+    pub(super) async fn names_are_current(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM name_progress WHERE form = ? AND is_done = 1";
+        Ok(!self.read_few(sql, [KEYS_FORM.into()]).await?.is_empty())
+    }
+
+    /// See [`crate::store::People::index_next`].
+    pub(super) async fn index_names(&self) -> Result<bool, StoreError> {
+        if self.names_are_current().await? {
+            return Ok(true);
+        }
+        self.transaction(move |tx| async move {
+            let sql = format!("SELECT through_id FROM name_progress WHERE form = ? {}", tx.dialect().for_update());
+            let Some(row) = tx.query_one(&sql, [KEYS_FORM.into()]).await? else {
+                let begin = "INSERT INTO name_progress (form, through_id) VALUES (?, 0)";
+                if !tx.insert(begin, [KEYS_FORM.into()]).await? {
+                    return Err(StoreError::Contended("two nodes begin to index names at once".into()));
+                }
+                return index_after(tx, 0).await;
+            };
+            let through = row.get(0)?;
+            index_after(tx, through).await
+        })
+        .await
+    }
+}
+
+/// The users are locked, so a change of their names waits. A user without keys has no account any more.
+async fn index_after(tx: Tx, after: i64) -> Result<Ended<bool>, StoreError> {
+    let sql = format!(
+        "SELECT id, handle, name FROM users WHERE id > ? ORDER BY id LIMIT {MAX_INDEXED_CONTENTS} {}",
+        tx.dialect().for_update()
+    );
+    let users = tx.query(&sql, [after.into()]).await?;
+    let ids = users.iter().map(|row| row.user(0)).collect::<Result<Vec<UserId>, StoreError>>()?;
+    let kept = if ids.is_empty() { Vec::new() } else { keys_in_use(&tx, &ids).await? };
+    for row in &users {
+        let (user, handle, name) = (row.user(0)?, read_handle(row, 1)?, row.get::<String>(2)?);
+        let kept: BTreeSet<&str> = kept.iter().filter(|(of, _)| *of == user).map(|(_, key)| key.as_str()).collect();
+        let keys = keys_of(&handle, &name);
+        if !kept.is_empty() && !kept.iter().copied().eq(keys.iter().map(String::as_str)) {
+            delete(&tx, user).await?;
+            insert(&tx, user, &handle, &name).await?;
+        }
+    }
+    let is_done = users.len() < MAX_INDEXED_CONTENTS;
+    let through = ids.last().map_or(after, |user| user.get());
+    let sql = "UPDATE name_progress SET through_id = ?, is_done = ? WHERE form = ?";
+    tx.execute(sql, [through.into(), i32::from(is_done).into(), KEYS_FORM.into()]).await?;
+    tx.commit(is_done).await
+}
+
+async fn keys_in_use(tx: &Tx, users: &[UserId]) -> Result<Vec<(UserId, String)>, StoreError> {
+    let (list, values) = id_list(users);
+    let sql = format!("SELECT user_id, CAST(folded AS CHAR) FROM user_names WHERE user_id IN {list}");
+    let key = |row: &Row| Ok((row.user(0)?, row.get(1)?));
+    tx.query(&sql, values).await?.iter().map(key).collect()
 }
 
 /// Fills the table from the existing users. It is here because it needs the form of the keys, which no migration of

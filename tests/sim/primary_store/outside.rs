@@ -25,7 +25,7 @@ use tidefeed::{
         profiles::{ProfileEdit, Renamed},
         reactions::Reacted,
         relations::Pair,
-        search_terms::Indexed,
+        search_terms::{Indexed, Unindexed},
         sessions::Rotation,
     },
 };
@@ -164,6 +164,14 @@ impl People for PrimaryStore {
         refused()
     }
 
+    async fn is_current(&self) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn index_next(&self) -> Result<bool, StoreError> {
+        refused()
+    }
+
     async fn suggested(&self, _: Option<UserId>, _: usize) -> Result<Vec<UserId>, StoreError> {
         refused()
     }
@@ -247,6 +255,18 @@ impl SearchTerms for PrimaryStore {
     }
 
     async fn candidates(&self, _: Option<UserId>, _: &Look, _: Span, _: usize) -> Result<Candidates, StoreError> {
+        refused()
+    }
+
+    async fn unindexed(&self, _: Option<UserId>, _: Option<UserId>, _: Span) -> Result<Unindexed, StoreError> {
+        refused()
+    }
+
+    async fn texts(&self, _: &[ContentId]) -> Result<Vec<(ContentId, String)>, StoreError> {
+        refused()
+    }
+
+    async fn is_current(&self) -> Result<bool, StoreError> {
         refused()
     }
 

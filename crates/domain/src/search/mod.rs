@@ -1,5 +1,7 @@
 //! The terms and queries by which contents and people are found.
 
+mod folding;
+mod former;
 pub mod people;
 mod query;
 pub mod terms;

@@ -2,14 +2,18 @@
 //! contents.
 //!
 //! A stored key begins with the searched text, byte by byte, so a search is one range of an index. A change of the
-//! folding needs all rows written again.
+//! folding needs another [`KEYS_FORM`], and all rows written again.
 
 use std::collections::BTreeSet;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::terms::{is_telling, is_unspaced, normalised};
+use super::{
+    folding::{NON_JOINER, folded},
+    former,
+    terms::{Form, is_inner_bound, is_telling, is_unspaced},
+};
 use crate::{
     account::profile::Handle,
     ids::UserId,
@@ -17,6 +21,9 @@ use crate::{
     timeline::cursor::InvalidCursor,
 };
 
+/// The number of this form of keys. Raise it with every change of what keys a name has: all names are indexed again
+/// then.
+pub const KEYS_FORM: i64 = 2;
 /// Begins keys that only handles match.
 const HANDLE_MARK: char = '@';
 /// The first byte of a cursor here; [`crate::timeline::cursor`] has those of other lists.
@@ -27,14 +34,18 @@ const LAST_CHAR: char = char::MAX;
 /// [`MAX_NAME_WORDS`] words on. Each has at most [`MAX_NAME_PREFIX_CHARS`] characters. In scripts without spaces each
 /// character begins a word.
 pub fn keys_of(handle: &Handle, name: &str) -> BTreeSet<String> {
-    let name = folded(name);
-    let words = word_starts(&name).take(MAX_NAME_WORDS).map(|rest| cut(rest).to_owned());
+    let name = spaced(Form::Current, name);
+    let words = word_starts(Form::Current, &name).take(MAX_NAME_WORDS).map(cut);
     words.chain([handle.to_string(), format!("{HANDLE_MARK}{handle}")]).collect()
 }
 
 /// The common beginning of the keys that a search matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyPrefix(String);
+pub struct KeyPrefix {
+    first: String,
+    /// By the former rules, if they give another.
+    former: Option<String>,
+}
 
 /// Why a search for people is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -53,30 +64,25 @@ pub enum InvalidKeyPrefix {
 impl KeyPrefix {
     /// Trims and folds the text from its first word on. A leading `@` limits the search to handles.
     pub fn try_new(text: &str) -> Result<Self, InvalidKeyPrefix> {
-        let text = text.trim();
-        match text.chars().count() {
-            0 => return Err(InvalidKeyPrefix::Blank),
-            chars if chars > MAX_NAME_PREFIX_CHARS => return Err(InvalidKeyPrefix::TooLong(chars)),
-            _ => {}
-        }
-        let text = folded(text);
-        if let Some(handle) = text.strip_prefix(HANDLE_MARK) {
-            let handle = handle.trim_start_matches([HANDLE_MARK, ' ']);
-            let is_blank = handle.is_empty();
-            return if is_blank { Err(InvalidKeyPrefix::NothingInText) } else { Ok(Self(format!("@{}", cut(handle)))) };
-        }
-        let first = word_starts(&text).next().ok_or(InvalidKeyPrefix::NothingInText)?;
-        Ok(Self(cut(first).to_owned()))
+        let first = first_key(Form::Current, text)?;
+        let former = first_key(Form::Former, text).ok().filter(|former| *former != first);
+        Ok(Self { first, former })
+    }
+
+    /// The beginning of the keys that names have which have not been indexed again; `None` if it is the same, or there
+    /// is none.
+    pub fn former(&self) -> Option<Self> {
+        self.former.as_ref().map(|former| Self { first: former.clone(), former: None })
     }
 
     /// The first key with this prefix.
     pub fn from(&self) -> &str {
-        &self.0
+        &self.first
     }
 
     /// Just above every key with this prefix.
     pub fn below(&self) -> String {
-        let mut rest = self.0.chars();
+        let mut rest = self.first.chars();
         while let Some(last) = rest.next_back() {
             // The characters around the surrogates are neighbours.
             let next = (u32::from(last) + 1..=u32::from(LAST_CHAR)).find_map(char::from_u32);
@@ -122,26 +128,58 @@ impl FoundUser {
     }
 }
 
-/// Normalises the text, with single spaces.
-fn folded(text: &str) -> String {
-    normalised(text).split_whitespace().collect::<Vec<_>>().join(" ")
+/// The key that a search begins at.
+fn first_key(form: Form, text: &str) -> Result<String, InvalidKeyPrefix> {
+    let text = text.trim();
+    match text.chars().count() {
+        0 => return Err(InvalidKeyPrefix::Blank),
+        chars if chars > MAX_NAME_PREFIX_CHARS => return Err(InvalidKeyPrefix::TooLong(chars)),
+        _ => {}
+    }
+    let text = spaced(form, text);
+    if let Some(handle) = text.strip_prefix(HANDLE_MARK) {
+        let handle = handle.trim_start_matches([HANDLE_MARK, ' ']);
+        let is_blank = handle.is_empty();
+        return if is_blank { Err(InvalidKeyPrefix::NothingInText) } else { Ok(format!("@{}", cut(handle))) };
+    }
+    let first = word_starts(form, &text).next().ok_or(InvalidKeyPrefix::NothingInText)?;
+    Ok(cut(first))
 }
 
-/// The rest of the text from each of its words on. `_` is part of handles, so it is part of words.
-fn word_starts(text: &str) -> impl Iterator<Item = &str> {
+/// Folds the text, with single spaces.
+fn spaced(form: Form, text: &str) -> String {
+    let folded = match form {
+        Form::Former => former::folded(text),
+        Form::Current => folded(text),
+    };
+    folded.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The rest of the text from each of its words on, and from each part of a word with an apostrophe. `_` is part of
+/// handles, so it is part of words.
+fn word_starts(form: Form, text: &str) -> impl Iterator<Item = &str> {
+    let tells = if form == Form::Former { former::is_telling } else { is_telling };
+    let bounds = move |c| form == Form::Current && is_inner_bound(c);
     let words = text.split_word_bound_indices();
-    let words = words.filter(|(_, word)| word.contains(|c| is_telling(c) || c == '_'));
-    let starts = words.flat_map(|(at, word)| {
-        let within = word.char_indices().filter(|(found, c)| *found == 0 || is_unspaced(*c));
+    let words = words.filter(move |(_, word)| word.contains(|c| tells(c) || c == '_'));
+    let starts = words.flat_map(move |(at, word)| {
+        let mut is_bound = true;
+        let within = word.char_indices().filter(move |(_, c)| {
+            let begins = is_bound && !bounds(*c) || is_unspaced(*c);
+            is_bound = bounds(*c);
+            begins
+        });
         within.map(move |(found, _)| at + found)
     });
     starts.filter_map(|at| text.get(at..))
 }
 
 /// The first [`MAX_NAME_PREFIX_CHARS`] characters, without a space at their end.
-fn cut(text: &str) -> &str {
-    let end = text.char_indices().nth(MAX_NAME_PREFIX_CHARS).map_or(text.len(), |(at, _)| at);
-    text.get(..end).unwrap_or(text).trim_end()
+fn cut(text: &str) -> String {
+    let chars = text.chars().filter(|c| *c != NON_JOINER).take(MAX_NAME_PREFIX_CHARS);
+    let mut cut: String = chars.collect();
+    cut.truncate(cut.trim_end().len());
+    cut
 }
 
 #[cfg(test)]
@@ -173,7 +211,8 @@ mod tests {
         assert_eq!(keys("王小明"), ["小明", "明", "王小明"]);
         assert_eq!(keys("김철수 ﾃﾚ"), ["テレ", "レ", "김철수 テレ", "수 テレ", "철수 テレ"]);
         assert_eq!(keys("🎉 Party 👍🏽"), ["party 👍", "🎉 party 👍", "👍"]);
-        assert_eq!(keys("O’Brien"), ["o'brien"]);
+        assert_eq!(keys("O’Brien"), ["brien", "o'brien"]);
+        assert_eq!(keys("علی\u{200c}رضا"), ["رضا", "عليرضا"]);
         assert_eq!(keys("--"), Vec::<String>::new());
         let handle = Handle::try_new("@Ada").unwrap();
         assert_eq!(keys_of(&handle, "Ada").into_iter().collect::<Vec<_>>(), ["@ada", "ada"], "each key once");
@@ -184,7 +223,7 @@ mod tests {
         let many = keys(&"a b ".repeat(15));
         assert_eq!((many.len(), many.iter().map(String::len).max()), (8, Some(59)));
         let long = "\u{FDFA}".repeat(20);
-        assert!(normalised(&long).chars().count() > 300, "one character stands for eighteen");
+        assert!(folded(&long).chars().count() > 300, "one character stands for eighteen");
         assert!(keys(&long).iter().all(|key| key.chars().count() <= 60 && key.trim() == key));
         assert!(finds(&long, &long));
     }
@@ -220,6 +259,13 @@ mod tests {
     }
 
     #[test]
+    fn names_that_are_indexed_by_the_former_rules_have_another_prefix() {
+        let former = |text: &str| KeyPrefix::try_new(text).unwrap().former().map(|it| it.first);
+        assert_eq!(former("\u{130}brahim").as_deref(), Some("i\u{307}brahim"));
+        assert_eq!([former("Ada  Lo"), former("王小")], [None, None]);
+    }
+
+    #[test]
     fn an_unusable_search_is_refused() {
         let of = |text: &str| KeyPrefix::try_new(text).unwrap_err();
         assert_eq!([of(""), of(" \u{3000} ")], [InvalidKeyPrefix::Blank; 2]);
@@ -230,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_prefix_ends_where_its_last_character_does() {
-        let below = |text: &str| KeyPrefix(text.to_owned()).below();
+        let below = |text: &str| KeyPrefix { first: text.to_owned(), former: None }.below();
         assert_eq!(below("ab"), "ac");
         assert_eq!(below("a\u{D7FF}"), "a\u{E000}");
         assert_eq!(below("a\u{10FFFF}\u{10FFFF}"), "b");
@@ -244,14 +290,14 @@ mod tests {
         fn a_range_holds_exactly_what_begins_so(
             prefix in "[a\u{D7FF}\u{E000}\u{10FFFE}\u{10FFFF}]{1,3}", key in "[a\u{D7FF}\u{E000}\u{10FFFE}\u{10FFFF}]{1,6}",
         ) {
-            let prefix = KeyPrefix(prefix);
+            let prefix = KeyPrefix { first: prefix, former: None };
             let is_within = key.as_str() >= prefix.from() && key < prefix.below();
             prop_assert_eq!(is_within, key.starts_with(prefix.from()));
         }
 
         #[test]
         fn any_name_is_found_by_the_whole_of_it(name in "\\PC{1,60}") {
-            if KeyPrefix::try_new(&name).is_ok() && !folded(&name).starts_with('@') {
+            if KeyPrefix::try_new(&name).is_ok() && !spaced(Form::Current, &name).starts_with('@') {
                 prop_assert!(finds(&name, &name), "{:?}", keys(&name));
             }
         }

@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use super::terms::{Phrase, Term};
+use super::terms::{Form, Phrase, Term, Text};
 use crate::{
     ids::UserId,
     limits::{MAX_PROBES, MAX_SEARCH_CHARS},
@@ -128,10 +128,25 @@ impl Search {
         Span { from: self.from, below: after.into_iter().chain(to).min() }
     }
 
-    /// All sources that could lead to candidates; never empty.
-    pub fn sources(&self) -> Vec<Source> {
-        let terms = self.phrase.iter().flat_map(Phrase::terms).map(Source::Term);
+    /// All sources that could lead to candidates which are indexed by these rules; never empty for the current ones.
+    pub fn sources(&self, form: Form) -> Vec<Source> {
+        let terms = self.phrase.iter().flat_map(|phrase| phrase.terms(form)).map(|term| Source::Term(*term));
         self.author.map(Source::Author).into_iter().chain(terms).collect()
+    }
+
+    /// Whether contents that are indexed by the former rules have other terms.
+    pub fn has_former_terms(&self) -> bool {
+        self.phrase.as_ref().is_some_and(|phrase| !phrase.terms(Form::Former).is_empty())
+    }
+
+    /// Whether it looks for words, and so needs the index.
+    pub const fn has_words(&self) -> bool {
+        self.phrase.is_some()
+    }
+
+    /// The author, if the search names one.
+    pub const fn author(&self) -> Option<UserId> {
+        self.author
     }
 
     /// Plans to read the source with the fewest contents and to check the next rarest ones. `None` if some source is
@@ -147,8 +162,28 @@ impl Search {
     }
 
     /// Whether a text matches.
-    pub fn matches(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &Text) -> bool {
         self.phrase.as_ref().is_none_or(|phrase| phrase.is_in(text))
+    }
+}
+
+impl Candidates {
+    /// Keeps the newest candidates whose texts have at most `bytes` together, at least one. Returns the bytes that are
+    /// left; 0 if any candidate has gone.
+    pub fn cut(&mut self, bytes: usize) -> usize {
+        let mut left = bytes;
+        for (index, row) in self.rows.iter().enumerate() {
+            match left.checked_sub(row.text.len()) {
+                Some(rest) => left = rest,
+                None if index == 0 => left = 0,
+                None => {
+                    self.rows.truncate(index);
+                    self.reached = self.rows.last().map(|row| row.entry.position());
+                    return 0;
+                }
+            }
+        }
+        left
     }
 }
 
@@ -158,9 +193,25 @@ impl Found {
         Self { entries: Vec::new(), has_older: false, end: None }
     }
 
+    /// One page of the pages that several lists give for the same search: it ends where the first of them does.
+    pub fn joined(pages: Vec<Self>, size: PageSize) -> Self {
+        let reached = pages.iter().filter(|page| page.has_older).filter_map(|page| page.end).max();
+        let entries = pages.into_iter().flat_map(|page| page.entries);
+        let mut entries: Vec<Entry> =
+            entries.filter(|entry| reached.is_none_or(|end| entry.position() >= end)).collect();
+        entries.sort_by_key(|entry| Reverse(entry.position()));
+        entries.dedup();
+        let is_cut = entries.len() > size.get();
+        entries.truncate(size.get());
+        let last = entries.last().map(Entry::position);
+        let end = if is_cut { last } else { reached.or(last) };
+        Self { entries, has_older: is_cut || reached.is_some(), end }
+    }
+
     /// Adds the candidates of one block. `true` if a page of `size` needs no further block.
     pub fn take(&mut self, search: &Search, look: Candidates, size: PageSize) -> bool {
-        let wanted = look.rows.into_iter().filter(|candidate| search.matches(&candidate.text));
+        let wanted =
+            look.rows.into_iter().filter(|candidate| !search.has_words() || search.matches(&Text::of(&candidate.text)));
         self.entries.extend(wanted.map(|candidate| candidate.entry));
         self.entries.sort_by_key(|entry| Reverse(entry.position()));
         if self.entries.len() > size.get() {
@@ -214,7 +265,7 @@ mod tests {
     fn the_rarest_term_leads_and_an_unknown_term_ends_the_search() {
         let search = Search::try_new(Some("the tide"), Some(author(1)), None, None).unwrap();
         let [the, tide] = ["the", "tide"].map(|word| terms_of(word)[0]);
-        let sources = search.sources();
+        let sources = search.sources(Form::Current);
         assert_eq!(sources, [Source::Author(author(1)), Source::Term(the), Source::Term(tide)]);
         let look = |counts: [usize; 3]| search.look(sources.iter().copied().zip(counts).collect());
         let by_term = look([40, 500, 3]).unwrap();
@@ -222,6 +273,38 @@ mod tests {
         let by_author = look([4, 500, 30]).unwrap();
         assert_eq!((by_author.along, by_author.having), (Source::Author(author(1)), vec![tide, the]));
         assert_eq!(look([4, 500, 0]), None);
+    }
+
+    #[test]
+    fn the_texts_that_a_page_compares_are_bounded_by_their_bytes() {
+        let all =
+            || Candidates { rows: vec![candidate(9, "1234"), candidate(8, "123"), candidate(7, "12")], reached: None };
+        for (bytes, kept, left) in [(9, 3, 0), (10, 3, 1), (8, 2, 0), (4, 1, 0), (1, 1, 0)] {
+            let mut candidates = all();
+            assert_eq!((candidates.cut(bytes), candidates.rows.len()), (left, kept), "{bytes}");
+            let reached = (kept < 3).then(|| candidates.rows[kept - 1].entry.position());
+            assert_eq!(candidates.reached, reached, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn joined_pages_end_where_the_first_of_them_does() {
+        let size = PageSize::try_new(3).unwrap();
+        let page = |ids: &[i64], end: Option<i64>| Found {
+            entries: ids.iter().map(|id| candidate(*id, "").entry).collect(),
+            has_older: end.is_some(),
+            end: end.or(ids.last().copied()).map(|at| Position::bound(at, at)),
+        };
+        let joined = |pages: &[(&[i64], Option<i64>)]| {
+            let found = Found::joined(pages.iter().map(|(ids, end)| page(ids, *end)).collect(), size);
+            let ids: Vec<i64> = found.entries.iter().map(|it| it.content.get()).collect();
+            (ids, found.has_older, found.end.map(Position::content_number))
+        };
+        assert_eq!(joined(&[(&[], None), (&[], None)]), (vec![], false, None));
+        assert_eq!(joined(&[(&[9, 5], None), (&[8, 5], None)]), (vec![9, 8, 5], false, Some(5)));
+        assert_eq!(joined(&[(&[9, 5], None), (&[8], Some(6))]), (vec![9, 8], true, Some(6)));
+        assert_eq!(joined(&[(&[9], Some(7)), (&[8, 3], Some(2))]), (vec![9, 8], true, Some(7)));
+        assert_eq!(joined(&[(&[9, 8], None), (&[7, 6, 5], Some(5))]), (vec![9, 8, 7], true, Some(7)));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! [`People`]: compares searches by name, page by page, with the naive scan of all names; and checks suggestions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use tidefeed::domain::search::people::{FoundUser, KeyPrefix, keys_of};
-use tidefeed::domain::{EdgeMode, Handle, UserId, account::profile::Registration};
+use tidefeed::domain::{EdgeMode, Handle, PageSize, UserId, account::profile::Registration};
+use tidefeed::read::lists::{ListReader, ListStores};
 use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
 use tidefeed::store::identities::{Adopted, Identity};
 use tidefeed::store::profiles::{ProfileEdit, Renamed};
@@ -66,6 +68,17 @@ impl World {
     async fn suggestions(&self, viewer: Option<i64>, limit: usize) -> Result<Vec<i64>> {
         Ok(self.store.suggested(viewer.map(user), limit).await?.into_iter().map(UserId::get).collect())
     }
+}
+
+fn lists(world: &World) -> ListReader {
+    let store = Arc::new(world.store.clone());
+    ListReader::new(ListStores {
+        contents: store.clone(),
+        follow_lists: store.clone(),
+        reactions: store.clone(),
+        exclusions: store.clone(),
+        people: store,
+    })
 }
 
 /// The users that a scan of all names finds.
@@ -271,6 +284,37 @@ on_each_backend! {
         world.store.migrate().await?;
         assert_eq!(world.number("SELECT COUNT(*) FROM user_names").await?, rows);
         assert!(world.store.pending_migrations().await?.is_empty());
+        Ok(())
+    }
+
+    async fn while_names_are_indexed_anew_both_forms_are_searched(backend: Backend) -> Result<()> {
+        let names: Vec<&str> = std::iter::repeat_n("İnci", 130).chain(["O'Reilly"]).collect();
+        let world = World::on(backend).await?.with_names(&names).await?;
+        while !world.store.index_next().await? {}
+        world.run("DELETE FROM user_names WHERE folded = 'reilly'").await?;
+        world.run("UPDATE user_names SET folded = 'i\u{307}nci' WHERE folded = 'inci'").await?;
+        world.run("DELETE FROM user_names WHERE user_id = 5").await?;
+        world.run("DELETE FROM name_progress").await?;
+        let lists = lists(&world);
+        let found = async |text: &str| -> Result<Vec<i64>> {
+            let (prefix, mut all, mut after) = (KeyPrefix::try_new(text)?, Vec::new(), None);
+            loop {
+                let page = lists.named(None, &prefix, after.as_ref(), PageSize::try_new(100)?).await?;
+                all.extend(page.rows.iter().map(|it| it.user.get()));
+                after = page.rows.last().cloned();
+                if !page.has_more {
+                    all.sort_unstable();
+                    return Ok(all);
+                }
+            }
+        };
+        let all: Vec<i64> = (1..=130).filter(|id| *id != 5).collect();
+        assert_eq!((found("İn").await?, found("in").await?), (all.clone(), vec![]));
+        assert!(!world.store.index_next().await?);
+        assert_eq!(found("İn").await?, all, "those of before and those of after");
+        assert!(world.store.index_next().await?);
+        assert_eq!((found("İn").await?, found("in").await?, found("reil").await?), (all.clone(), all, vec![131]));
+        assert_eq!(world.number("SELECT COUNT(*) FROM user_names WHERE user_id = 5").await?, 0, "a deleted account");
         Ok(())
     }
 
