@@ -78,9 +78,6 @@ const COUNT: u64 = 200;
 /// Points of delivering a content to fifty followers, which happens after the answer.
 const DELIVERY: u64 = 200;
 
-/// Points of an export, which reads as much as about a hundred pages.
-const EXPORT: u64 = 10_000;
-
 /// Root fields that cost more than their objects and the output.
 const SURCHARGES: &[(OperationType, &str, u64)] = &[
     (OperationType::Query, "search", SEARCH),
@@ -94,7 +91,6 @@ const SURCHARGES: &[(OperationType, &str, u64)] = &[
     (OperationType::Mutation, "signIn", PASSWORD_HASH),
     (OperationType::Mutation, "changePassword", 2 * PASSWORD_HASH),
     (OperationType::Mutation, "deleteViewer", PASSWORD_HASH),
-    (OperationType::Mutation, "exportViewer", EXPORT),
 ];
 
 #[cfg(test)]
