@@ -1,16 +1,27 @@
-//! Generates load in a closed loop (each client waits for its answer) or in an open loop (a fixed rate), and records
-//! times and the servers' processor time.
+//! Generates load in a closed loop (each client waits for its answer), and records times and the servers' processor
+//! time.
 
-use std::{cell::Cell, collections::BTreeMap, rc::Rc, time::Duration};
+use std::{collections::BTreeMap, rc::Rc, time::Duration};
 
 use anyhow::{Result, ensure};
 use futures_util::future::try_join_all;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use crate::{client::Client, processes};
 
 /// How long a refused client waits before its next request, as `Retry-After` says.
 const COME_AGAIN: Duration = Duration::from_secs(1);
+
+/// What a client does that is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It fails the run.
+    Fails,
+    /// It waits as it was told.
+    Waits,
+    /// It asks again at once.
+    Repeats,
+}
 
 /// Gives a client's next request, with the kind under which its time is recorded.
 pub type Script = Box<dyn FnMut() -> (&'static str, Rc<[u8]>)>;
@@ -35,8 +46,8 @@ pub struct Burst {
     pub generator_us: f64,
     /// Microseconds from request to answer, sorted, by kind.
     pub times: BTreeMap<&'static str, Vec<f64>>,
-    /// Microseconds from request to refusal, sorted.
-    pub refusals: Vec<f64>,
+    /// Microseconds from request to refusal, sorted, by kind.
+    pub refusals: BTreeMap<&'static str, Vec<f64>>,
 }
 
 impl Burst {
@@ -58,6 +69,14 @@ impl Burst {
     /// Answers a second of a kind.
     pub fn rate_of(&self, kind: &str) -> f64 {
         count(self.times.get(kind).map_or(0, Vec::len) as u64) / self.seconds
+    }
+
+    /// The share of these kinds that was refused.
+    pub fn refused_share(&self, kinds: &[&str]) -> f64 {
+        let of = |all: &BTreeMap<&'static str, Vec<f64>>| {
+            count(kinds.iter().map(|kind| all.get(kind).map_or(0, Vec::len) as u64).sum())
+        };
+        of(&self.refusals) / (of(&self.refusals) + of(&self.times)).max(1.0)
     }
 
     /// Refusals a second.
@@ -95,18 +114,10 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// Closed loop: all clients send requests for `length`, and each ends with an answer. Any error fails the run, except
-/// that 503 is counted if `may_refuse`; a refused client waits before its next request.
-pub async fn burst(all: &mut [Asking], watched: &[u32], length: Duration, may_refuse: bool) -> Result<Burst> {
+/// that 503 is counted unless `refusal` fails.
+pub async fn burst(all: &mut [Asking], watched: &[u32], length: Duration, refusal: Refusal) -> Result<Burst> {
     let end = Instant::now() + length;
-    watch(watched, try_join_all(all.iter_mut().map(|asking| ask_until(asking, end, may_refuse)))).await
-}
-
-/// Open loop: sends `a_second` requests per second for `length`, however long answers take, each through a free
-/// client. The wait for a free client counts as part of the answer's time. 503 is counted.
-pub async fn open_loop(all: &mut [Asking], watched: &[u32], a_second: f64, length: Duration) -> Result<Burst> {
-    let (began, next) = (Instant::now(), Cell::new(0_u32));
-    let all = all.iter_mut().map(|asking| ask_in_turn(asking, &next, began, (a_second, length)));
-    watch(watched, try_join_all(all)).await
+    watch(watched, try_join_all(all.iter_mut().map(|asking| ask_until(asking, end, refusal)))).await
 }
 
 /// Runs `work` and measures the processor time of the watched processes meanwhile.
@@ -126,10 +137,12 @@ async fn watch(watched: &[u32], work: impl Future<Output = Result<Vec<Seen>>>) -
             burst.times.entry(kind).or_default().push(took);
         }
         burst.refused += refusals.len() as u64;
-        burst.refusals.extend(refusals);
+        for (kind, took) in refusals {
+            burst.refusals.entry(kind).or_default().push(took);
+        }
     }
-    burst.times.values_mut().for_each(|times| times.sort_unstable_by(f64::total_cmp));
-    burst.refusals.sort_unstable_by(f64::total_cmp);
+    let all = burst.times.values_mut().chain(burst.refusals.values_mut());
+    all.for_each(|times| times.sort_unstable_by(f64::total_cmp));
     ensure!(burst.accepted > 0, "No request was answered.");
     Ok(burst)
 }
@@ -137,43 +150,18 @@ async fn watch(watched: &[u32], work: impl Future<Output = Result<Vec<Seen>>>) -
 #[derive(Default)]
 struct Seen {
     times: Vec<(&'static str, f64)>,
-    refusals: Vec<f64>,
+    refusals: Vec<(&'static str, f64)>,
 }
 
-async fn ask_until(asking: &mut Asking, end: Instant, may_refuse: bool) -> Result<Seen> {
+async fn ask_until(asking: &mut Asking, end: Instant, refusal: Refusal) -> Result<Seen> {
     let mut seen = Seen::default();
     while Instant::now() < end {
-        let is_refused = seen.ask(asking, Instant::now(), may_refuse).await?;
-        if is_refused {
+        let is_refused = seen.ask(asking, Instant::now(), refusal != Refusal::Fails).await?;
+        if is_refused && refusal == Refusal::Waits {
             sleep(COME_AGAIN).await;
         }
     }
     Ok(seen)
-}
-
-/// Sends the next request that is due, until none is left.
-async fn ask_in_turn(
-    asking: &mut Asking,
-    next: &Cell<u32>,
-    began: Instant,
-    (a_second, length): (f64, Duration),
-) -> Result<Seen> {
-    let mut seen = Seen::default();
-    loop {
-        let number = next.replace(next.get() + 1);
-        let after = Duration::from_secs_f64(f64::from(number) / a_second);
-        if after >= length {
-            return Ok(seen);
-        }
-        let due = began + after;
-        let asked = if Instant::now() < due {
-            sleep_until(due).await;
-            Instant::now()
-        } else {
-            due
-        };
-        seen.ask(asking, asked, true).await?;
-    }
 }
 
 impl Seen {
@@ -184,7 +172,7 @@ impl Seen {
         let took = asked.elapsed().as_secs_f64() * 1e6;
         if may_refuse && head.status == 503 {
             ensure!(head.has_retry_after, "A refusal has no Retry-After.");
-            self.refusals.push(took);
+            self.refusals.push((kind, took));
             return Ok(true);
         }
         let body = || String::from_utf8_lossy(asking.client.body()).chars().take(600).collect::<String>();

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use tokio_util::task::TaskTracker;
+
 use super::{
-    digest::digest,
+    checks::{Checked, PasswordChecks},
     error::AccountError,
-    passwords::{PasswordError, Passwords},
+    passwords::{HashingTurn, Passwords},
     registrations::Registrations,
     sessions::{SessionsService, SignedIn},
     viewer::{Caller, Viewer},
@@ -14,20 +16,14 @@ use crate::{
     clock::SharedClock,
     domain::{
         Handle, UserId,
-        account::{
-            attempts::Admission,
-            profile::{InvalidProfile, Registration, check_password},
-        },
-        limits::MAX_PASSWORD_BYTES,
+        account::profile::{InvalidProfile, Registration, check_password},
     },
     rng::SharedRng,
     store::{
-        AccountDeletions, Accounts, Attempts, StoreError,
+        AccountDeletions, Accounts, Attempts,
         account_deletions::Deleted,
         accounts::{NewAccount, PasswordHash, Registered},
-        attempts::Subjects,
     },
-    telemetry::metrics::SIGN_INS,
 };
 
 /// The unchecked input of a registration. `Debug` does not show it, because it holds a password.
@@ -111,6 +107,7 @@ pub struct AccountStores {
 pub struct AccountsService {
     stores: AccountStores,
     passwords: Arc<Passwords>,
+    checks: PasswordChecks,
     sessions: Arc<SessionsService>,
     registers: bool,
     signs_in: bool,
@@ -126,7 +123,17 @@ impl AccountsService {
         sessions: Arc<SessionsService>,
         ambient: (SharedClock, SharedRng),
     ) -> Self {
-        Self { stores, passwords, sessions, registers: true, signs_in: true, registrations: None, ambient }
+        let (attempts, clock) = (stores.attempts.clone(), ambient.0.clone());
+        let checks = PasswordChecks::new(attempts, passwords.clone(), clock, TaskTracker::new());
+        Self { stores, passwords, checks, sessions, registers: true, signs_in: true, registrations: None, ambient }
+    }
+
+    /// Counts the checks of passwords under way, which end even if their clients leave.
+    #[must_use]
+    pub fn tracked_by(mut self, tasks: TaskTracker) -> Self {
+        let (attempts, clock) = (self.stores.attempts.clone(), self.ambient.0.clone());
+        self.checks = PasswordChecks::new(attempts, self.passwords.clone(), clock, tasks);
+        self
     }
 
     /// Opens or closes registration and sign-in by password for everybody. Closing sign-in also closes registration.
@@ -157,8 +164,9 @@ impl AccountsService {
                 return Ok(RegisterOutcome::Invalid(faults));
             }
         };
+        let turn = self.passwords.turn(caller.client()).await?;
         self.count_registration(caller)?;
-        let password_hash = self.passwords.hash(new.password).await?;
+        let password_hash = self.passwords.hash(&turn, new.password).await?;
         let (now_ms, rng) = (self.ambient.0.now_ms(), &self.ambient.1);
         for random in rng.draws() {
             let id = UserId::generate(now_ms, random);
@@ -182,8 +190,7 @@ impl AccountsService {
         Err(AccountError::TooManyRegistrations(wait.as_secs() + 1))
     }
 
-    /// Exchanges a handle and its password for a session. The statements and the hashing are the same for unknown
-    /// handles.
+    /// Exchanges a handle and its password for a session.
     pub async fn sign_in(
         &self,
         handle: &str,
@@ -193,23 +200,22 @@ impl AccountsService {
         if !self.signs_in {
             return Ok(SignInOutcome::Closed);
         }
-        let handle = Handle::try_new(handle);
-        let subjects = subjects(handle.as_ref().map_or("", Handle::as_str), caller);
-        if let Some(at) = self.not_before(&subjects).await? {
-            return Ok(SignInOutcome::NotBefore(at));
-        }
-        let credential = match &handle {
-            Ok(handle) => self.stores.accounts.credential(handle).await?,
-            Err(_) => None,
+        let turn = self.passwords.turn(caller.client()).await?;
+        let (handle, accounts) = (Handle::try_new(handle).ok(), self.stores.accounts.clone());
+        let account = handle.as_ref().map_or_else(String::new, |handle| handle.as_str().to_owned());
+        let credential = async move {
+            match &handle {
+                Some(handle) => accounts.credential(handle).await,
+                None => Ok(None),
+            }
         };
-        let (user, stored) = credential.unzip();
-        let fitting = self.fitting(password, stored).await?;
-        let Some((user, (password, stored))) = user.zip(fitting) else {
-            metrics::counter!(SIGN_INS, "outcome" => "wrong").increment(1);
-            return Ok(SignInOutcome::WrongCredentials);
+        let (turn, checked) = self.checks.check((turn, caller), (&account, password), credential).await?;
+        let (user, password, stored) = match checked {
+            Checked::Right(user, password, stored) => (user, password, stored),
+            Checked::Wrong => return Ok(SignInOutcome::WrongCredentials),
+            Checked::NotBefore(at) => return Ok(SignInOutcome::NotBefore(at)),
         };
-        self.welcome(&subjects).await?;
-        self.renew(user, password, &stored).await;
+        self.renew((user, &turn), password, &stored).await;
         Ok(SignInOutcome::SignedIn(self.sessions.begin(user, caller).await?))
     }
 
@@ -223,22 +229,21 @@ impl AccountsService {
         if let Err(fault) = check_password(&new) {
             return Ok(PasswordOutcome::Invalid(fault));
         }
+        let turn = self.passwords.turn(caller.client()).await?;
         let credential = self.stores.accounts.credential_of(viewer.id).await?;
-        let handle = credential.as_ref().map_or("", |(handle, _)| handle.as_str());
-        let subjects = subjects(handle, caller);
-        if let Some(at) = self.not_before(&subjects).await? {
-            return Ok(PasswordOutcome::NotBefore(at));
-        }
-        let stored = credential.map(|(_, stored)| stored);
-        let Some((_, stored)) = self.fitting(old, stored).await? else {
-            return Ok(PasswordOutcome::WrongCredentials);
+        let (handle, stored) = credential.unzip();
+        let (account, stored) = (handle.as_ref().map_or("", Handle::as_str), stored.map(|stored| ((), stored)));
+        let (turn, checked) = self.checks.check((turn, caller), (account, old), async { Ok(stored) }).await?;
+        let stored = match checked {
+            Checked::Right((), _, stored) => stored,
+            Checked::Wrong => return Ok(PasswordOutcome::WrongCredentials),
+            Checked::NotBefore(at) => return Ok(PasswordOutcome::NotBefore(at)),
         };
-        let new = self.passwords.hash(new).await?;
+        let new = self.passwords.hash(&turn, new).await?;
         // Another request has changed the password in between, so the old one no longer counts.
         if !self.stores.accounts.replace_password(viewer.id, &stored, &new).await? {
             return Ok(PasswordOutcome::WrongCredentials);
         }
-        self.welcome(&subjects).await?;
         Ok(PasswordOutcome::Changed(self.sessions.end_all(viewer.id, viewer.session).await?))
     }
 
@@ -250,19 +255,18 @@ impl AccountsService {
         password: Option<String>,
         caller: &Caller,
     ) -> Result<DeleteOutcome, AccountError> {
+        let turn = self.passwords.turn(caller.client()).await?;
         let credential = self.stores.accounts.credential_of(viewer.id).await?;
         let confirmed = match credential {
             None => None,
             Some((handle, stored)) => {
-                let subjects = subjects(handle.as_str(), caller);
-                if let Some(at) = self.not_before(&subjects).await? {
-                    return Ok(DeleteOutcome::NotBefore(at));
+                let (password, stored) = (password.unwrap_or_default(), Some(((), stored)));
+                let checking = self.checks.check((turn, caller), (handle.as_str(), password), async { Ok(stored) });
+                match checking.await?.1 {
+                    Checked::Right((), _, stored) => Some(stored),
+                    Checked::Wrong => return Ok(DeleteOutcome::WrongCredentials),
+                    Checked::NotBefore(at) => return Ok(DeleteOutcome::NotBefore(at)),
                 }
-                let Some((_, stored)) = self.fitting(password.unwrap_or_default(), Some(stored)).await? else {
-                    return Ok(DeleteOutcome::WrongCredentials);
-                };
-                self.welcome(&subjects).await?;
-                Some(stored)
             }
         };
         match self.stores.deletions.delete(viewer.id, confirmed.as_ref(), self.ambient.0.now_ms()).await? {
@@ -275,58 +279,18 @@ impl AccountsService {
         }
     }
 
-    /// The time at which the next attempt is allowed; `None` if now. The attempt then counts as failed until
-    /// [`Self::welcome`].
-    async fn not_before(&self, subjects: &Subjects) -> Result<Option<i64>, StoreError> {
-        match self.stores.attempts.admit(subjects, self.ambient.0.now_ms()).await? {
-            Admission::Admitted => Ok(None),
-            Admission::NotBefore(at) => {
-                metrics::counter!(SIGN_INS, "outcome" => "waiting").increment(1);
-                Ok(Some(at))
-            }
-        }
-    }
-
-    async fn welcome(&self, subjects: &Subjects) -> Result<(), StoreError> {
-        metrics::counter!(SIGN_INS, "outcome" => "good").increment(1);
-        self.stores.attempts.succeeded(subjects, self.ambient.0.now_ms()).await
-    }
-
-    /// The password and the stored hash, if they match. An overlong password never matches, and takes as long to
-    /// check.
-    async fn fitting(
-        &self,
-        password: String,
-        stored: Option<PasswordHash>,
-    ) -> Result<Option<(String, PasswordHash)>, PasswordError> {
-        let too_long = password.len() > MAX_PASSWORD_BYTES;
-        let (password, stored) = if too_long { (String::new(), None) } else { (password, stored) };
-        let fits = self.passwords.verify(password.clone(), stored.clone()).await?;
-        Ok(stored.filter(|_| fits).map(|stored| (password, stored)))
-    }
-
     /// Rehashes a password whose stored hash is cheaper than the settings ask. After an error the next sign-in tries
     /// again.
-    async fn renew(&self, user: UserId, password: String, stored: &PasswordHash) {
+    async fn renew(&self, (user, turn): (UserId, &HashingTurn), password: String, stored: &PasswordHash) {
         if !self.passwords.is_outdated(stored) {
             return;
         }
         let renewed = async {
-            let new = self.passwords.hash(password).await?;
+            let new = self.passwords.hash(turn, password).await?;
             Ok::<_, AccountError>(self.stores.accounts.replace_password(user, stored, &new).await?)
         };
         if let Err(error) = renewed.await {
             tracing::warn!(%user, error = &error as &dyn std::error::Error, "A password could not be rehashed with the configured parameters.");
         }
-    }
-}
-
-/// `account`: the handle, or empty if the text is not a valid handle.
-fn subjects(account: &str, caller: &Caller) -> Subjects {
-    let (account, network) = (account.as_bytes(), caller.network_name());
-    Subjects {
-        pair: digest(&[b"pair", account, network.as_bytes()]),
-        account: digest(&[b"account", account]),
-        network: digest(&[b"network", network.as_bytes()]),
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Nothing here knows GraphQL or HTTP: the transport carries tokens, and the schema asks for a viewer.
 
+mod checks;
 mod commands;
 mod digest;
 mod error;
@@ -33,5 +34,5 @@ pub use self::{
     remover::{AccountRemover, RemoverStores},
     sessions::{RefreshOutcome, SessionSettings, SessionsService, SignedIn},
     tokens::{Token, TokenError, TokenKey, Tokens, WeakSecret},
-    viewer::{Caller, Viewer},
+    viewer::{Caller, Client, Viewer},
 };

@@ -1,7 +1,7 @@
 //! Hashes passwords with argon2id and stores them as PHC strings.
 //!
 //! Each hash takes megabytes and a core for tens of milliseconds: hashing runs on blocking threads, a bounded number
-//! at a time.
+//! at a time, in turn between clients.
 
 use std::sync::Arc;
 
@@ -10,9 +10,14 @@ use argon2::{
     password_hash::{Error as HashError, PasswordHasher as _, PasswordVerifier as _, phc},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
+use fair_queue::{Bounds, FairQueue, Limits, Turn};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
+use super::viewer::Client;
 use crate::{rng::SharedRng, store::accounts::PasswordHash, telemetry::metrics::PASSWORD_KIBIBYTES};
+
+/// Commands under way for each hash that runs: some read and count attempts meanwhile.
+const PERMITS_OF_A_SLOT: usize = 4;
 
 const SALT_BYTES: usize = 16;
 
@@ -27,13 +32,15 @@ pub struct PasswordSettings {
     pub parallelism: u32,
     /// Hashes that run at once. 2.
     pub slots: usize,
-    /// Hashes that may wait for a slot; any more are refused at once. 128.
+    /// Clients' commands that may wait for a turn to hash; any more are refused at once. 128.
     pub waiting: usize,
+    /// The part of both that one client may take. 50 %.
+    pub client_percent: usize,
 }
 
 impl Default for PasswordSettings {
     fn default() -> Self {
-        Self { memory_kib: 19_456, iterations: 2, parallelism: 1, slots: 2, waiting: 128 }
+        Self { memory_kib: 19_456, iterations: 2, parallelism: 1, slots: 2, waiting: 128, client_percent: 50 }
     }
 }
 
@@ -54,11 +61,14 @@ pub enum PasswordError {
     CutOff,
 }
 
+/// A turn to hash and to check, for one command of a client.
+pub type HashingTurn = Turn<Client>;
+
 /// Hashes passwords and checks them.
 pub struct Passwords {
     argon2: Argon2<'static>,
     slots: Arc<Semaphore>,
-    admitted: Arc<Semaphore>,
+    commands: FairQueue<Client>,
     rng: SharedRng,
     decoy: PasswordHash,
 }
@@ -71,26 +81,32 @@ impl Passwords {
         let decoy = decoy(&params, &rng);
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         let slots = settings.slots.max(1);
-        Ok(Self {
-            argon2,
-            slots: Arc::new(Semaphore::new(slots)),
-            admitted: Arc::new(Semaphore::new(slots + settings.waiting)),
-            rng,
-            decoy,
-        })
+        let all = Limits { running: slots.saturating_mul(PERMITS_OF_A_SLOT), waiting: settings.waiting };
+        let commands = FairQueue::new(Bounds::shared(all, settings.client_percent));
+        Ok(Self { argon2, slots: Arc::new(Semaphore::new(slots)), commands, rng, decoy })
+    }
+
+    /// Waits until it is the client's turn. Refused if too many wait, or too many of this client.
+    pub async fn turn(&self, client: Client) -> Result<HashingTurn, PasswordError> {
+        self.commands.take(client).await.map_err(|_full| PasswordError::Busy)
     }
 
     /// The hash of `password` under a fresh salt.
-    pub async fn hash(&self, password: String) -> Result<PasswordHash, PasswordError> {
+    pub async fn hash(&self, _turn: &HashingTurn, password: String) -> Result<PasswordHash, PasswordError> {
         let (argon2, salt) = (self.argon2.clone(), salt(&self.rng));
-        self.in_turn(move || hash(&argon2, password.as_bytes(), salt)).await
+        self.apart(move || hash(&argon2, password.as_bytes(), salt)).await
     }
 
     /// Whether `password` matches `stored`. Without a stored hash it takes as long and returns `false`.
-    pub async fn verify(&self, password: String, stored: Option<PasswordHash>) -> Result<bool, PasswordError> {
+    pub async fn verify(
+        &self,
+        _turn: &HashingTurn,
+        password: String,
+        stored: Option<PasswordHash>,
+    ) -> Result<bool, PasswordError> {
         let (argon2, exists) = (self.argon2.clone(), stored.is_some());
         let stored = stored.unwrap_or_else(|| self.decoy.clone());
-        let fits = self.in_turn(move || fits(&argon2, password.as_bytes(), &stored)).await?;
+        let fits = self.apart(move || fits(&argon2, password.as_bytes(), &stored)).await?;
         Ok(fits && exists)
     }
 
@@ -102,14 +118,13 @@ impl Passwords {
     }
 
     /// Runs `work` when a slot is free. If the caller is dropped, the slot is freed only when the work is done.
-    async fn in_turn<T: Send + 'static>(
+    async fn apart<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
     ) -> Result<T, PasswordError> {
-        let admitted = Arc::clone(&self.admitted).try_acquire_owned().map_err(|_| PasswordError::Busy)?;
         let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(|_| PasswordError::CutOff)?;
         let task = spawn_blocking(move || {
-            let _held = (admitted, slot);
+            let _held = slot;
             work()
         });
         task.await.map_err(|_| PasswordError::CutOff)?
@@ -156,34 +171,52 @@ fn paid(params: &Params) {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use futures_util::future::join_all;
+
     use super::*;
+    use crate::domain::UserId;
 
     fn passwords(slots: usize, waiting: usize) -> Passwords {
-        let settings = PasswordSettings { memory_kib: 64, iterations: 1, parallelism: 1, slots, waiting };
+        let settings =
+            PasswordSettings { memory_kib: 64, iterations: 1, parallelism: 1, slots, waiting, client_percent: 100 };
         Passwords::try_new(settings, SharedRng::from_seed(1)).unwrap()
+    }
+
+    const SOMEBODY: Client = Client::Network(None);
+
+    async fn hash(passwords: &Passwords, password: &str) -> Result<PasswordHash, PasswordError> {
+        passwords.hash(&passwords.turn(SOMEBODY).await?, password.to_owned()).await
+    }
+
+    async fn verify(
+        passwords: &Passwords,
+        password: &str,
+        stored: Option<PasswordHash>,
+    ) -> Result<bool, PasswordError> {
+        passwords.verify(&passwords.turn(SOMEBODY).await?, password.to_owned(), stored).await
     }
 
     #[tokio::test]
     async fn only_the_right_password_fits() {
         let passwords = passwords(2, 2);
-        let stored = passwords.hash("correct horse".to_owned()).await.unwrap();
+        let stored = hash(&passwords, "correct horse").await.unwrap();
         assert!(stored.0.starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{}", stored.0);
-        assert!(passwords.verify("correct horse".to_owned(), Some(stored.clone())).await.unwrap());
-        assert!(!passwords.verify("correct horsf".to_owned(), Some(stored)).await.unwrap());
+        assert!(verify(&passwords, "correct horse", Some(stored.clone())).await.unwrap());
+        assert!(!verify(&passwords, "correct horsf", Some(stored)).await.unwrap());
     }
 
     #[tokio::test]
     async fn the_same_password_has_another_hash_each_time() {
         let passwords = passwords(2, 2);
-        let [one, two] = [passwords.hash("a".to_owned()).await.unwrap(), passwords.hash("a".to_owned()).await.unwrap()];
+        let [one, two] = [hash(&passwords, "a").await.unwrap(), hash(&passwords, "a").await.unwrap()];
         assert_ne!(one.0, two.0);
     }
 
     #[tokio::test]
     async fn an_unknown_account_costs_a_full_hash_and_is_refused() {
         let passwords = passwords(2, 2);
-        assert!(!passwords.verify("anything".to_owned(), None).await.unwrap());
-        let real = passwords.hash("anything".to_owned()).await.unwrap();
+        assert!(!verify(&passwords, "anything", None).await.unwrap());
+        let real = hash(&passwords, "anything").await.unwrap();
         let [decoy, real] = [&passwords.decoy, &real].map(|it| phc::PasswordHash::new(&it.0).unwrap());
         let cost = |it: &phc::PasswordHash| (it.algorithm, it.version, it.params.clone(), it.hash.unwrap().len());
         assert_eq!(cost(&decoy), cost(&real), "the decoy costs what real hashes cost");
@@ -192,32 +225,47 @@ mod tests {
 
     #[tokio::test]
     async fn older_parameters_stay_good() {
-        let old = passwords(2, 2).hash("a".to_owned()).await.unwrap();
+        let old = hash(&passwords(2, 2), "a").await.unwrap();
         let settings = PasswordSettings { memory_kib: 128, iterations: 2, ..PasswordSettings::default() };
         let new = Passwords::try_new(settings, SharedRng::from_seed(2)).unwrap();
         assert!(new.is_outdated(&old));
-        assert!(new.verify("a".to_owned(), Some(old)).await.unwrap());
-        assert!(!new.is_outdated(&new.hash("a".to_owned()).await.unwrap()));
+        assert!(verify(&new, "a", Some(old)).await.unwrap());
+        assert!(!new.is_outdated(&hash(&new, "a").await.unwrap()));
     }
 
     #[tokio::test]
     async fn a_full_queue_refuses_at_once() {
         let passwords = passwords(1, 1);
-        let hash = || passwords.hash("a".to_owned());
-        let only_slot = Arc::clone(&passwords.slots).acquire_owned().await.unwrap();
-        let (one, two, three) = futures_util::join!(hash(), hash(), async {
-            let refused = hash().await;
-            drop(only_slot);
+        let mut taken = Vec::new();
+        for _ in 0..PERMITS_OF_A_SLOT {
+            taken.push(passwords.turn(SOMEBODY).await.unwrap());
+        }
+        let (waited, refused) = futures_util::join!(hash(&passwords, "a"), async {
+            let refused = passwords.turn(SOMEBODY).await;
+            taken.clear();
             refused
         });
-        assert!(one.is_ok() && two.is_ok());
-        assert!(matches!(three, Err(PasswordError::Busy)));
-        assert!(hash().await.is_ok(), "the slots are free again");
+        assert!(waited.is_ok() && matches!(refused, Err(PasswordError::Busy)));
+        assert!(hash(&passwords, "a").await.is_ok(), "the turns are free again");
+    }
+
+    #[tokio::test]
+    async fn who_floods_leaves_turns_and_places_to_others() {
+        let settings = PasswordSettings { memory_kib: 64, iterations: 1, slots: 1, ..PasswordSettings::default() };
+        let passwords = Passwords::try_new(settings, SharedRng::from_seed(1)).unwrap();
+        let [eve, ann] = [1, 2].map(|id| Client::Viewer(UserId::try_new(id).unwrap()));
+        let flood = (0..1_000).map(|_| async {
+            let turn = passwords.turn(eve).await?;
+            passwords.hash(&turn, "a".to_owned()).await
+        });
+        let (flooded, served) = futures_util::join!(join_all(flood), passwords.turn(ann));
+        let refused = flooded.iter().filter(|it| matches!(it, Err(PasswordError::Busy))).count();
+        assert!(served.is_ok() && refused > 900, "{refused}");
     }
 
     #[tokio::test]
     async fn an_unreadable_stored_hash_is_an_error_and_no_mismatch() {
-        let result = passwords(1, 1).verify("a".to_owned(), Some(PasswordHash("plain".to_owned()))).await;
+        let result = verify(&passwords(1, 1), "a", Some(PasswordHash("plain".to_owned()))).await;
         assert!(matches!(result, Err(PasswordError::Hash(_))));
     }
 

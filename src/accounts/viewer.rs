@@ -15,9 +15,20 @@ pub struct Viewer {
     pub good_until_ms: i64,
 }
 
+/// Who has a share of what is bounded: who is signed in counts as such, whatever network they share with others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Client {
+    /// A viewer.
+    Viewer(UserId),
+    /// The network of a client without a viewer; `None` if it is unknown.
+    Network(Option<IpAddr>),
+}
+
 /// The origin of a request, as far as the transport knows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
+    /// The viewer of the request.
+    pub viewer: Option<UserId>,
     /// The client's network: its IPv4 address, or the first address of its IPv6 address's /64.
     pub network: Option<IpAddr>,
     /// The client's `User-Agent`, unchecked.
@@ -25,6 +36,11 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Whose share the request takes.
+    pub fn client(&self) -> Client {
+        self.viewer.map_or(Client::Network(self.network), Client::Viewer)
+    }
+
     /// The network in words that limits count by; all callers without an address share one.
     pub fn network_name(&self) -> String {
         self.network.map_or_else(|| "unknown".to_owned(), |network| network.to_string())

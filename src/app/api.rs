@@ -24,7 +24,7 @@ use crate::{
         issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
     },
     api::{
-        export,
+        export::{self, ExportRuntime},
         graphql::{
             ALWAYS_ADMITTED, COST_HINTS, RememberedJson, SCALARS, Services, Undescribed, WITHOUT_TOKEN, attach,
             build_schema, schema_sdl,
@@ -121,11 +121,13 @@ pub fn endpoints(
     };
     let passwords_count = settings.outside.as_ref().is_none_or(|outside| !outside.only);
     let accounts = AccountsService::new(stores, Arc::new(passwords), sessions.clone(), ambient)
+        .tracked_by(runtime.tasks.clone())
         .open_to(settings.open_registration, passwords_count)
         .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new));
     let issuer = settings.outside.as_ref().map(|outside| issuer(outside, ports, &runtime));
     let exports = Arc::new(exports(settings, use_cases, ports, &runtime)?);
-    let copies = export::router(exports.clone(), runtime.tasks.clone());
+    let (exporting, tasks) = (exports.clone(), runtime.tasks.clone());
+    let trusted_proxies = settings.http.trusted_proxies.clone().into();
     let sdl = schema_sdl();
     let is_described = settings.http.guard.introspection;
     let described = schema_route(is_described);
@@ -135,7 +137,9 @@ pub fn endpoints(
         authenticate: Arc::new(Bearer { tokens, liveness, issuer, clock: runtime.clock }),
         attach: Arc::new(move |request, scope: &Scope<Viewer>| {
             let Client { address, agent } = scope.client.clone();
-            let request = attach(request, scope.viewer).data(Caller { network: address.map(payer::network), agent });
+            let viewer = scope.viewer.map(|viewer| viewer.id);
+            let caller = Caller { viewer, network: address.map(payer::network), agent };
+            let request = attach(request, scope.viewer).data(caller);
             if is_described { request } else { request.data(Undescribed) }
         }),
         public_operations: &WITHOUT_TOKEN,
@@ -145,9 +149,10 @@ pub fn endpoints(
         stop: runtime.stop,
         sockets: runtime.tasks,
     };
-    let Endpoints { router, early_refusals } = http::endpoints(transport).map_err(AppError::Manifest)?;
+    let Endpoints { router, early_refusals, charges } = http::endpoints(transport).map_err(AppError::Manifest)?;
+    let copies = export::router(exporting, ExportRuntime { tasks, charges: charges.clone(), trusted_proxies });
     let router = router.merge(described).merge(copies).merge(pages::router()).merge(pictures::router());
-    Ok(Endpoints { router, early_refusals })
+    Ok(Endpoints { router, early_refusals, charges })
 }
 
 const SCHEMA_IS_OFF: &str =

@@ -47,7 +47,7 @@ pub struct Operators {
 
 /// The routes of a serving node. The operators' routes answer even when all connections are taken.
 pub fn all_routes(api: Endpoints, operators: Operators, graphiql: bool) -> Routes {
-    let Endpoints { router, early_refusals } = api;
+    let Endpoints { router, early_refusals, .. } = api;
     let api = if graphiql { router } else { router.layer(middleware::from_fn(without_graphiql)) };
     let operators = routes(operators);
     let all = explained(api.merge(operators.clone()), NO_SUCH_PATH);

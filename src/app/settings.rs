@@ -58,6 +58,7 @@ pub fn use_cases(config: &Config) -> Settings {
             catch_up: config.live.catch_up,
             catch_ups: config.live.catch_ups,
             check_every: config.live.check_ms.duration(),
+            of_reader: config.live.max_per_viewer,
         },
     }
 }
@@ -88,6 +89,7 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
             iterations: auth.argon2_iterations,
             parallelism: auth.argon2_parallelism,
             slots: auth.hashing_slots,
+            client_percent: config.admission.client_percent,
             ..PasswordSettings::default()
         },
         open_registration: auth.open_registration,
@@ -245,6 +247,7 @@ fn admission(config: &Config) -> AdmissionLimits {
     AdmissionLimits {
         queries: limit(queries.0, queries.1, queries.2, (QUERIES_A_PROCESSOR, QUERIES_WAITING_FOR_ONE)),
         mutations: limit(mutations.0, mutations.1, mutations.2, (MUTATIONS_A_PROCESSOR, MUTATIONS_WAITING_FOR_ONE)),
+        client_percent: admission.client_percent,
     }
 }
 

@@ -249,6 +249,7 @@ fn live(reader: &mut Reader) -> LiveSettings {
     LiveSettings {
         buffer: reader.whole("live.buffer", 1..=100_000),
         catch_up: reader.whole("live.catch_up", MIN_CATCH_UP..=MAX_CATCH_UP),
+        max_per_viewer: reader.whole("live.max_per_viewer", 1..=1_000_000),
         catch_ups: reader.whole("live.catch_ups", 1..=10_000),
         check_ms: millis(reader, "live.check_ms", 0, DAY_MS),
     }
@@ -262,6 +263,7 @@ fn admission(reader: &mut Reader) -> AdmissionSettings {
         mutations: reader.whole("admission.mutations", 0..=1_000_000),
         mutations_waiting: reader.whole("admission.mutations_waiting", 0..=1_000_000),
         mutations_wait_ms: millis(reader, "admission.mutations_wait_ms", 1, 10 * MINUTE_MS),
+        client_percent: reader.whole("admission.client_percent", 1..=100),
     }
 }
 

@@ -258,6 +258,7 @@ pub struct AdmissionSettings {
     pub mutations: usize,
     pub mutations_waiting: usize,
     pub mutations_wait_ms: Millis,
+    pub client_percent: usize,
 }
 
 /// `[persisted]`
@@ -310,6 +311,7 @@ pub struct WebsocketSettings {
 pub struct LiveSettings {
     pub buffer: usize,
     pub catch_up: u16,
+    pub max_per_viewer: usize,
     pub catch_ups: usize,
     pub check_ms: Millis,
 }

@@ -3,16 +3,15 @@
 
 use std::{iter, sync::Arc, time::Duration};
 
-use tokio::{
-    sync::Semaphore,
-    time::{Instant, sleep_until},
-};
+use tokio::time::{Instant, sleep_until};
 
 use super::{
+    error::LiveError,
     followed::Followed,
     fresh::Batch,
     hub::{Hub, Registration},
     mailbox::Signal,
+    shared_reads::SharedReads,
     subscriber_state::{RereadCause, SubscriberState, Update},
 };
 use crate::{
@@ -21,13 +20,13 @@ use crate::{
         live::view::{Change, TimelineTop},
     },
     read::TimelineReader,
-    store::{Follows, StoreError},
+    store::Follows,
     telemetry::metrics::{LIVE_CATCH_UPS, LIVE_CHANGES},
 };
 
-/// Subscriptions of this node that begin at the same time; the others queue. Without the bound, a reconnecting crowd
-/// would wait for database connections until their time limit, and fail.
-const BEGINNING: usize = 32;
+/// Readers of this node whose follows are read at the same time; the others queue. Without the bound, a reconnecting
+/// crowd would wait for database connections until their time limit, and fail.
+const READING_FOLLOWS: usize = 32;
 
 /// Limits of live subscriptions.
 #[derive(Debug, Clone, Copy)]
@@ -41,11 +40,13 @@ pub struct LiveSettings {
     /// Time between two comparisons of a subscription with its timeline. They find losses that nothing has reported.
     /// Zero: never.
     pub check_every: Duration,
+    /// Subscriptions of one reader.
+    pub of_reader: usize,
 }
 
 impl Default for LiveSettings {
     fn default() -> Self {
-        Self { buffer: 64, catch_up: 200, catch_ups: 8, check_every: Duration::from_mins(5) }
+        Self { buffer: 64, catch_up: 200, catch_ups: 8, check_every: Duration::from_mins(5), of_reader: 200 }
     }
 }
 
@@ -55,8 +56,10 @@ pub struct LiveFeed<S> {
     follows: Arc<dyn Follows>,
     timelines: Arc<TimelineReader>,
     settings: LiveSettings,
-    room: Semaphore,
-    beginning: Semaphore,
+    /// Reads of follows.
+    followed: SharedReads<(), Followed>,
+    /// Reads of timelines, each above the lowest floor of those who ask.
+    tops: SharedReads<Position, (Position, Arc<TimelineTop>)>,
 }
 
 /// An event and what is needed to show it.
@@ -88,8 +91,8 @@ impl<S: Default> LiveFeed<S> {
         timelines: Arc<TimelineReader>,
         settings: LiveSettings,
     ) -> Self {
-        let room = Semaphore::new(settings.catch_ups.max(1));
-        Self { hub, follows, timelines, settings, room, beginning: Semaphore::new(BEGINNING) }
+        let (followed, tops) = (SharedReads::new(READING_FOLLOWS), SharedReads::new(settings.catch_ups));
+        Self { hub, follows, timelines, settings, followed, tops }
     }
 
     /// Subscribes `reader`'s client, which holds what `point` says, and first sends what it has missed. Without a
@@ -98,9 +101,9 @@ impl<S: Default> LiveFeed<S> {
         self: &Arc<Self>,
         reader: UserId,
         point: Option<ResumePoint>,
-    ) -> Result<Subscription<S>, StoreError> {
-        let _turn = self.beginning.acquire().await;
-        let registration = self.hub.register(reader);
+    ) -> Result<Subscription<S>, LiveError> {
+        let most = self.settings.of_reader;
+        let registration = self.hub.register(reader, most).ok_or(LiveError::TooMany(most))?;
         let followed = self.watch(&registration, reader).await?;
         let subscriber = SubscriberState::begin(followed, point);
         let (feed, check_at) = (Arc::clone(self), self.next_check());
@@ -110,15 +113,25 @@ impl<S: Default> LiveFeed<S> {
 
     /// Watches all authors whom the reader follows, and returns them. Any later read of the timeline, together with
     /// the signals from now on, misses nothing of theirs.
-    async fn watch(&self, registration: &Registration<S>, reader: UserId) -> Result<Followed, StoreError> {
-        Ok(registration.watch(Followed::of(self.follows.followed_by(reader).await?)))
+    async fn watch(&self, registration: &Registration<S>, reader: UserId) -> Result<Followed, LiveError> {
+        let follows = Arc::clone(&self.follows);
+        let read = move |()| async move { follows.followed_by(reader).await.map(Followed::of) };
+        Ok(registration.watch(self.followed.ask(reader, (), |(), ()| (), read).await?))
     }
 
     /// The timeline above `floor` at one instant. At most [`LiveSettings::catch_ups`] run at once, so that a gap on
-    /// every subscription causes no stampede.
-    async fn top(&self, reader: UserId, floor: Position) -> Result<TimelineTop, StoreError> {
-        let _room = self.room.acquire().await;
-        self.timelines.top(reader, floor, PageSize::of_catch_up(self.settings.catch_up)).await
+    /// every subscription causes no stampede. Subscriptions of one reader share a read above the lowest of their
+    /// floors; if that has too much for one read, those with higher floors read on.
+    async fn top(&self, reader: UserId, floor: Position) -> Result<TimelineTop, LiveError> {
+        loop {
+            let (timelines, size) = (Arc::clone(&self.timelines), PageSize::of_catch_up(self.settings.catch_up));
+            let lowest = |waiting: &mut Position, new: Position| *waiting = new.min(*waiting);
+            let read = move |floor| async move { Ok((floor, Arc::new(timelines.top(reader, floor, size).await?))) };
+            let (read_from, top) = self.tops.ask(reader, floor, lowest, read).await?;
+            if top.whole || read_from == floor {
+                return Ok(top.above(floor));
+            }
+        }
     }
 
     /// Notes that the reader is present; returns when to note it again.
@@ -138,7 +151,7 @@ impl<S: Default> LiveFeed<S> {
 
 impl<S: Default> Subscription<S> {
     /// The next event. An error ends the subscription. The client can then resume from [`Self::point`].
-    pub async fn next(&mut self) -> Result<Event<S>, StoreError> {
+    pub async fn next(&mut self) -> Result<Event<S>, LiveError> {
         loop {
             if let Some(update) = self.subscriber.next() {
                 return Ok(self.event(update));
@@ -191,7 +204,7 @@ impl<S: Default> Subscription<S> {
         self.subscriber.failed_to_show();
     }
 
-    async fn catch_up(&mut self, floor: Position) -> Result<(), StoreError> {
+    async fn catch_up(&mut self, floor: Position) -> Result<(), LiveError> {
         let top = self.feed.top(self.reader, floor).await?;
         self.check_at = self.feed.next_check();
         self.subscriber.caught_up(&top);

@@ -33,7 +33,15 @@ struct State<S> {
     subscribers: HashMap<u64, Subscriber<S>>,
     /// For each author, the readers with a subscriber that watches them.
     by_author: HashMap<UserId, HashSet<UserId>>,
-    by_reader: HashMap<UserId, Vec<u64>>,
+    by_reader: HashMap<UserId, Reader>,
+}
+
+/// One reader's subscribers.
+#[derive(Default)]
+struct Reader {
+    ids: Vec<u64>,
+    /// The lists of authors that they watch, each with the number of those that watch it. Empty lists do not count.
+    lists: Vec<(Followed, usize)>,
 }
 
 struct Subscriber<S> {
@@ -138,16 +146,21 @@ impl<S: Default> Hub<S> {
         }
     }
 
-    /// Registers a subscriber that watches no author until [`Registration::watch`].
-    pub fn register(self: &Arc<Self>, reader: UserId) -> Registration<S> {
+    /// Registers a subscriber that watches no author until [`Registration::watch`]. `None`: the reader has `most`
+    /// already.
+    pub fn register(self: &Arc<Self>, reader: UserId, most: usize) -> Option<Registration<S>> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let signals = Arc::new(Mailbox::new(self.buffer));
         let subscriber = Subscriber { reader, authors: Followed::default(), signals: Arc::clone(&signals) };
         let mut state = self.lock();
+        let own = state.by_reader.entry(reader).or_default();
+        if own.ids.len() >= most {
+            return None;
+        }
+        own.ids.push(id);
         state.subscribers.insert(id, subscriber);
-        state.by_reader.entry(reader).or_default().push(id);
         metrics::gauge!(SUBSCRIPTIONS).increment(1);
-        Registration { hub: Arc::clone(self), id, signals }
+        Some(Registration { hub: Arc::clone(self), id, signals })
     }
 
     /// The number of subscribers on this node.
@@ -177,7 +190,8 @@ impl<S> State<S> {
     }
 
     fn of_reader(&self, reader: UserId) -> impl Iterator<Item = &Subscriber<S>> {
-        self.by_reader.get(&reader).into_iter().flatten().filter_map(|id| self.subscribers.get(id))
+        let own = self.by_reader.get(&reader);
+        own.into_iter().flat_map(|own| &own.ids).filter_map(|id| self.subscribers.get(id))
     }
 
     fn watching(&self, author: UserId) -> impl Iterator<Item = &Subscriber<S>> {
@@ -188,17 +202,29 @@ impl<S> State<S> {
     /// Sets the authors that the subscriber watches. Returns the reader's existing list if another subscriber watches
     /// the same authors.
     fn watch(&mut self, id: u64, authors: Followed) -> Followed {
-        let Some(reader) = self.subscribers.get(&id).map(|it| it.reader) else { return authors };
-        let known = self.of_reader(reader).map(|it| &it.authors).find(|known| **known == authors).cloned();
-        if known.is_none() {
-            for author in authors.iter() {
-                self.by_author.entry(author).or_default().insert(reader);
-            }
-        }
-        let authors = known.unwrap_or(authors);
+        let Some(subscriber) = self.subscribers.get_mut(&id) else { return authors };
+        let (reader, before) = (subscriber.reader, std::mem::take(&mut subscriber.authors));
+        let authors = self.count(reader, authors);
         if let Some(subscriber) = self.subscribers.get_mut(&id) {
-            let before = std::mem::replace(&mut subscriber.authors, authors.clone());
-            self.forget(reader, &before);
+            subscriber.authors = authors.clone();
+        }
+        self.forget(reader, &before);
+        authors
+    }
+
+    /// Counts one more subscriber that watches `authors`. Returns the list that all of them share.
+    fn count(&mut self, reader: UserId, authors: Followed) -> Followed {
+        if authors.is_empty() {
+            return authors;
+        }
+        let lists = &mut self.by_reader.entry(reader).or_default().lists;
+        if let Some((known, count)) = lists.iter_mut().find(|(known, _)| *known == authors) {
+            *count += 1;
+            return known.clone();
+        }
+        lists.push((authors.clone(), 1));
+        for author in authors.iter() {
+            self.by_author.entry(author).or_default().insert(reader);
         }
         authors
     }
@@ -206,23 +232,27 @@ impl<S> State<S> {
     fn remove(&mut self, id: u64) {
         let Some(Subscriber { reader, authors, .. }) = self.subscribers.remove(&id) else { return };
         metrics::gauge!(SUBSCRIPTIONS).decrement(1);
-        if let Some(ids) = self.by_reader.get_mut(&reader) {
-            ids.retain(|other| *other != id);
-            if ids.is_empty() {
+        self.forget(reader, &authors);
+        if let Some(own) = self.by_reader.get_mut(&reader) {
+            own.ids.retain(|other| *other != id);
+            if own.ids.is_empty() {
                 self.by_reader.remove(&reader);
             }
         }
-        self.forget(reader, &authors);
     }
 
-    /// Removes the reader from the index of those authors in `before` that none of their subscribers watches any more.
+    /// Counts one subscriber less that watches `before`. The last one takes its authors out of the index, but for those
+    /// in the reader's other lists.
     fn forget(&mut self, reader: UserId, before: &Followed) {
-        let mut left: Vec<Followed> = self.of_reader(reader).map(|it| it.authors.clone()).collect();
-        left.dedup_by(|a, b| a.is_one_with(b));
-        if left.iter().any(|it| it.is_one_with(before)) {
+        let Some(lists) = self.by_reader.get_mut(&reader).map(|own| &mut own.lists) else { return };
+        let is_before = |(list, _): &(Followed, usize)| !before.is_empty() && list.is_one_with(before);
+        let Some(at) = lists.iter().position(is_before) else { return };
+        lists[at].1 -= 1;
+        if lists[at].1 > 0 {
             return;
         }
-        for gone in before.iter().filter(|author| !left.iter().any(|it| it.contains(*author))) {
+        lists.swap_remove(at);
+        for gone in before.iter().filter(|author| !lists.iter().any(|(list, _)| list.contains(*author))) {
             if let Some(readers) = self.by_author.get_mut(&gone) {
                 readers.remove(&reader);
                 if readers.is_empty() {

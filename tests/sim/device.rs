@@ -88,14 +88,14 @@ impl Device {
         injector.note(|| format!("{} watches, holding {point:?}", self.reader));
         let mut subscription = match client.app.live.subscribe(self.reader, Some(point)).await {
             Ok(subscription) => subscription,
-            Err(error) => return client.shared.excuse("a subscription failed", &error),
+            Err(error) => return client.shared.excuse_subscription(&error),
         };
         let connection = Connection { device: self, client, since };
         let hang_up = client.shared.plan.watchers.hang_up;
         loop {
             let update = match subscription.next().await {
                 Ok(event) => event.update,
-                Err(error) => return client.shared.excuse("a subscription failed", &error),
+                Err(error) => return client.shared.excuse_subscription(&error),
             };
             if injector.injects(hang_up) {
                 return injector.note(|| format!("{} does not hear of {update:?}", self.reader));

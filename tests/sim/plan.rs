@@ -157,6 +157,7 @@ impl Plan {
             catch_up: rng.pick(&[1, 4, 20, 200]),
             catch_ups: 1 + rng.index(3),
             check_every: if check { CHECK_EVERY } else { Duration::ZERO },
+            ..LiveSettings::default()
         };
         self
     }

@@ -9,6 +9,7 @@ use tidefeed::{
     app::{Ports, UseCases, auditor},
     clock::SharedClock,
     domain::{UserId, account::profile::Registration},
+    live::LiveError,
     rng::SharedRng,
     store::{Accounts, Announcements as _, OutboxCache, Queue, StoreError, accounts::NewAccount},
     upkeep::Auditor,
@@ -90,6 +91,15 @@ impl Shared {
         Counts::count(&self.counts.unanswered, 1);
         if !error.is_transient() {
             self.primary_store.base().checks.fail(what, || error.with_causes());
+        }
+    }
+
+    /// As [`Self::excuse`], of a subscription.
+    pub fn excuse_subscription(&self, error: &LiveError) {
+        let what = "a subscription failed";
+        match error {
+            LiveError::Store(error) => self.excuse(what, error),
+            other => self.primary_store.base().checks.fail(what, || other.to_string()),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     cassandra::Cassandra,
     client::Client,
     figure::{Figure, Target},
-    load::{self, burst},
+    load::{self, Refusal, burst},
     node::{Settings, set},
     people::{self, Person},
     rounds::Rounds,
@@ -110,9 +110,9 @@ impl Seen {
     /// One round. `beside` is a process that works for requests, besides those of the site.
     async fn take(&mut self, site: &Site, readers: &[Person], author: &Person, beside: Option<u32>) -> Result<()> {
         let mut asking = page_requests(site.address(), readers, json!({ "first": SIZE })).await?;
-        burst(&mut asking, &[], site.options.length() / 4, false).await?;
+        burst(&mut asking, &[], site.options.length() / 4, Refusal::Fails).await?;
         let pids: Vec<u32> = site.pids().into_iter().chain(beside).collect();
-        let pages = burst(&mut asking, &pids, site.options.length(), false).await?;
+        let pages = burst(&mut asking, &pids, site.options.length(), Refusal::Fails).await?;
         self.cost.push(pages.cost_us());
         self.pages_a_second.push(pages.rate());
         let seconds = delivered(site, &mut site.database().await?, author).await?;

@@ -11,7 +11,7 @@ use crate::{
     client::{Client, request},
     database::{self, NAME},
     figure::{Figure, Target, number},
-    load::{self, Asking, Burst, burst},
+    load::{self, Asking, Burst, Refusal, burst},
     node::{Node, set},
     people::{self, PAGE, Person},
     processes,
@@ -50,10 +50,10 @@ async fn against_bytes(site: &Site, ours: &mut [Asking], bytes: &[u8]) -> Result
     let rounds = alternate(
         options.rounds(),
         async || {
-            last = burst(ours, &pids, options.length(), false).await?;
+            last = burst(ours, &pids, options.length(), Refusal::Fails).await?;
             Ok(last.cost_us())
         },
-        async || Ok(burst(&mut theirs, &[bare.server.pid], options.length(), false).await?.cost_us()),
+        async || Ok(burst(&mut theirs, &[bare.server.pid], options.length(), Refusal::Fails).await?.cost_us()),
     )
     .await?;
     let what = format!("page of 20 against the same bytes ({:.0} a second; all servers' CPU)", last.rate());
@@ -73,7 +73,7 @@ async fn against_raw_reads(site: &Site, ours: &mut [Asking], readers: &[Person],
     let rounds = alternate(
         options.rounds(),
         async || {
-            let seen = burst(ours, &pids, options.length(), false).await?;
+            let seen = burst(ours, &pids, options.length(), Refusal::Fails).await?;
             of_server.push(seen.cost_of(1));
             rates.0.push(seen.rate());
             Ok(seen.cost_us())
@@ -178,11 +178,11 @@ async fn against(site: &Site, what: &str, (one, other): (Page<'_>, Page<'_>), ta
     let rounds = alternate(
         options.rounds(),
         async || {
-            let seen = burst(&mut ours, &pids, options.length(), false).await?;
+            let seen = burst(&mut ours, &pids, options.length(), Refusal::Fails).await?;
             generator.push(seen.generator_cost_us());
             Ok(seen.cost_us())
         },
-        async || Ok(burst(&mut theirs, &pids, options.length(), false).await?.cost_us()),
+        async || Ok(burst(&mut theirs, &pids, options.length(), Refusal::Fails).await?.cost_us()),
     )
     .await?;
     Ok(Figure::multiple(what, &rounds, ("us", "us"), target).generated_in(median(&generator)))

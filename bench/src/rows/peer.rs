@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     client::Client,
     figure::{Figure, Target},
-    load::burst,
+    load::{Refusal, burst},
     people::{self, Person},
     postgraphile::{Peer, page, texts},
     rounds::{Rounds, alternate},
@@ -31,17 +31,17 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let mut theirs = in_turn(peer.address, &asked).await?;
     let (options, pids) = (&site.options, site.pids());
     // Opens PostGraphile's database connections before the first round.
-    burst(&mut theirs, &[], options.length(), false).await?;
+    burst(&mut theirs, &[], options.length(), Refusal::Fails).await?;
     let mut rates = (Vec::new(), Vec::new());
     let rounds = alternate(
         options.rounds(),
         async || {
-            let seen = burst(&mut ours, &pids, options.length(), false).await?;
+            let seen = burst(&mut ours, &pids, options.length(), Refusal::Fails).await?;
             rates.0.push(seen.rate());
             Ok(seen.cost_us())
         },
         async || {
-            let seen = burst(&mut theirs, &peer.pids()?, options.length(), false).await?;
+            let seen = burst(&mut theirs, &peer.pids()?, options.length(), Refusal::Fails).await?;
             rates.1.push(seen.rate());
             Ok(seen.cost_us())
         },

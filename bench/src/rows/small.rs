@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     client::{Client, request},
     figure::{Figure, Target},
-    load::{Asking, burst, repeating},
+    load::{Asking, Refusal, burst, repeating},
     node::Node,
     rounds::alternate,
     site::Site,
@@ -41,11 +41,11 @@ async fn compare(site: &Site, bare: &Node, what: &str, asked: &[u8]) -> Result<F
     let rounds = alternate(
         options.rounds(),
         async || {
-            let seen = burst(&mut ours, &pids, options.length(), false).await?;
+            let seen = burst(&mut ours, &pids, options.length(), Refusal::Fails).await?;
             generator = seen.generator_cost_us();
             Ok(seen.cost_us())
         },
-        async || Ok(burst(&mut theirs, &[bare.server.pid], options.length(), false).await?.cost_us()),
+        async || Ok(burst(&mut theirs, &[bare.server.pid], options.length(), Refusal::Fails).await?.cost_us()),
     )
     .await?;
     Ok(Figure::share_of_limit(what, &rounds, ("us CPU", "us CPU"), Target::Free).generated_in(generator))

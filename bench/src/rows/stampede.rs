@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use crate::{
     client::{Client, request},
     figure::{Figure, Target},
-    load::{self, Asking, burst, quantile},
+    load::{self, Asking, Refusal, burst, quantile},
     node::set,
     people::{self, PAGE, Person},
     rounds::Rounds,
@@ -39,7 +39,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let readers = everybody(site).await?;
     settle(site, &readers, OUTSIDE).await?;
     let mut asking = each_in_turn(site, &readers).await?;
-    burst(&mut asking, &[], site.options.length() / 4, true).await?;
+    burst(&mut asking, &[], site.options.length() / 4, Refusal::Waits).await?;
     let before = bursts(site, &mut asking, None).await?;
     let built = Builds::of(site).await?.built + f64::from(u32::try_from(readers.len())?);
     site.store.empty_redis().await?;
@@ -122,7 +122,7 @@ async fn bursts(site: &Site, asking: &mut [Asking], until_built: Option<f64>) ->
     loop {
         let (length, stop) = (site.options.length(), Cell::new(false));
         let pages = async {
-            let pages = burst(asking, &[], length, true).await;
+            let pages = burst(asking, &[], length, Refusal::Waits).await;
             stop.set(true);
             pages
         };

@@ -11,7 +11,7 @@ use crate::{
     client::{Client, request},
     database::{self, NAME},
     figure::{Figure, Target},
-    load::{Asking, burst},
+    load::{Asking, Refusal, burst},
     people::{self, PAGE, Person},
     rounds::{alternate, median},
     rows::delivery::{OPEN, PUBLISH},
@@ -46,7 +46,7 @@ pub async fn measure(site: &mut Site, write: Write) -> Result<Vec<Figure>> {
     let rounds = alternate(
         options.rounds(),
         async || {
-            let seen = burst(&mut all, &pids, options.length(), false).await?;
+            let seen = burst(&mut all, &pids, options.length(), Refusal::Fails).await?;
             generator.push(seen.generator_cost_us());
             Ok(seen.rate())
         },

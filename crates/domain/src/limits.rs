@@ -46,10 +46,15 @@ pub const MAX_ATTRIBUTE_VALUE_CHARS: usize = 200;
 pub const MAX_USER_ERRORS: usize = 1;
 /// Refusals that a registration reports: one for each field.
 pub const MAX_REGISTRATION_ERRORS: usize = 5;
-/// Exports of one account that a node writes at once.
-pub const MAX_EXPORTS_OF_USER: usize = 1;
-/// Exports that a node writes at once. Each holds a page of contents and a page of text, a few MB together.
+/// Exports that a node writes at once, one of each account. Each holds a page of contents and a page of text, a few MB
+/// together.
 pub const MAX_EXPORTS: usize = 8;
+/// Those of one network: half of them.
+pub const MAX_EXPORTS_OF_NETWORK: usize = MAX_EXPORTS / 2;
+/// Exports that wait to be written.
+pub const MAX_EXPORTS_WAITING: usize = 32;
+/// Points of writing an export, which reads as much as about a hundred pages.
+pub const EXPORT_POINTS: u64 = 10_000;
 /// Sessions of one user; a new one ends the oldest.
 pub const MAX_SESSIONS: u32 = 50;
 /// Characters kept of a client's `User-Agent`.

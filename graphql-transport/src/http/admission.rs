@@ -1,22 +1,25 @@
-//! Admits operations: a number of each kind run at once, a number wait, and the others are refused at once.
+//! Admits operations: a number of each kind run at once, a number wait, and the others are refused. Clients are served
+//! in turn, and each has a share.
 //!
 //! Queries and mutations have separate limits, so neither kind waits for the other. Subscriptions are bounded
 //! elsewhere: by sockets, streams and their operations.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use async_graphql::parser::types::{OperationDefinition, OperationType, SelectionSet};
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
-};
+use fair_queue::{Asked, Bounds, FairQueue, Full, Limits, Turn};
+use tokio::time::timeout;
 
 use super::{
     limits::{AdmissionLimit, AdmissionLimits},
-    outcome::{Refused, overloaded},
+    outcome::{COME_AGAIN, Refused, overloaded},
+    patience::Patience,
+    permit::Permit,
+    proportion::Proportion,
     public_operations::consists_of,
+    slots::Gauged,
 };
-use crate::{guard::Prepared, measurements::MetricNames};
+use crate::{guard::Prepared, measurements::MetricNames, payer::Payer};
 
 /// Operations with a common limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +31,17 @@ enum Kind {
 /// Why an operation is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Overload {
-    /// Too many wait already.
+    /// Too many wait already, or too many of this client.
     Full,
     /// It has waited too long.
     Late,
+}
+
+/// A refusal, and how long to hold it back: a client that does not wait as it was told gets it late.
+#[derive(Debug)]
+pub(super) struct Overloaded {
+    pub(super) refused: Refused,
+    pub(super) held_back: Option<Duration>,
 }
 
 /// The limits of both kinds and their use.
@@ -40,40 +50,52 @@ pub(super) struct Admission {
     mutations: Limit,
     /// Mutations without a limit.
     always: &'static [&'static str],
+    patience: Patience,
+    proportion: Proportion,
     names: MetricNames,
 }
 
 impl Admission {
     /// `always`: mutations that are never refused for load.
     pub(super) fn new(limits: AdmissionLimits, always: &'static [&'static str], names: MetricNames) -> Self {
-        let (queries, mutations) = (Limit::new(limits.queries), Limit::new(limits.mutations));
-        Self { queries, mutations, always, names }
+        let limit = |limit| Limit::new(limit, limits.client_percent);
+        let (queries, mutations) = (limit(limits.queries), limit(limits.mutations));
+        let patience = Patience::new(Duration::from_secs(COME_AGAIN));
+        Self { queries, mutations, always, patience, proportion: Proportion::new(), names }
     }
 
-    /// Whether operations of some kind would be refused now.
-    pub(super) fn is_full(&self) -> bool {
-        self.queries.is_full() || self.mutations.is_full()
+    /// Whether operations of some kind, and of some client, would be refused now.
+    pub(super) fn may_refuse(&self) -> bool {
+        self.queries.queue.may_refuse() || self.mutations.queue.may_refuse()
     }
 
     /// Refuses this operation if [`Self::admit`] would do so now.
-    pub(super) fn refuse_early(&self, operation: &OperationDefinition) -> Result<(), Refused> {
+    pub(super) fn refuse_early(&self, operation: &OperationDefinition, client: Payer) -> Result<(), Overloaded> {
         match self.kind(operation.ty, &operation.selection_set.node) {
-            Some(kind) if self.limit(kind).is_full() => Err(self.refused(kind, Overload::Full)),
+            Some(kind) if self.limit(kind).queue.is_full_for(&client) => {
+                Err(self.refused(kind, client, Overload::Full))
+            }
             _ => Ok(()),
         }
     }
 
-    /// Waits for a permit to run, first come, first served; `None` for operations without a limit. A dropped caller
-    /// makes room for the next.
-    pub(super) async fn admit(&self, operation: &Prepared) -> Result<Option<Permit>, Refused> {
+    /// Waits in turn for a permit to run; `None` for operations without a limit. A dropped caller makes room for the
+    /// next.
+    pub(super) async fn admit(&self, operation: &Prepared, client: Payer) -> Result<Option<Permit>, Overloaded> {
         let Some(kind) = self.kind(operation.operation_type(), &operation.selections().node) else { return Ok(None) };
+        if kind == Kind::Mutation && self.proportion.refuses_mutation(client) {
+            return Err(self.refused(kind, client, Overload::Full));
+        }
         let limit = self.limit(kind);
-        match limit.take(|| Gauged::new(self.names.operations_waiting, kind)).await {
-            Ok(permit) => {
-                let gauged = Gauged::new(self.names.operations_running, kind);
-                Ok(Some(Permit { _permit: permit, _gauged: gauged }))
+        match limit.take(client, || Gauged::of(gauge(self.names.operations_waiting, kind))).await {
+            Ok(turn) => {
+                if kind == Kind::Query {
+                    self.proportion.note_query(client, false);
+                }
+                let running = gauge(self.names.operations_running, kind);
+                Ok(Some(Permit::new(limit.queue.clone(), turn, running)))
             }
-            Err(overload) => Err(self.refused(kind, overload)),
+            Err(overload) => Err(self.refused(kind, client, overload)),
         }
     }
 
@@ -95,69 +117,39 @@ impl Admission {
     }
 
     /// Counts the refusal.
-    fn refused(&self, kind: Kind, overload: Overload) -> Refused {
+    fn refused(&self, kind: Kind, client: Payer, overload: Overload) -> Overloaded {
         count_refused(self.names.operations_refused, kind, overload);
-        overloaded()
+        if kind == Kind::Query {
+            self.proportion.note_query(client, true);
+        }
+        Overloaded { refused: overloaded(), held_back: self.patience.refuse(client) }
     }
-}
-
-/// A permit to run, held until it is dropped.
-pub(super) struct Permit {
-    _permit: OwnedSemaphorePermit,
-    _gauged: Gauged,
 }
 
 /// The limit of one kind.
 struct Limit {
-    free: Arc<Semaphore>,
-    queue: Semaphore,
+    queue: FairQueue<Payer>,
     wait_time: Duration,
 }
 
 impl Limit {
-    fn new(limit: AdmissionLimit) -> Self {
-        let semaphore = |permits: usize| Semaphore::new(permits.min(Semaphore::MAX_PERMITS));
-        Self {
-            free: Arc::new(semaphore(limit.running.max(1))),
-            queue: semaphore(limit.waiting),
-            wait_time: limit.wait_time,
-        }
-    }
-
-    /// Whether another operation would be refused now.
-    fn is_full(&self) -> bool {
-        self.free.available_permits() == 0 && self.queue.available_permits() == 0
+    fn new(limit: AdmissionLimit, client_percent: usize) -> Self {
+        let all = Limits { running: limit.running.max(1), waiting: limit.waiting };
+        Self { queue: FairQueue::new(Bounds::shared(all, client_percent)), wait_time: limit.wait_time }
     }
 
     /// Waits for a permit. Calls `waits` if it has to wait, and drops its result after the wait.
-    async fn take<T>(&self, waits: impl FnOnce() -> T) -> Result<OwnedSemaphorePermit, Overload> {
-        // If a permit is free, nobody waits: the semaphore hands permits to waiters.
-        if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
-            return Ok(permit);
-        }
-        let _queued = self.queue.try_acquire().map_err(|_| Overload::Full)?;
+    async fn take<T>(&self, client: Payer, waits: impl FnOnce() -> T) -> Result<Turn<Payer>, Overload> {
+        let waiting = match self.queue.ask(client) {
+            Ok(Asked::Served(turn)) => return Ok(turn),
+            Ok(Asked::Waits(waiting)) => waiting,
+            Err(Full) => return Err(Overload::Full),
+        };
         let _noted = waits();
-        match timeout(self.wait_time, Arc::clone(&self.free).acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(permit),
-            // The semaphore is never closed.
-            Ok(Err(_)) | Err(_) => Err(Overload::Late),
+        match timeout(self.wait_time, waiting).await {
+            Ok(served) => served.map_err(|Full| Overload::Full),
+            Err(_) => Err(Overload::Late),
         }
-    }
-}
-
-/// Raises a kind's gauge until it is dropped.
-struct Gauged(&'static str, Kind);
-
-impl Gauged {
-    fn new(name: &'static str, kind: Kind) -> Self {
-        gauge(name, kind).increment(1);
-        Self(name, kind)
-    }
-}
-
-impl Drop for Gauged {
-    fn drop(&mut self) {
-        gauge(self.0, self.1).decrement(1);
     }
 }
 
@@ -179,6 +171,8 @@ fn count_refused(name: &'static str, kind: Kind, overload: Overload) {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+    use std::sync::Arc;
+
     use async_graphql::Variables;
     use tokio::task::{JoinHandle, yield_now};
 
@@ -188,16 +182,18 @@ mod tests {
     const WAIT: Duration = Duration::from_secs(2);
 
     fn limit(running: usize, waiting: usize) -> Arc<Limit> {
-        Arc::new(Limit::new(AdmissionLimit { running, waiting, wait_time: WAIT }))
+        Arc::new(Limit::new(AdmissionLimit { running, waiting, wait_time: WAIT }, 100))
     }
 
-    type Taken = Result<OwnedSemaphorePermit, Overload>;
+    const ANN: Payer = Payer::Viewer(1);
+
+    type Taken = Result<Turn<Payer>, Overload>;
 
     /// Spawns a request for a permit, which has begun to wait if it must.
     async fn asks(limit: &Arc<Limit>) -> JoinHandle<Taken> {
         let limit = Arc::clone(limit);
         #[expect(clippy::disallowed_methods, reason = "the test waits for it")]
-        let asked = tokio::spawn(async move { limit.take(|| ()).await });
+        let asked = tokio::spawn(async move { limit.take(ANN, || ()).await });
         yield_now().await;
         asked
     }
@@ -211,7 +207,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_comes_first_is_served_first() {
         let limit = limit(1, 3);
-        let running = limit.take(|| ()).await.unwrap();
+        let running = limit.take(ANN, || ()).await.unwrap();
         let [first, second, third] = [asks(&limit).await, asks(&limit).await, asks(&limit).await];
         drop(running);
         let first = answered(first).await.unwrap().unwrap();
@@ -228,22 +224,22 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_more_than_may_wait_is_refused_at_once() {
         let limit = limit(2, 1);
-        let running = [limit.take(|| ()).await.unwrap(), limit.take(|| ()).await.unwrap()];
+        let running = [limit.take(ANN, || ()).await.unwrap(), limit.take(ANN, || ()).await.unwrap()];
         let waiting = asks(&limit).await;
         let begin = tokio::time::Instant::now();
-        assert_eq!(limit.take(|| ()).await.unwrap_err(), Overload::Full);
+        assert_eq!(limit.take(ANN, || ()).await.unwrap_err(), Overload::Full);
         assert_eq!(begin.elapsed(), Duration::ZERO);
         drop(running);
         assert!(waiting.await.unwrap().is_ok());
-        assert!(limit.take(|| ()).await.is_ok(), "there is room again");
+        assert!(limit.take(ANN, || ()).await.is_ok(), "there is room again");
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_operation_over_the_queue_time_is_refused() {
         let limit = limit(1, 1);
-        let running = limit.take(|| ()).await.unwrap();
+        let running = limit.take(ANN, || ()).await.unwrap();
         let begin = tokio::time::Instant::now();
-        assert_eq!(limit.take(|| ()).await.unwrap_err(), Overload::Late);
+        assert_eq!(limit.take(ANN, || ()).await.unwrap_err(), Overload::Late);
         assert_eq!(begin.elapsed(), WAIT);
         let waiting = asks(&limit).await;
         assert!(!waiting.is_finished(), "their place is free again");
@@ -254,9 +250,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_abandoned_request_frees_its_slot_and_its_turn() {
         let limit = limit(1, 2);
-        let running = limit.take(|| ()).await.unwrap();
+        let running = limit.take(ANN, || ()).await.unwrap();
         let [leaving, staying] = [asks(&limit).await, asks(&limit).await];
-        assert_eq!(limit.take(|| ()).await.unwrap_err(), Overload::Full);
+        assert_eq!(limit.take(ANN, || ()).await.unwrap_err(), Overload::Full);
         leaving.abort();
         assert!(leaving.await.unwrap_err().is_cancelled());
         let next = asks(&limit).await;
@@ -271,10 +267,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn without_waiting_places_one_more_than_may_run_is_refused() {
         let limit = limit(1, 0);
-        let running = limit.take(|| ()).await.unwrap();
-        assert_eq!(limit.take(|| ()).await.unwrap_err(), Overload::Full);
+        let running = limit.take(ANN, || ()).await.unwrap();
+        assert_eq!(limit.take(ANN, || ()).await.unwrap_err(), Overload::Full);
         drop(running);
-        assert!(limit.take(|| ()).await.is_ok());
+        assert!(limit.take(ANN, || ()).await.is_ok());
     }
 
     fn prepared(query: &str) -> Arc<Prepared> {
@@ -286,10 +282,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn each_kind_has_its_limit_and_some_operations_have_none() {
         let one = AdmissionLimit { running: 1, waiting: 0, wait_time: WAIT };
-        let limits = AdmissionLimits { queries: one, mutations: one };
+        let limits = AdmissionLimits { queries: one, mutations: one, ..AdmissionLimits::default() };
         let admission = Admission::new(limits, &["signOut", "leave"], MetricNames::default());
-        let query = admission.admit(&prepared("{ page }")).await.unwrap();
-        let mutation = admission.admit(&prepared("mutation { like }")).await.unwrap();
+        let query = admission.admit(&prepared("{ page }"), ANN).await.unwrap();
+        let mutation = admission.admit(&prepared("mutation { like }"), ANN).await.unwrap();
         assert!(query.is_some() && mutation.is_some());
         for (document, is_refused) in [
             ("{ page }", true),
@@ -302,14 +298,14 @@ mod tests {
             ("mutation { ...F } fragment F on Mutation { signOut }", true),
             ("subscription { feed }", false),
         ] {
-            let admitted = admission.admit(&prepared(document)).await;
+            let admitted = admission.admit(&prepared(document), ANN).await;
             match admitted {
                 Ok(permit) => assert!(!is_refused && permit.is_none(), "{document}"),
-                Err(refused) => assert!(is_refused && refused.reason == Reason::Overloaded, "{document}"),
+                Err(refused) => assert!(is_refused && refused.refused.reason == Reason::Overloaded, "{document}"),
             }
         }
         drop(query);
-        assert!(admission.admit(&prepared("mutation { like }")).await.is_err(), "a query's place is a query's");
-        assert!(admission.admit(&prepared("{ page }")).await.is_ok());
+        assert!(admission.admit(&prepared("mutation { like }"), ANN).await.is_err(), "a query's place is a query's");
+        assert!(admission.admit(&prepared("{ page }"), ANN).await.is_ok());
     }
 }

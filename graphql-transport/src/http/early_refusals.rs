@@ -22,6 +22,8 @@ use tokio::time::Instant;
 
 use super::{
     accept::Media,
+    address,
+    admission::Overloaded,
     handler::is_json,
     mask,
     middleware::FOR_PROGRAMS,
@@ -29,7 +31,7 @@ use super::{
     params::Params,
     request_id::RequestId,
     state::Core,
-    viewer::Viewer,
+    viewer::{Credentials, Viewer},
 };
 use crate::execution::PreparedExecutor;
 
@@ -56,41 +58,45 @@ impl EarlyRefusals {
         Self { note, ..self }
     }
 
-    /// The refusal of a request whose operation has no room. Reads of its body only what has arrived, and puts it back
-    /// if there is none. To be called from the service's future: a body that came with its head is there by then.
-    pub(super) fn refusal(&self, request: &mut Request<Body>) -> Option<Response<Body>> {
-        if !self.core.is_full() {
+    /// The refusal of a request whose operation has no room, and how long to hold it back. Reads of the body only what
+    /// has arrived, and puts it back if there is no refusal. To be called from the service's future: a body that came
+    /// with its head is there by then.
+    pub(super) fn refusal(&self, request: &mut Request<Body>) -> Option<(Response<Body>, Option<Duration>)> {
+        if !self.core.may_refuse() {
             return None;
         }
         let began = Instant::now();
-        let response = self.core.refusal(request)?;
+        let refusal = self.core.refusal(request)?;
         (self.note)(began.elapsed());
-        Some(response)
+        Some(refusal)
     }
 }
 
 /// What refuses, whatever its schema.
 pub(super) trait Refuse: Send + Sync {
     /// Whether operations of some kind have no room.
-    fn is_full(&self) -> bool;
+    fn may_refuse(&self) -> bool;
 
-    fn refusal(&self, request: &mut Request<Body>) -> Option<Response<Body>>;
+    fn refusal(&self, request: &mut Request<Body>) -> Option<(Response<Body>, Option<Duration>)>;
 }
 
 impl<E: PreparedExecutor, V: Viewer> Refuse for Core<E, V> {
-    fn is_full(&self) -> bool {
-        self.engine.admission.is_full()
+    fn may_refuse(&self) -> bool {
+        self.engine.admission.may_refuse()
     }
 
-    fn refusal(&self, request: &mut Request<Body>) -> Option<Response<Body>> {
+    fn refusal(&self, request: &mut Request<Body>) -> Option<(Response<Body>, Option<Duration>)> {
         let headers = request.headers();
         let is_post = request.method() == Method::POST && request.uri().path() == PATH;
         if !is_post || !is_json(headers) || headers.contains_key(CONTENT_ENCODING) {
             return None;
         }
         let media = Media::of_headers(headers)?;
+        let address = address::of_request(request.extensions(), headers, &self.settings.trusted_proxies);
+        let client = Credentials::of_headers(headers).presumed_payer(&*self.authenticate, address)?;
         let body = arrived(request)?;
-        let mut refused = self.engine.refuse_early(&Params::of_body(&body).ok()?).err()?;
+        let params = Params::of_body(&body).ok()?;
+        let Overloaded { mut refused, held_back } = self.engine.refuse_early(&params, client).err()?;
         let id = RequestId::of_request(request, &self.entropy);
         mask::mask(&mut refused.errors, &id);
         let mut response = respond(Outcome::Refused(refused), media, &id, self.settings.request.answer_bytes);
@@ -100,7 +106,7 @@ impl<E: PreparedExecutor, V: Viewer> Refuse for Core<E, V> {
             .filter(|origin| origin.to_str().is_ok_and(|origin| self.settings.allowed_origins.allow(origin)));
         surround(response.headers_mut(), origin);
         tracing::debug!(request_id = %id, status = response.status().as_u16(), "An operation was refused: no room.");
-        Some(response)
+        Some((response, held_back))
     }
 }
 

@@ -8,13 +8,15 @@ use futures_util::{StreamExt as _, stream::BoxStream};
 use tokio::time::sleep;
 
 use super::{
-    admission::{Admission, Permit},
+    admission::{Admission, Overloaded},
     codes::{RATE_LIMITED, VALIDATION_FAILED},
     documents::{Documents, FoundDocument, NoDocument},
     kept_operations::{KeptOperation, KeptOperations},
     mask::{mask, take_request_errors},
     outcome::{Reason, Refused, cost_extension, no_room_for_answer, no_room_for_body, seconds},
     params::Params,
+    patience::hold_back,
+    permit::Permit,
     rate::{Budget, Charge},
     request_id::RequestId,
     viewer::{Attach, Scope, Viewer},
@@ -23,6 +25,7 @@ use crate::{
     execution::PreparedExecutor,
     guard::Prepared,
     memory::{AnswerBudget, Hold, Ledger, Stop},
+    payer::Payer,
     written::SharedDocument,
 };
 
@@ -33,7 +36,7 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) attach: Arc<dyn Attach<V>>,
     pub(super) admission: Admission,
     /// `None`: operations are free.
-    pub(super) budget: Option<Budget>,
+    pub(super) budget: Option<Arc<Budget>>,
     /// Most bytes of an answer.
     pub(super) answer_bytes: usize,
     /// The memory of all unsent answers.
@@ -74,15 +77,15 @@ pub(super) enum Execution {
 }
 
 impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
-    /// Refuses an operation of a known document for which there is no room, before anything is spent on it: a refusal
-    /// must cost little when there are many. [`Self::prepare`] decides on all others.
-    pub(super) fn refuse_early(&self, params: &Params) -> Result<(), Refused> {
-        if !self.admission.is_full() {
+    /// Refuses an operation of a known document for which `client` has no room, before anything is spent on it: a
+    /// refusal must cost little when there are many. [`Self::prepare`] decides on all others.
+    pub(super) fn refuse_early(&self, params: &Params, client: Payer) -> Result<(), Overloaded> {
+        if !self.admission.may_refuse() {
             return Ok(());
         }
         let Some(document) = self.documents.find(&params.source) else { return Ok(()) };
         let operation = document.document.operation(params.operation_name.as_deref());
-        operation.map_or(Ok(()), |operation| self.admission.refuse_early(operation))
+        operation.map_or(Ok(()), |operation| self.admission.refuse_early(operation, client))
     }
 
     /// Takes `params` through the guard, waits for a permit, charges the cost, and attaches `scope`. `permits` first
@@ -105,8 +108,14 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         permits(operation_type)?;
         let keeps = operation_type == OperationType::Subscription;
         let kept = keeps.then(|| self.kept.keep(&operation, scope.holders())).transpose().map_err(no_room_for_body)?;
-        let admission = self.admission.admit(&operation).await;
-        let paid = admission.and_then(|permit| Ok((permit, self.charge(scope, admitted.cost)?)));
+        let paid = match self.admission.admit(&operation, scope.payer()).await {
+            Ok(permit) => self.charge(scope, admitted.cost).map(|charge| (permit, charge)),
+            Err(Overloaded { refused, held_back }) => {
+                drop(params.hold.take());
+                hold_back(held_back).await;
+                Err(refused)
+            }
+        };
         let (permit, charge) = match paid {
             Ok(paid) => paid,
             Err(refused) => {
@@ -125,6 +134,10 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         request.extensions = extensions;
         let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(scope.holders()));
         let request = self.attach.attach(request, scope).data(budget.clone());
+        let request = match &permit {
+            Some(permit) => request.data(permit.clone()),
+            None => request,
+        };
         Ok(AdmittedOperation { operation, request, document, charge, budget, hold: params.hold, kept, permit })
     }
 
@@ -155,7 +168,8 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
     pub(super) async fn execute(&self, admitted: AdmittedOperation, scope: &Scope<V>) -> Execution {
         let AdmittedOperation { operation, request, document, charge, budget, hold, permit, kept: _ } = admitted;
         let mut response = self.schema.execute_prepared(operation, request).await;
-        drop((hold, permit));
+        drop(hold);
+        permit.map(|permit| permit.end());
         if let Some(Stop::NoRoom(no_room)) = budget.stopped() {
             return Execution::Refused(no_room_for_answer(*no_room, charge, &scope.request_id));
         }

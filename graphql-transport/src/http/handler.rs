@@ -18,11 +18,13 @@ use tracing::Instrument as _;
 
 use super::{
     accept::Media,
+    admission::Overloaded,
     codes::{BAD_USER_INPUT, INTERNAL, UNAUTHENTICATED},
     engine::Execution,
     mask,
     outcome::{Outcome, Reason, Refused, no_room_for_body, respond},
     params::{Params, UrlParams},
+    patience::hold_back,
     public_operations::needs_no_token,
     request_id::RequestId,
     runner::malformed,
@@ -30,7 +32,10 @@ use super::{
     state::Core,
     viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
 };
-use crate::{execution::PreparedExecutor, memory::Hold};
+use crate::{
+    execution::PreparedExecutor,
+    memory::{Hold, NoRoom},
+};
 
 /// The methods of the GraphQL endpoint.
 const METHODS: &str = "GET, POST, PUT, DELETE, OPTIONS";
@@ -122,7 +127,13 @@ async fn run<E: PreparedExecutor, V: Viewer>(
             return Err(Refused::new(Reason::WrongMethod(METHODS), BAD_USER_INPUT, message));
         }
     };
-    core.engine.refuse_early(&params)?;
+    if let Some(presumed) = credentials.presumed_payer(&*core.authenticate, client.address)
+        && let Err(Overloaded { refused, held_back }) = core.engine.refuse_early(&params, presumed)
+    {
+        drop(params);
+        hold_back(held_back).await;
+        return Err(refused);
+    }
     let viewer = match viewer(core, credentials).await {
         Err(refused)
             if refused.reason == Reason::Unauthenticated && is_public_operation(core, &params, (id, &client)) =>
@@ -200,8 +211,13 @@ async fn posted<E, V: Viewer>(core: &Core<E, V>, request: Request, client: &Clie
         let message = format!("A body with \"Content-Encoding: {encoding}\" is not read here. Send it as it is.");
         return Err(Refused::new(Reason::NotJson, BAD_USER_INPUT, message));
     }
-    let mut hold = core.bodies.open(client.holders());
-    let body = read(request.into_body(), core.settings.request.body_bytes, &mut hold).await?;
+    let (mut hold, cut) = core.bodies.open_unfinished(client.holders());
+    let body = tokio::select! {
+        biased;
+        () = cut.cancelled() => return Err(no_room_for_body(NoRoom::Client)),
+        body = read(request.into_body(), core.settings.request.body_bytes, &mut hold) => body?,
+    };
+    hold.finish().map_err(no_room_for_body)?;
     Params::of_body(&body).map_err(|error| malformed(&error))?.held_by(hold, body.len())
 }
 

@@ -49,12 +49,20 @@ pub struct HttpSettings {
 }
 
 /// How many operations run and wait at once. Subscriptions do not count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionLimits {
     /// Of queries.
     pub queries: AdmissionLimit,
     /// Of mutations.
     pub mutations: AdmissionLimit,
+    /// The part of either that one viewer may take, or one address without a viewer. 50 %.
+    pub client_percent: usize,
+}
+
+impl Default for AdmissionLimits {
+    fn default() -> Self {
+        Self { queries: AdmissionLimit::default(), mutations: AdmissionLimit::default(), client_percent: 50 }
+    }
 }
 
 /// The limit of one kind.

@@ -23,6 +23,9 @@ mod middleware;
 mod origin;
 mod outcome;
 mod params;
+mod patience;
+mod permit;
+mod proportion;
 mod public_operations;
 mod rate;
 mod request_id;
@@ -48,7 +51,8 @@ pub use self::{
     manifest::{Manifest, ManifestError},
     middleware::surrounded,
     origin::Origins,
-    rate::{RateLimits, TokenBucket},
+    permit::Permit,
+    rate::{Charges, RateLimits, TokenBucket},
     request_id::RequestId,
     router::{Endpoints, Transport, endpoints, router},
     viewer::{Attach, Authenticate, AuthenticateError, Client, Scope, Viewer},

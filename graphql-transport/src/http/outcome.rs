@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Seconds after which to retry an operation refused under load.
-const COME_AGAIN: u64 = 1;
+pub(super) const COME_AGAIN: u64 = 1;
 
 /// The outcome of a request.
 #[derive(Debug)]

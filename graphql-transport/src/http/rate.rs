@@ -4,7 +4,10 @@
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     num::NonZeroU32,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -72,6 +75,23 @@ impl Budget {
             Payer::Viewer(_) => self.viewers.charge(payer, points),
             _ => self.addresses.charge(payer, points),
         }
+    }
+}
+
+/// The buckets, for what clients do beside operations. Clones share them.
+#[derive(Clone)]
+pub struct Charges(Option<Arc<Budget>>);
+
+impl Charges {
+    /// `None`: nothing costs points.
+    pub(super) fn new(budget: Option<Arc<Budget>>) -> Self {
+        Self(budget)
+    }
+
+    /// Takes points of the payer's. `Err`: there are too few; after this time there are enough.
+    pub fn charge(&self, payer: Payer, points: u64) -> Result<(), Duration> {
+        let wait = self.0.as_ref().and_then(|budget| budget.charge(payer, points).retry_after);
+        wait.map_or(Ok(()), Err)
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
     manifest::ManifestError,
     middleware::{self, surrounded},
     origin,
-    rate::Budget,
+    rate::{Budget, Charges},
     slots::Slots,
     sse::streams::Streams,
     state::Core,
@@ -68,6 +68,8 @@ pub struct Endpoints {
     /// Decides, before all layers, on operations for which there is no room. Without it they are refused all the same,
     /// at a higher cost.
     pub early_refusals: EarlyRefusals,
+    /// The points that operations are charged, for what else clients do.
+    pub charges: Charges,
 }
 
 /// The routes of [`endpoints`] alone.
@@ -96,7 +98,8 @@ where
     };
     let naming = Naming { automatic: settings.persisted.automatic, only_trusted: settings.persisted.required };
     let documents = Documents::new(guard, trusted, naming, &settings.request);
-    let (budget, suggests) = (settings.rate.map(Budget::new), settings.guard.introspection);
+    let (budget, suggests) = (settings.rate.map(Budget::new).map(Arc::new), settings.guard.introspection);
+    let charges = Charges::new(budget.clone());
     let answer_bytes = settings.request.answer_bytes;
     let answers = Ledger::new("answers", settings.request.unsent, settings.metrics);
     let bodies = Ledger::new("bodies", settings.request.bodies, settings.metrics);
@@ -134,5 +137,5 @@ where
         .layer(strangers)
         .route("/graphql/ws", get(ws::upgrade::<E, V>))
         .with_state(core);
-    Ok(Endpoints { router: surrounded(router, drawn), early_refusals })
+    Ok(Endpoints { router: surrounded(router, drawn), early_refusals, charges })
 }

@@ -6,6 +6,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use metrics::Gauge;
+
 /// The used slots by holder. Holders without slots are forgotten.
 #[derive(Debug)]
 pub(super) struct Slots<K> {
@@ -52,18 +54,22 @@ impl<K: Copy + Eq + Hash> Drop for Slot<K> {
 
 /// Raises a gauge until it is dropped.
 #[derive(Debug)]
-pub(super) struct Gauged(&'static str);
+pub(super) struct Gauged(Gauge);
 
 impl Gauged {
     pub(super) fn new(gauge: &'static str) -> Self {
-        metrics::gauge!(gauge).increment(1);
+        Self::of(metrics::gauge!(gauge))
+    }
+
+    pub(super) fn of(gauge: Gauge) -> Self {
+        gauge.increment(1);
         Self(gauge)
     }
 }
 
 impl Drop for Gauged {
     fn drop(&mut self) {
-        metrics::gauge!(self.0).decrement(1);
+        self.0.decrement(1);
     }
 }
 

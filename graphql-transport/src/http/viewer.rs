@@ -29,6 +29,14 @@ pub trait Authenticate<V: Viewer>: Send + Sync + 'static {
     /// Not called for requests without a token, which are anonymous.
     async fn authenticate(&self, token: &str) -> Result<Option<V>, AuthenticateError>;
 
+    /// The number of the viewer whom `token` names, as far as it is known at once and without a wait; `None` otherwise.
+    ///
+    /// Decides only whether there is room for another operation of theirs, before [`Self::authenticate`] is asked.
+    fn presumed(&self, token: &str) -> Option<u64> {
+        let _ = token;
+        None
+    }
+
     /// How long `viewer`'s token stays valid; `None` for ever.
     fn good_for(&self, viewer: &V) -> Option<Duration> {
         let _ = viewer;
@@ -92,7 +100,8 @@ pub struct Client {
 }
 
 impl Client {
-    pub(super) fn of(headers: &HeaderMap, extensions: &Extensions, proxies: &[IpNet]) -> Self {
+    /// The client of a request. `proxies`: networks whose `X-Forwarded-For` is trusted.
+    pub fn of(headers: &HeaderMap, extensions: &Extensions, proxies: &[IpNet]) -> Self {
         let address = address::of_request(extensions, headers, proxies);
         let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
         Self { address, agent }
@@ -163,6 +172,18 @@ impl Credentials {
     fn of_token(token: &str) -> Self {
         let token = token.trim();
         if token.is_empty() { Self::Unreadable } else { Self::Bearer(token.to_owned()) }
+    }
+
+    /// Who asks with these from `address`, as far as it is known at once.
+    pub(super) fn presumed_payer<V: Viewer>(
+        &self,
+        authenticate: &dyn Authenticate<V>,
+        address: Option<IpAddr>,
+    ) -> Option<Payer> {
+        match self {
+            Self::Bearer(token) => authenticate.presumed(token).map(Payer::Viewer),
+            Self::Anonymous | Self::Unreadable => Some(Payer::of_address(address)),
+        }
     }
 
     /// Verifies the token, if there is one.

@@ -1,5 +1,8 @@
 //! Counts the bytes that the node holds for clients, against one bound for the node and one for each client. Heads,
 //! requests and unsent answers have a ledger each.
+//!
+//! If the node's bound is reached, what is unfinished of a client with more gives way to another client's: a few
+//! clients that never finish what they send do not keep out all others.
 
 use std::{
     collections::HashMap,
@@ -7,6 +10,7 @@ use std::{
 };
 
 use axum::body::Bytes;
+use tokio_util::sync::CancellationToken;
 
 use crate::{measurements::MetricNames, payer::Payer};
 
@@ -50,6 +54,17 @@ struct Inner {
 struct Held {
     total: usize,
     of: HashMap<Payer, usize>,
+    /// What is unfinished and holds bytes, by a number that is used once.
+    unfinished: HashMap<u64, Unfinished>,
+    next: u64,
+}
+
+/// Bytes of something that is not complete, which can be cut off.
+#[derive(Debug)]
+struct Unfinished {
+    clients: Clients,
+    bytes: usize,
+    cut: CancellationToken,
 }
 
 /// Bytes of one thing, held until it is dropped.
@@ -58,6 +73,8 @@ pub struct Hold {
     ledger: Ledger,
     clients: Clients,
     bytes: usize,
+    /// Its number among what is unfinished, and what says that it is cut off; `None` if it is complete.
+    unfinished: Option<(u64, CancellationToken)>,
 }
 
 impl Ledger {
@@ -69,7 +86,18 @@ impl Ledger {
 
     /// An empty hold.
     pub fn open(&self, clients: Clients) -> Hold {
-        Hold { ledger: self.clone(), clients, bytes: 0 }
+        Hold { ledger: self.clone(), clients, bytes: 0, unfinished: None }
+    }
+
+    /// An empty hold for something unfinished, until [`Hold::finish`]. Whoever reads it has to end when the token is
+    /// cancelled: its bytes are not counted from then on.
+    pub fn open_unfinished(&self, clients: Clients) -> (Hold, CancellationToken) {
+        let cut = CancellationToken::new();
+        let mut held = self.held();
+        let id = held.next;
+        held.next += 1;
+        drop(held);
+        (Hold { ledger: self.clone(), clients, bytes: 0, unfinished: Some((id, cut.clone())) }, cut)
     }
 
     /// Bytes held for all clients.
@@ -85,6 +113,12 @@ impl Ledger {
 
     fn held(&self) -> MutexGuard<'_, Held> {
         self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `bound`: the node's, the client's, or what had to give way.
+    fn count_refusal(&self, bound: &'static str) {
+        let Inner { what, metrics, .. } = &*self.0;
+        metrics::counter!(metrics.held_bytes_refused, "what" => *what, "bound" => bound).increment(1);
     }
 
     fn refusal(&self, held: &Held, clients: Clients, more: usize) -> Option<NoRoom> {
@@ -104,26 +138,62 @@ impl Hold {
         if bytes <= self.bytes {
             return Ok(());
         }
-        let mut held = self.ledger.held();
-        if let Some(no_room) = self.ledger.refusal(&held, self.clients, bytes - self.bytes) {
-            let bound = if no_room == NoRoom::Node { "node" } else { "client" };
-            let Inner { what, metrics, .. } = &*self.ledger.0;
-            metrics::counter!(metrics.held_bytes_refused, "what" => *what, "bound" => bound).increment(1);
-            return Err(no_room);
+        let ledger = self.ledger.clone();
+        let mut held = ledger.held();
+        if self.is_cut() {
+            return Err(NoRoom::Client);
         }
+        let more = bytes - self.bytes;
+        while let Some(no_room) = ledger.refusal(&held, self.clients, more) {
+            if no_room == NoRoom::Client || !held.cut_off_heavier(self.clients, more) {
+                ledger.count_refusal(if no_room == NoRoom::Node { "node" } else { "client" });
+                return Err(no_room);
+            }
+            ledger.count_refusal("cut");
+        }
+        self.change(&mut held, bytes);
+        ledger.measure(held);
+        Ok(())
+    }
+
+    /// Marks it as complete: it is not cut off any more. `Err`: it was.
+    pub fn finish(&mut self) -> Result<(), NoRoom> {
+        let mut held = self.ledger.held();
+        if self.is_cut() {
+            return Err(NoRoom::Client);
+        }
+        if let Some((id, _)) = self.unfinished.take() {
+            held.unfinished.remove(&id);
+        }
+        Ok(())
+    }
+
+    /// Whether it was unfinished and had to give way. To be asked under the lock.
+    fn is_cut(&self) -> bool {
+        self.unfinished.as_ref().is_some_and(|(_, cut)| cut.is_cancelled())
+    }
+
+    fn change(&mut self, held: &mut Held, bytes: usize) {
         held.change(self.clients, self.bytes, bytes);
         self.bytes = bytes;
-        self.ledger.measure(held);
-        Ok(())
+        let Some((id, cut)) = &self.unfinished else { return };
+        if bytes == 0 {
+            held.unfinished.remove(id);
+        } else {
+            held.unfinished.insert(*id, Unfinished { clients: self.clients, bytes, cut: cut.clone() });
+        }
     }
 
     /// Holds exactly this many bytes, which exist already, even beyond the limits.
     pub fn settle(&mut self, bytes: usize) {
         if bytes != self.bytes {
-            let mut held = self.ledger.held();
-            held.change(self.clients, self.bytes, bytes);
-            self.bytes = bytes;
-            self.ledger.measure(held);
+            let ledger = self.ledger.clone();
+            let mut held = ledger.held();
+            if self.is_cut() {
+                (self.bytes, self.unfinished) = (0, None);
+            }
+            self.change(&mut held, bytes);
+            ledger.measure(held);
         }
     }
 
@@ -163,6 +233,21 @@ impl Drop for Hold {
 }
 
 impl Held {
+    /// Cuts off something unfinished of the client that holds most, if it holds more than these would.
+    fn cut_off_heavier(&mut self, clients: Clients, more: usize) -> bool {
+        let all_of = |clients: &Clients| {
+            clients.iter().flatten().filter_map(|client| self.of.get(client)).copied().max().unwrap_or(0)
+        };
+        let own = all_of(&clients).saturating_add(more);
+        let heaviest = self.unfinished.iter().map(|(id, it)| (all_of(&it.clients), it.bytes, *id)).max();
+        let Some((_, _, id)) = heaviest.filter(|(all, ..)| *all > own) else { return false };
+        if let Some(Unfinished { clients, bytes, cut }) = self.unfinished.remove(&id) {
+            self.change(clients, bytes, 0);
+            cut.cancel();
+        }
+        true
+    }
+
     fn change(&mut self, clients: Clients, from: usize, to: usize) {
         self.total = self.total - from + to;
         for client in clients.into_iter().flatten() {
@@ -198,6 +283,36 @@ mod tests {
         drop((ann, bob, neighbour));
         assert_eq!(ledger.total(), 0);
         assert!(ledger.held().of.is_empty(), "nobody is remembered");
+    }
+
+    #[test]
+    fn what_is_unfinished_of_who_holds_most_gives_way() {
+        let ledger = Ledger::new("tests", LedgerLimits { node: 100, client: 50 }, MetricNames::default());
+        let [(mut small, _), (mut large, cut), (mut complete, _)] = [20, 30, 50].map(|bytes| {
+            let (mut hold, cut) = ledger.open_unfinished([if bytes == 50 { BOB } else { ANN }, None]);
+            assert_eq!(hold.grow_to(bytes), Ok(()));
+            (hold, cut)
+        });
+        assert_eq!(complete.finish(), Ok(()));
+        let mut other = ledger.open([ADDRESS_OF_ANN, None]);
+        assert_eq!((other.grow_to(25), cut.is_cancelled(), ledger.total()), (Ok(()), true, 95));
+        assert_eq!((large.grow_to(31), large.finish()), (Err(NoRoom::Client), Err(NoRoom::Client)));
+        assert_eq!((small.finish(), ledger.total()), (Ok(()), 95), "it was complete in time");
+        assert_eq!(other.grow_to(31), Err(NoRoom::Node), "nothing is unfinished");
+        drop(large);
+        assert_eq!(ledger.total(), 95);
+        drop((small, complete, other));
+        assert!(ledger.total() == 0 && ledger.held().of.is_empty() && ledger.held().unfinished.is_empty());
+    }
+
+    #[test]
+    fn who_holds_most_cuts_off_nobody() {
+        let ledger = Ledger::new("tests", LedgerLimits { node: 100, client: 100 }, MetricNames::default());
+        let (mut ann, cut) = ledger.open_unfinished([ANN, None]);
+        let (mut bob, _) = ledger.open_unfinished([BOB, None]);
+        assert_eq!((ann.grow_to(40), bob.grow_to(60)), (Ok(()), Ok(())));
+        assert_eq!((bob.grow_to(61), cut.is_cancelled()), (Err(NoRoom::Node), false));
+        assert_eq!(ann.grow_to(41), Ok(()), "Bob gives way");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Why the link to an export does not open.
 
+use std::time::Duration;
+
 use crate::{accounts::tokens::TokenError, store::StoreError};
 
 /// Why an export could not be opened, or broke off.
@@ -17,7 +19,10 @@ pub enum ExportError {
     /// An earlier export of the viewer is still running.
     #[error("a copy is already being sent to the viewer")]
     ViewerBusy,
-    /// The node runs as many exports as it may.
+    /// The viewer has too few points. There are enough after this time.
+    #[error("the viewer has too few points")]
+    TooManyPoints(Duration),
+    /// The node runs as many exports as it may, in all or for the client's network.
     #[error("this node is already writing as many exports as it may")]
     NodeBusy,
     /// The store failed.

@@ -1,6 +1,6 @@
 //! Issues links to exports of accounts, and opens them.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use super::{
     error::ExportError,
@@ -45,15 +45,25 @@ impl Exports {
         Ok(Self { stores, links, slots: Slots::default(), clock })
     }
 
+    /// Whether an export waits for a slot: then who stops reading loses theirs soon.
+    pub fn are_waited_for(&self) -> bool {
+        self.slots.are_waited_for()
+    }
+
     /// A token that opens an export of the viewer's account. Runs no statement.
     pub fn link(&self, viewer: &Viewer) -> Result<Token, TokenError> {
         self.links.issue_for(viewer.id, viewer.session).map(|(_, token)| token)
     }
 
-    /// Opens the export of a link. It takes one of this node's slots until it is dropped.
-    pub async fn open(self: &Arc<Self>, token: &str) -> Result<Export, ExportError> {
-        let viewer = self.links.verify(token)?;
-        let slot = self.slots.take(viewer.id)?;
+    /// Whose export a link opens. Runs no statement.
+    pub fn viewer_of(&self, token: &str) -> Result<Viewer, ExportError> {
+        Ok(self.links.verify(token)?)
+    }
+
+    /// Opens the export of `viewer`, as [`Self::viewer_of`] has returned them, for a client in `network`. It takes one
+    /// of this node's slots until it is dropped.
+    pub async fn open(self: &Arc<Self>, viewer: Viewer, network: Option<IpAddr>) -> Result<Export, ExportError> {
+        let slot = self.slots.take(viewer.id, network).await?;
         let export = Export { exports: Arc::clone(self), viewer, opened_at_ms: self.clock.now_ms(), _slot: slot };
         export.check_alive().await?;
         Ok(export)

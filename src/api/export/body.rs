@@ -14,6 +14,8 @@ use crate::accounts::export::ExportError;
 
 /// How long a client may take to read one piece.
 const STALLED_AFTER: Duration = Duration::from_secs(30);
+/// The same while others wait for a slot.
+const STALLED_WHILE_OTHERS_WAIT: Duration = Duration::from_secs(3);
 /// How long a whole file may take, so that a slow client does not keep its slot for ever.
 const LONGEST: Duration = Duration::from_mins(30);
 
@@ -30,15 +32,16 @@ enum Stopped {
     NotRead,
 }
 
-/// A body whose pieces a task in `tasks` reads.
+/// A body whose pieces a task in `tasks` reads. A client that reads slowly loses its slot if there are others waiting.
 pub fn written_by(
     pieces: impl Stream<Item = Result<String, ExportError>> + Send + 'static,
+    are_others_waiting: impl Fn() -> bool + Send + Sync + 'static,
     tasks: &TaskTracker,
 ) -> Body {
     // One piece is being sent while the next one is read. `None` marks the end of a complete file.
     let (sender, sent) = mpsc::channel(1);
     tasks.spawn(async move {
-        if let Ok(Err(Stopped::Failed(error))) = timeout(LONGEST, write(pieces, sender)).await {
+        if let Ok(Err(Stopped::Failed(error))) = timeout(LONGEST, write(pieces, are_others_waiting, sender)).await {
             match error {
                 ExportError::Store(error) => {
                     tracing::error!(error = &error as &dyn std::error::Error, "An export failed before its end.");
@@ -61,13 +64,23 @@ pub fn written_by(
 
 async fn write(
     pieces: impl Stream<Item = Result<String, ExportError>>,
+    are_others_waiting: impl Fn() -> bool,
     sender: mpsc::Sender<Option<String>>,
 ) -> Result<(), Stopped> {
     let mut pieces = pin!(pieces);
     loop {
         let piece = pieces.next().await.transpose().map_err(Stopped::Failed)?;
         let is_last = piece.is_none();
-        if !matches!(timeout(STALLED_AFTER, sender.send(piece)).await, Ok(Ok(()))) {
+        let mut sending = pin!(sender.send(piece));
+        let (mut waited, mut sent) = (Duration::ZERO, None);
+        while sent.is_none() && waited < STALLED_AFTER {
+            sent = timeout(STALLED_WHILE_OTHERS_WAIT, &mut sending).await.ok();
+            waited += STALLED_WHILE_OTHERS_WAIT;
+            if sent.is_none() && are_others_waiting() {
+                break;
+            }
+        }
+        if !matches!(sent, Some(Ok(()))) {
             return Err(Stopped::NotRead);
         }
         if is_last {
@@ -90,7 +103,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_export_stalled_for_thirty_seconds_ends() {
         let (tasks, began) = (TaskTracker::new(), Instant::now());
-        let mut read = written_by(endless(), &tasks).into_data_stream();
+        let mut read = written_by(endless(), || false, &tasks).into_data_stream();
         read.next().await.unwrap().unwrap();
         tasks.close();
         tasks.wait().await;
@@ -100,9 +113,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_stalled_export_ends_sooner_while_others_wait() {
+        let (tasks, began) = (TaskTracker::new(), Instant::now());
+        let unread = written_by(endless(), move || began.elapsed() > STALLED_WHILE_OTHERS_WAIT * 2, &tasks);
+        tasks.close();
+        tasks.wait().await;
+        assert_eq!(began.elapsed(), STALLED_WHILE_OTHERS_WAIT * 3);
+        drop(unread);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn an_export_ends_after_half_an_hour() {
         let (tasks, began) = (TaskTracker::new(), Instant::now());
-        let mut read = written_by(endless(), &tasks).into_data_stream();
+        let mut read = written_by(endless(), || false, &tasks).into_data_stream();
         let end = loop {
             match read.next().await {
                 Some(Ok(_)) => sleep(STALLED_AFTER / 2).await,
@@ -119,7 +142,7 @@ mod tests {
             sleep(STALLED_AFTER * 2).await;
             Ok(nth.to_string())
         });
-        let read: Vec<_> = written_by(slow, &TaskTracker::new()).into_data_stream().collect().await;
+        let read: Vec<_> = written_by(slow, || false, &TaskTracker::new()).into_data_stream().collect().await;
         assert_eq!(read.len(), 20);
         assert!(read.iter().all(Result::is_ok));
     }

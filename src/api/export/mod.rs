@@ -10,10 +10,15 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::{Query, State, rejection::QueryRejection},
-    http::{HeaderValue, header},
+    http::{Extensions, HeaderMap, HeaderValue, header},
     response::{IntoResponse as _, Response},
     routing::get,
 };
+use graphql_transport::{
+    http::{self, Charges, Client},
+    payer::{self, Payer},
+};
+use ipnet::IpNet;
 use serde::Deserialize;
 use tokio_util::task::TaskTracker;
 
@@ -21,12 +26,24 @@ use self::{file::File, refusal::refusal};
 use crate::{
     accounts::export::{ExportError, Exports},
     api::graphql::EXPORT_PATH,
+    domain::limits::EXPORT_POINTS,
 };
+
+/// What exports need beside the accounts.
+#[derive(Clone)]
+pub struct ExportRuntime {
+    /// Counts the exports under way.
+    pub tasks: TaskTracker,
+    /// The viewers' points.
+    pub charges: Charges,
+    /// Networks of proxies whose `X-Forwarded-For` is trusted.
+    pub trusted_proxies: Arc<[IpNet]>,
+}
 
 #[derive(Clone)]
 struct Shared {
     exports: Arc<Exports>,
-    tasks: TaskTracker,
+    runtime: ExportRuntime,
 }
 
 /// Any other query counts as one without a token, which is refused like an invalid one.
@@ -36,14 +53,20 @@ struct Link {
     token: String,
 }
 
-/// `GET /export`. `tasks` counts the exports under way.
-pub fn router(exports: Arc<Exports>, tasks: TaskTracker) -> Router {
-    Router::new().route(EXPORT_PATH, get(export)).with_state(Shared { exports, tasks })
+/// `GET /export`.
+pub fn router(exports: Arc<Exports>, runtime: ExportRuntime) -> Router {
+    Router::new().route(EXPORT_PATH, get(export)).with_state(Shared { exports, runtime })
 }
 
-async fn export(State(shared): State<Shared>, link: Result<Query<Link>, QueryRejection>) -> Response {
+async fn export(
+    State(shared): State<Shared>,
+    link: Result<Query<Link>, QueryRejection>,
+    headers: HeaderMap,
+    extensions: Extensions,
+) -> Response {
     let token = link.map(|Query(link)| link.token).unwrap_or_default();
-    let mut response = match open(&shared, &token).await {
+    let client = Client::of(&headers, &extensions, &shared.runtime.trusted_proxies);
+    let mut response = match open(&shared, &token, &client).await {
         Ok(response) => response,
         Err(error) => refusal(&error),
     };
@@ -58,12 +81,18 @@ async fn export(State(shared): State<Shared>, link: Result<Query<Link>, QueryRej
     response
 }
 
-/// Everything that can be refused is refused before the file begins.
-async fn open(shared: &Shared, token: &str) -> Result<Response, ExportError> {
-    let export = shared.exports.open(token).await?;
+/// Everything that can be refused is refused before the file begins. Whoever opens a link, its viewer pays.
+async fn open(shared: &Shared, token: &str, client: &Client) -> Result<Response, ExportError> {
+    let Shared { exports, runtime } = shared;
+    let viewer = exports.viewer_of(token)?;
+    let payer = Payer::Viewer(http::Viewer::number(&viewer));
+    runtime.charges.charge(payer, EXPORT_POINTS).map_err(ExportError::TooManyPoints)?;
+    let export = exports.open(viewer, client.address.map(payer::network)).await?;
     let owner = export.owner().await?;
     let name = format!("attachment; filename=\"tidefeed-{}.json\"", owner.profile.handle.as_str());
-    let body = body::written_by(File::of(export, &owner)?.pieces(), &shared.tasks);
+    let waiting = Arc::clone(exports);
+    let are_others_waiting = move || waiting.are_waited_for();
+    let body = body::written_by(File::of(export, &owner)?.pieces(), are_others_waiting, &runtime.tasks);
     let headers = [(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_DISPOSITION, name)];
     Ok((headers, body).into_response())
 }

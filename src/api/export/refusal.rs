@@ -8,7 +8,7 @@ use axum::{
 use crate::accounts::{TokenError, export::ExportError};
 
 /// Seconds after which an export under way has probably ended.
-const RETRY_AFTER: &str = "30";
+const RETRY_AFTER: u64 = 30;
 
 /// The answer for an error. Logs those that are our own fault.
 pub fn refusal(error: &ExportError) -> Response {
@@ -30,6 +30,10 @@ pub fn refusal(error: &ExportError) -> Response {
             StatusCode::TOO_MANY_REQUESTS,
             "Your data is being sent to you already. Wait until that has ended, then open the link again.\n",
         ),
+        ExportError::TooManyPoints(_) => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "You have opened links to your data too often lately. Open the link again after the time in Retry-After.\n",
+        ),
         ExportError::NodeBusy => {
             (StatusCode::SERVICE_UNAVAILABLE, "Many ask for their data now. Open the link again in half a minute.\n")
         }
@@ -46,7 +50,11 @@ pub fn refusal(error: &ExportError) -> Response {
             headers.insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
         }
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            headers.insert(header::RETRY_AFTER, header::HeaderValue::from_static(RETRY_AFTER));
+            let seconds = match error {
+                ExportError::TooManyPoints(wait) => wait.as_secs() + 1,
+                _ => RETRY_AFTER,
+            };
+            headers.insert(header::RETRY_AFTER, header::HeaderValue::from(seconds));
         }
         _ => {}
     }

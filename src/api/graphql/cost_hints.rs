@@ -79,9 +79,6 @@ const COUNT: u64 = 200;
 /// Points of delivering a content to fifty followers, which happens after the answer.
 const DELIVERY: u64 = 200;
 
-/// Points of an export, which reads as much as about a hundred pages.
-const EXPORT: u64 = 10_000;
-
 /// Points for 1,000 bytes of a text that is published: it is indexed for search after the answer, and its terms are
 /// deleted with it. 1,000 bytes of Chinese have some 600 terms.
 const INDEXED: u64 = 300;
@@ -108,7 +105,6 @@ const SURCHARGES: &[(OperationType, &str, u64)] = &[
     (OperationType::Mutation, "signIn", PASSWORD_HASH),
     (OperationType::Mutation, "changePassword", 2 * PASSWORD_HASH),
     (OperationType::Mutation, "deleteViewer", PASSWORD_HASH),
-    (OperationType::Mutation, "exportViewer", EXPORT),
 ];
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::{
         text::sentence,
         timeline::page::InvalidPage,
     },
+    live::LiveError,
     publish::PublishError,
     store::StoreError,
 };
@@ -51,6 +52,9 @@ const NO_WRITES: &str =
 /// Seconds in which the indexer makes room for another long content.
 const INDEXED_WITHIN_S: u64 = 1;
 
+/// Seconds after which a password may be hashed that found no turn.
+const BUSY_S: u64 = 2;
+
 /// Every failure of a resolver.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -87,6 +91,9 @@ pub enum Failure {
     /// A registration or a sign-in failed.
     #[error("an operation on an account failed")]
     Account(#[from] AccountError),
+    /// A live subscription cannot begin or go on. What is to be logged of it is logged.
+    #[error(transparent)]
+    Live(#[from] LiveError),
     /// The request was executed without its scope.
     #[error("the request has no scope: the transport did not attach it")]
     NoScope,
@@ -111,6 +118,7 @@ impl Failure {
             | Self::TooManyIds(_)
             | Self::TooMuchRead => ErrorCode::BadUserInput,
             Self::Publish(PublishError::TooManyUnindexed) => ErrorCode::RateLimited,
+            Self::Live(LiveError::TooMany(_)) => ErrorCode::RateLimited,
             Self::Account(error) => match error {
                 AccountError::Password(PasswordError::Busy) | AccountError::TooManyRegistrations(_) => {
                     ErrorCode::RateLimited
@@ -130,29 +138,34 @@ impl Failure {
                 | StoreError::Refused(_),
             )
             | Self::Publish(PublishError::Store(_) | PublishError::NoFreeId)
+            | Self::Live(LiveError::Store(_) | LiveError::Abandoned)
             | Self::NoScope => ErrorCode::InternalServerError,
             Self::Logged(error) => error.code,
         }
     }
 
     /// The message for a failure of our own, without internal details.
-    const fn in_words(&self) -> &'static str {
-        match self {
+    fn in_words(&self) -> &'static str {
+        let error = match self {
             Self::Store(error)
             | Self::Publish(PublishError::Store(error))
-            | Self::Account(AccountError::Store(error)) => match error {
-                StoreError::TakesNoWrites(_) => NO_WRITES,
-                StoreError::Unavailable(_) | StoreError::Contended(_) => PASSING,
-                StoreError::Unreadable(_) | StoreError::Refused(_) => STAYING,
-            },
-            Self::Account(AccountError::Password(PasswordError::Busy)) => PASSING,
-            _ => STAYING,
+            | Self::Account(AccountError::Store(error)) => error,
+            Self::Live(LiveError::Store(error)) => error,
+            Self::Live(LiveError::Abandoned) | Self::Account(AccountError::Password(PasswordError::Busy)) => {
+                return PASSING;
+            }
+            _ => return STAYING,
+        };
+        match error {
+            StoreError::TakesNoWrites(_) => NO_WRITES,
+            StoreError::Unavailable(_) | StoreError::Contended(_) => PASSING,
+            StoreError::Unreadable(_) | StoreError::Refused(_) => STAYING,
         }
     }
 
     /// The error for clients. Logs the failure with its causes, inside the span that has the request's id.
     pub fn into_api_error(self) -> ApiError {
-        if self.code() == ErrorCode::InternalServerError && !matches!(self, Self::Logged(_)) {
+        if self.code() == ErrorCode::InternalServerError && !matches!(self, Self::Logged(_) | Self::Live(_)) {
             tracing::error!(error = &self as &dyn std::error::Error, "A request failed.");
         }
         self.shown()
@@ -165,12 +178,14 @@ impl Failure {
             Self::Logged(error) => return error.clone(),
             Self::Account(AccountError::TooManyRegistrations(seconds)) => Some(*seconds),
             Self::Publish(PublishError::TooManyUnindexed) => Some(INDEXED_WITHIN_S),
+            Self::Account(AccountError::Password(PasswordError::Busy)) => Some(BUSY_S),
             _ => None,
         };
         if code != ErrorCode::InternalServerError {
             let message = match &self {
                 Self::Account(error) => sentence(&error.to_string()),
                 Self::Publish(error) => sentence(&error.to_string()),
+                Self::Live(error) => sentence(&error.to_string()),
                 Self::Page(error) => sentence(&error.to_string()),
                 Self::Search(error) => sentence(&error.to_string()),
                 Self::People(error) => sentence(&error.to_string()),

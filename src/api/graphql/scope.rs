@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use async_graphql::{Context, ContextSelectionSet, Request};
-use graphql_transport::{memory::AnswerBudget, metered::named, written::SharedDocument};
+use graphql_transport::{http::Permit, memory::AnswerBudget, metered::named, written::SharedDocument};
 
 use super::{
     errors::{ApiError, Failure},
@@ -91,6 +91,14 @@ fn without_names(ctx: &Context<'_>, error: ApiError) -> ApiError {
 /// Failures among the fields of this answer so far.
 pub fn failures(ctx: &ContextSelectionSet<'_>) -> usize {
     ctx.query_env.errors.lock().unwrap_or_else(PoisonError::into_inner).len()
+}
+
+/// Runs `work` without the operation's permit: it waits for something else, and bounds itself.
+pub async fn without_permit<T>(ctx: &Context<'_>, work: impl Future<Output = T> + Send) -> T {
+    match ctx.data_opt::<Permit>() {
+        Some(permit) => permit.without(work).await,
+        None => work.await,
+    }
 }
 
 /// The origin of the request; unknown if the transport did not give it.

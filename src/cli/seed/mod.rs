@@ -26,7 +26,7 @@ use self::{
 };
 use super::{completion::Completion, print};
 use crate::{
-    accounts::{PasswordSettings, Passwords},
+    accounts::{Client, PasswordSettings, Passwords},
     app::open_for_bulk_inserts,
     clock::{Clock, SystemClock},
     config::{AuthSettings, Config},
@@ -143,7 +143,9 @@ async fn hash(auth: &AuthSettings) -> anyhow::Result<PasswordHash> {
         parallelism: auth.argon2_parallelism,
         ..PasswordSettings::default()
     };
-    Ok(Passwords::try_new(settings, SharedRng::from_system())?.hash(PASSWORD.to_owned()).await?)
+    let passwords = Passwords::try_new(settings, SharedRng::from_system())?;
+    let turn = passwords.turn(Client::Network(None)).await?;
+    Ok(passwords.hash(&turn, PASSWORD.to_owned()).await?)
 }
 
 fn print_written(written: &Written, seconds: f64) -> anyhow::Result<()> {

@@ -88,6 +88,10 @@ fn user(id: i64) -> UserId {
     UserId::try_new(id).unwrap()
 }
 
+fn register(hub: &Arc<Hub<()>>, reader: UserId) -> Registration<()> {
+    hub.register(reader, usize::MAX).unwrap()
+}
+
 fn published(author: i64, content: i64) -> Announcement {
     let entry = Entry { publish_time: 1, content: ContentId::try_new(content).unwrap(), author: user(author) };
     Announcement::Published { entry, original: None }
@@ -100,7 +104,7 @@ fn is_added(signal: &Signal<()>, content: i64) -> bool {
 #[tokio::test]
 async fn events_reach_only_those_who_watch_the_author() {
     let (hub, _) = hub();
-    let (mut watching, mut other) = (hub.register(user(1)), hub.register(user(2)));
+    let (mut watching, mut other) = (register(&hub, user(1)), register(&hub, user(2)));
     watching.watch(Followed::of(vec![user(7)]));
     other.watch(Followed::of(vec![user(8)]));
     hub.pass_on(&published(7, 70)).await;
@@ -112,7 +116,7 @@ async fn events_reach_only_those_who_watch_the_author() {
 #[tokio::test]
 async fn a_slow_subscriber_learns_of_missed_events_and_continues() {
     let (hub, _) = hub();
-    let mut slow = hub.register(user(1));
+    let mut slow = register(&hub, user(1));
     slow.watch(Followed::of(vec![user(7)]));
     for content in 1..=i64::try_from(BUFFER).unwrap() + 1 {
         hub.pass_on(&published(7, content)).await;
@@ -125,7 +129,7 @@ async fn a_slow_subscriber_learns_of_missed_events_and_continues() {
 #[tokio::test]
 async fn many_gaps_are_one_until_the_subscriber_notices() {
     let (hub, _) = hub();
-    let mut subscriber = hub.register(user(1));
+    let mut subscriber = register(&hub, user(1));
     subscriber.watch(Followed::of(vec![user(7)]));
     for _ in 0..20 {
         hub.pass_on(&Announcement::Gap).await;
@@ -138,7 +142,7 @@ async fn many_gaps_are_one_until_the_subscriber_notices() {
 #[tokio::test]
 async fn after_a_failed_visibility_lookup_watchers_read_again() {
     let (hub, timelines) = hub();
-    let mut subscriber = hub.register(user(1));
+    let mut subscriber = register(&hub, user(1));
     subscriber.watch(Followed::of(vec![user(7)]));
     timelines.fails.store(true, Ordering::SeqCst);
     hub.pass_on(&published(7, 1)).await;
@@ -148,7 +152,7 @@ async fn after_a_failed_visibility_lookup_watchers_read_again() {
 #[tokio::test]
 async fn a_moved_read_marker_reaches_only_that_readers_subscriptions() {
     let (hub, _) = hub();
-    let (mut phone, mut desk, mut other) = (hub.register(user(1)), hub.register(user(1)), hub.register(user(2)));
+    let (mut phone, mut desk, mut other) = (register(&hub, user(1)), register(&hub, user(1)), register(&hub, user(2)));
     let marker = Position::bound(5, 50);
     hub.pass_on(&Announcement::ReadMarkerMoved { reader: user(1), marker }).await;
     hub.pass_on(&Announcement::FollowsChanged { reader: user(2), author: None, change: None }).await;
@@ -161,7 +165,7 @@ async fn a_moved_read_marker_reaches_only_that_readers_subscriptions() {
 #[tokio::test]
 async fn watching_again_replaces_the_watched_authors() {
     let (hub, _) = hub();
-    let mut subscriber = hub.register(user(1));
+    let mut subscriber = register(&hub, user(1));
     subscriber.watch(Followed::of(vec![user(7)]));
     subscriber.watch(Followed::of(vec![user(8)]));
     hub.pass_on(&published(7, 70)).await;
@@ -172,7 +176,7 @@ async fn watching_again_replaces_the_watched_authors() {
 #[test]
 fn an_ended_subscription_leaves_nothing_behind() {
     let (hub, _) = hub();
-    let subscriber = hub.register(user(1));
+    let subscriber = register(&hub, user(1));
     subscriber.watch(Followed::of(vec![user(7), user(8)]));
     drop(subscriber);
     let state = hub.lock();
@@ -186,7 +190,7 @@ fn followed(authors: &[i64]) -> Followed {
 #[tokio::test]
 async fn equal_states_of_one_readers_subscribers_are_shared() {
     let (hub, _) = hub();
-    let (mut phone, mut desk, other) = (hub.register(user(1)), hub.register(user(1)), hub.register(user(2)));
+    let (mut phone, mut desk, other) = (register(&hub, user(1)), register(&hub, user(1)), register(&hub, user(2)));
     let first = phone.watch(followed(&[8, 7]));
     assert!(desk.watch(followed(&[7, 8])).is_one_with(&first));
     assert!(!other.watch(followed(&[7, 8])).is_one_with(&first), "another reader's are their own");
@@ -206,6 +210,16 @@ async fn equal_states_of_one_readers_subscribers_are_shared() {
 }
 
 #[test]
+fn a_reader_has_a_bounded_number_of_subscribers() {
+    let (hub, _) = hub();
+    let open = [hub.register(user(1), 2), hub.register(user(1), 2)];
+    assert!(open.iter().all(Option::is_some) && hub.register(user(1), 2).is_none());
+    assert!(hub.register(user(2), 2).is_some());
+    drop(open);
+    assert!(hub.register(user(1), 2).is_some());
+}
+
+#[test]
 fn the_index_holds_exactly_the_watched_authors() {
     let (hub, _) = hub();
     let rng = crate::rng::SharedRng::from_seed(7);
@@ -213,7 +227,7 @@ fn the_index_holds_exactly_the_watched_authors() {
     for _ in 0..2_000 {
         let below = |most: u64| i64::try_from(rng.u64() % most).unwrap();
         match below(4) {
-            0 => open.push(hub.register(user(1 + below(3)))),
+            0 => open.push(register(&hub, user(1 + below(3)))),
             1 if !open.is_empty() => drop(open.swap_remove(usize::try_from(below(open.len() as u64)).unwrap())),
             _ if !open.is_empty() => {
                 let at = usize::try_from(below(open.len() as u64)).unwrap();
@@ -238,7 +252,7 @@ async fn a_thousand_readers_are_one_statement_and_those_beyond_hear_too() {
     let (hub, timelines) = hub();
     let readers = 1..=i64::try_from(2 * AT_ONCE + 1).unwrap();
     // Each reader has two devices, but the store is asked about readers.
-    let mut devices: Vec<_> = readers.clone().chain(readers).map(|reader| hub.register(user(reader))).collect();
+    let mut devices: Vec<_> = readers.clone().chain(readers).map(|reader| register(&hub, user(reader))).collect();
     for device in &devices {
         device.watch(followed(&[7]));
     }

@@ -15,7 +15,7 @@ use axum::{
 use graphql_transport::http::HttpSettings;
 use serde_json::{Value, json};
 use tidefeed::{
-    accounts::{PasswordSettings, Passwords, SessionSettings},
+    accounts::{Client, PasswordSettings, Passwords, SessionSettings},
     api::graphql::FeedShare,
     app::{ApiRuntime, ApiSettings, api_router},
     domain::{
@@ -125,7 +125,8 @@ async fn seed(store: &SqlStore, readers: i64) -> Result<()> {
     let readers = || READER..READER + readers;
     let authors: Vec<SeedAuthor> = (1..=AUTHORS).chain(readers()).map(author).collect::<Result<_>>()?;
     store.add_authors(&authors).await?;
-    let hash = Passwords::try_new(passwords(), SharedRng::from_seed(2))?.hash(PASSWORD.to_owned()).await?;
+    let passwords = Passwords::try_new(passwords(), SharedRng::from_seed(2))?;
+    let hash = passwords.hash(&passwords.turn(Client::Network(None)).await?, PASSWORD.to_owned()).await?;
     for reader in readers() {
         let reader = UserId::try_new(reader)?;
         let follow = |id: i64| {

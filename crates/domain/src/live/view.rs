@@ -50,6 +50,15 @@ pub struct TimelineTop {
     pub whole: bool,
 }
 
+impl TimelineTop {
+    /// The part above a floor that is not below its own.
+    #[must_use]
+    pub fn above(&self, floor: Position) -> Self {
+        let entries = self.entries.iter().filter(|showing| showing.entry.position() > floor);
+        Self { entries: entries.copied().collect(), whole: self.whole }
+    }
+}
+
 /// What a client is known to hold, and the changes that wait for it.
 #[derive(Debug, Clone, Default)]
 pub struct View {

@@ -8,6 +8,7 @@ mod received;
 mod wire;
 
 use std::{
+    convert::Infallible,
     net::SocketAddr,
     pin::pin,
     sync::{
@@ -21,7 +22,7 @@ use axum::{
     Router,
     body::Body,
     extract::ConnectInfo,
-    http::Request,
+    http::{Request, Response},
     serve::{Listener as _, ListenerExt as _, TapIo},
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -40,6 +41,7 @@ use self::wire::Wire;
 use super::{
     early_refusals::EarlyRefusals,
     limits::INCOMING,
+    patience::hold_back,
     slots::{Gauged, Slot, Slots},
 };
 use crate::{
@@ -206,6 +208,20 @@ impl ConnectionSlots {
     }
 }
 
+/// The answer to a request, which an operation without room gets before all layers.
+async fn respond(
+    mut request: Request<Body>,
+    router: Router,
+    early_refusals: Option<EarlyRefusals>,
+) -> Result<Response<Body>, Infallible> {
+    let Some((refusal, held_back)) = early_refusals.and_then(|early| early.refusal(&mut request)) else {
+        return router.oneshot(request).await;
+    };
+    drop(request);
+    hold_back(held_back).await;
+    Ok(refusal)
+}
+
 /// Serves one connection until its end or its upgrade.
 async fn talk(
     (stream, peer): (TcpStream, SocketAddr),
@@ -230,10 +246,9 @@ async fn talk(
         let (router, received, next_head) = (router.clone(), received.clone(), heads.open(client));
         let early_refusals = early_refusals.clone();
         async move {
-            let refusal = refusal.or_else(|| early_refusals.and_then(|early| early.refusal(&mut request)));
             let response = match refusal {
                 Some(refusal) => Ok(refusal),
-                None => router.oneshot(request).await,
+                None => respond(request, router, early_refusals).await,
             };
             received.hold_with(Some(next_head));
             response

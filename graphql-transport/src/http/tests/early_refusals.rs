@@ -43,7 +43,7 @@ async fn an_early_refusal_is_that_of_the_handler() {
     let node = full_node(HttpSettings { allowed_origins: origins, ..narrow(0) }).await;
     for headers in [
         &[][..],
-        &[("accept", "application/graphql-response+json"), ("authorization", "Bearer nobody")],
+        &[("accept", "application/graphql-response+json"), ("authorization", "Bearer good")],
         &[("accept", "text/event-stream")],
         &[("origin", "https://app.example")],
         &[("origin", "https://other.example")],
@@ -53,7 +53,7 @@ async fn an_early_refusal_is_that_of_the_handler() {
             let body = json!({ "query": "{ hello }", "variables": { "first": 20 } }).to_string();
             post(body, &[headers, &[("x-request-id", "one")]].concat())
         };
-        let early = node.early_refusals.refusal(&mut request()).unwrap();
+        let early = node.early_refusals.refusal(&mut request()).unwrap().0;
         let late = node.router.clone().oneshot(request()).await.unwrap();
         assert_eq!((early.status(), late.status()), (StatusCode::SERVICE_UNAVAILABLE, early.status()), "{headers:?}");
         assert_eq!(lines(early.headers()), lines(late.headers()), "{headers:?}");

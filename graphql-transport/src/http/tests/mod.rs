@@ -34,8 +34,8 @@ use self::schema::{Person, TestSchema, schema};
 use super::{entropy::counted, *};
 use crate::guard::Shape;
 
-/// `good` is Ann's token, and `brief` one that expires after three seconds. `nobody` is invalid, and `down` cannot be
-/// verified.
+/// `good` is Ann's token, `brief` one that expires after three seconds, and `ended` one whose sign-in has ended.
+/// `nobody` is a token without a viewer, and `down` cannot be verified.
 struct Tokens;
 
 #[async_trait]
@@ -48,6 +48,10 @@ impl Authenticate<Person> for Tokens {
             "down" => Err(AuthenticateError::Unavailable("the database at 10.0.0.7 is down".to_owned())),
             _ => Err(AuthenticateError::Invalid("The token has expired. Sign in again.".to_owned())),
         }
+    }
+
+    fn presumed(&self, token: &str) -> Option<u64> {
+        ["good", "brief", "ended"].contains(&token).then_some(1)
     }
 
     fn good_for(&self, viewer: &Person) -> Option<Duration> {

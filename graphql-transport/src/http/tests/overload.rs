@@ -12,7 +12,8 @@ use super::{
 /// Limits of one running and `waiting` waiting operations of each kind. They may wait longer than any test takes.
 pub(super) fn narrow(waiting: usize) -> HttpSettings {
     let each = AdmissionLimit { running: 1, waiting, wait_time: PATIENCE };
-    HttpSettings { admission: AdmissionLimits { queries: each, mutations: each }, ..HttpSettings::default() }
+    let admission = AdmissionLimits { queries: each, mutations: each, client_percent: 100 };
+    HttpSettings { admission, ..HttpSettings::default() }
 }
 
 /// A transport whose held fields wait at `barrier`.
@@ -52,8 +53,10 @@ async fn an_operation_beyond_the_queue_gets_503_and_never_runs() {
         barrier.wait_for(1).await;
         let waiting = spawned(&router, held);
         tokio::task::yield_now().await;
-        let begin = tokio::time::Instant::now();
         for accept in [JSON, "application/graphql-response+json", EVENTS] {
+            // As the refusal before has said.
+            tokio::time::advance(Duration::from_secs(1)).await;
+            let begin = tokio::time::Instant::now();
             let (status, headers, text) = sent(router.clone(), held, accept).await;
             assert_eq!(
                 (status, headers["retry-after"].to_str().unwrap()),
@@ -62,8 +65,8 @@ async fn an_operation_beyond_the_queue_gets_503_and_never_runs() {
             );
             assert!(text.contains("\"OVERLOADED\"") && text.contains("\"retryAfter\":1"), "{text}");
             assert!(!text.contains("\"data\""), "{text}");
+            assert_eq!((begin.elapsed(), barrier.come()), (Duration::ZERO, 1));
         }
-        assert_eq!((begin.elapsed(), barrier.come()), (Duration::ZERO, 1));
         barrier.let_go(1);
         let done = (StatusCode::OK, json!({ "data": { name: true } }).to_string());
         assert_eq!(running.await.unwrap(), done);
@@ -72,6 +75,57 @@ async fn an_operation_beyond_the_queue_gets_503_and_never_runs() {
         assert_eq!(waiting.await.unwrap(), done);
         assert_eq!(barrier.come(), 2, "those that were refused never ran");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_repeats_at_once_is_refused_when_the_wait_is_over() {
+    let barrier = Barrier::default();
+    let node = endpoints(gated(narrow(0), &barrier)).unwrap();
+    let running = spawned(&node.router, "{ held }");
+    barrier.wait_for(1).await;
+    let second = Duration::from_secs(1);
+    let begin = tokio::time::Instant::now();
+    for (query, waited) in [("{ hello }", 0), ("{ hello }", 1), ("{ unknown: hello }", 1), ("{ hello }", 2)] {
+        let (status, _, text) = sent(node.router.clone(), query, JSON).await;
+        assert_eq!((status, begin.elapsed()), (StatusCode::SERVICE_UNAVAILABLE, second * waited), "{text}");
+    }
+    // The same before all layers.
+    barrier.let_go(1);
+    assert_eq!(running.await.unwrap().0, StatusCode::OK);
+    assert_eq!(sent(node.router.clone(), "{ hello }", JSON).await.0, StatusCode::OK);
+    let _running = spawned(&node.router, "{ held }");
+    barrier.wait_for(2).await;
+    let early = || node.early_refusals.refusal(&mut post(json!({ "query": "{ hello }" }).to_string(), &[])).unwrap().1;
+    assert_eq!((early(), early()), (None, Some(second)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permit_is_given_back_for_a_while() {
+    let barrier = Barrier::default();
+    let router = router(gated(narrow(0), &barrier)).unwrap();
+    let away = spawned(&router, "mutation { without }");
+    barrier.wait_for(1).await;
+    assert_eq!(sent(router.clone(), "mutation { bump }", JSON).await.0, StatusCode::OK, "its permit is free");
+    let running = spawned(&router, "mutation { hold }");
+    barrier.wait_for(2).await;
+    barrier.let_go(1);
+    tokio::task::yield_now().await;
+    assert!(!away.is_finished(), "it waits for a permit to go on");
+    barrier.let_go(1);
+    assert_eq!((running.await.unwrap().0, away.await.unwrap().0), (StatusCode::OK, StatusCode::OK));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_viewer_has_room_while_others_of_the_address_flood() {
+    let barrier = Barrier::default();
+    let each = AdmissionLimit { running: 2, waiting: 2, wait_time: PATIENCE };
+    let admission = AdmissionLimits { queries: each, mutations: each, client_percent: 50 };
+    let router = router(gated(HttpSettings { admission, ..HttpSettings::default() }, &barrier)).unwrap();
+    let _flood = [spawned(&router, "{ held }"), spawned(&router, "{ held }")];
+    barrier.wait_for(1).await;
+    assert_eq!(sent(router.clone(), "{ hello }", JSON).await.0, StatusCode::SERVICE_UNAVAILABLE);
+    let signed_in = post(json!({ "query": "{ hello }" }).to_string(), &[("authorization", "Bearer good")]);
+    assert_eq!(router.oneshot(signed_in).await.unwrap().status(), StatusCode::OK);
 }
 
 #[tokio::test(start_paused = true)]
@@ -108,7 +162,7 @@ async fn unlimited_operations_run_while_all_queues_are_full() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_known_document_is_refused_before_its_token_is_read() {
+async fn a_known_document_is_refused_before_its_session_is_looked_up() {
     let barrier = Barrier::default();
     let router = router(gated(narrow(0), &barrier)).unwrap();
     let status = async |query: &str| {

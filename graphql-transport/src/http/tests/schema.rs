@@ -16,7 +16,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 
 use tokio::sync::{Semaphore, watch};
 
-use crate::execution::Direct;
+use crate::{execution::Direct, http::Permit};
 
 /// The viewer, and how long the token is valid.
 #[derive(Debug, Clone)]
@@ -166,6 +166,11 @@ impl Mutation {
     /// Waits at the test's barrier.
     async fn hold(&self, ctx: &Context<'_>) -> bool {
         Barrier::pass(ctx).await
+    }
+
+    /// Waits at the test's barrier without its permit.
+    async fn without(&self, ctx: &Context<'_>) -> Result<bool, Error> {
+        Ok(ctx.data::<Permit>()?.without(Barrier::pass(ctx)).await)
     }
 
     async fn leave(&self) -> bool {

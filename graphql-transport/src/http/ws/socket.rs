@@ -32,7 +32,7 @@ use crate::{
         state::Core,
         viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
     },
-    memory::Hold,
+    memory::{Hold, NoRoom},
     payer::Payer,
 };
 
@@ -140,7 +140,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         let stop = self.core.stop.clone();
         let received = self.caller.received.clone();
         let mut liveness = Liveness::new(limits.ping_every, limits.pong_time, pinged, received);
-        let hold = self.core.bodies.open(self.caller.client.holders());
+        let (hold, cut) = self.core.bodies.open_unfinished(self.caller.client.holders());
         let mut unfinished = Unfinished::new(self.caller.received.clone(), hold, limits.message_bytes);
         let most_tasks = limits.operations.saturating_mul(TASKS_OF_AN_OPERATION);
         let mut checks = interval_at(Instant::now() + limits.message_time, limits.message_time);
@@ -151,6 +151,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
                 biased;
                 () = stop.cancelled() => Err(Ending::Close(Closing::GoingAway)),
                 () = &mut self.over => Err(Ending::Close(self.phase.closing())),
+                () = cut.cancelled() => Err(Ending::Close(Closing::NoRoom(NoRoom::Client))),
                 due = liveness.next() => match due {
                     Step::Ping => self.queues.ping().map_err(Ending::from),
                     Step::GiveUp => Err(Ending::Close(Closing::NoPong { time: self.core.settings.socket.pong_time })),

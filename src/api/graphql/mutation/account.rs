@@ -10,7 +10,7 @@ use crate::{
     accounts::{NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome, SignedIn},
     api::graphql::{
         scalars::Timestamp,
-        scope::{Answer, answer, caller, fresh_hydration},
+        scope::{Answer, answer, caller, fresh_hydration, without_permit},
     },
 };
 
@@ -107,7 +107,8 @@ impl AccountMutation {
         answer(ctx, async {
             let RegisterUserInput { handle, name, password, bio, avatar_url, client_mutation_id } = input;
             let new = NewUser { handle, name, password, bio: bio.unwrap_or_default(), avatar_url };
-            let outcome = fresh_hydration(ctx)?.services().accounts_service.register(new, &caller(ctx)).await?;
+            let (service, caller) = (fresh_hydration(ctx)?.services().accounts_service.clone(), caller(ctx));
+            let outcome = without_permit(ctx, service.register(new, &caller)).await?;
             let (tokens, user_errors) = tokens(ctx, registered(outcome)).await?;
             Ok(Some(RegisterUserPayload { tokens, user_errors, client_mutation_id }))
         })
@@ -123,7 +124,7 @@ impl AccountMutation {
         answer(ctx, async {
             let SignInInput { handle, password, client_mutation_id } = input;
             let service = fresh_hydration(ctx)?.services().accounts_service.clone();
-            let outcome = service.sign_in(&handle, password, &caller(ctx)).await?;
+            let outcome = without_permit(ctx, service.sign_in(&handle, password, &caller(ctx))).await?;
             let retry_at = if let SignInOutcome::NotBefore(at) = outcome { Some(Timestamp(at)) } else { None };
             let (tokens, user_errors) = tokens(ctx, signed_in(outcome).map_err(|refusal| vec![refusal])).await?;
             Ok(Some(SignInPayload { tokens, retry_at, user_errors, client_mutation_id }))
@@ -141,7 +142,9 @@ impl AccountMutation {
             let ChangePasswordInput { old_password, new_password, client_mutation_id } = input;
             let hydration = fresh_hydration(ctx)?;
             let (viewer, service) = (hydration.viewer()?, &hydration.services().accounts_service);
-            let outcome = service.change_password(&viewer, (old_password, new_password), &caller(ctx)).await?;
+            let caller = caller(ctx);
+            let changing = service.change_password(&viewer, (old_password, new_password), &caller);
+            let outcome = without_permit(ctx, changing).await?;
             let retry_at = if let PasswordOutcome::NotBefore(at) = outcome { Some(Timestamp(at)) } else { None };
             let (ended_session_count, refusal) = match outcome {
                 PasswordOutcome::Changed(ended) => (Some(i32::try_from(ended).unwrap_or(i32::MAX)), None),

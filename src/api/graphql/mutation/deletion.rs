@@ -12,7 +12,7 @@ use crate::{
         errors::Failure,
         ids,
         scalars::Timestamp,
-        scope::{Answer, answer, caller, fresh_hydration},
+        scope::{Answer, answer, caller, fresh_hydration, without_permit},
     },
 };
 
@@ -58,7 +58,8 @@ impl DeletionMutation {
             let DeleteViewerInput { password, client_mutation_id } = input;
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?;
-            let outcome = hydration.services().accounts_service.delete(&viewer, password, &caller(ctx)).await?;
+            let (service, caller) = (&hydration.services().accounts_service, caller(ctx));
+            let outcome = without_permit(ctx, service.delete(&viewer, password, &caller)).await?;
             let mut payload = DeleteViewerPayload {
                 deleted_user_id: None,
                 ended_session_count: None,

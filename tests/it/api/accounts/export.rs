@@ -1,10 +1,14 @@
 //! Tests `exportViewer`: the link, its file, and the users who get none.
 
+use std::num::NonZeroU32;
+
 use anyhow::{Context as _, Result, ensure};
+use graphql_transport::http::{HttpSettings, RateLimits, TokenBucket};
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 use tidefeed::{
     accounts::{TokenKey, Tokens as Signer},
+    app::ApiSettings,
     domain::{ContentId, UserId, account::profile::Registration, content::Draft},
     store::{
         Seeding as _,
@@ -12,7 +16,7 @@ use tidefeed::{
     },
 };
 
-use super::client::{PASSWORD, Tokens, ask, register, server, who};
+use super::client::{PASSWORD, Tokens, ask, beside, register, server, who};
 use crate::{
     api::server::{ApiServer, settings},
     binary::process::until,
@@ -217,6 +221,27 @@ async fn signing_out_or_deleting_the_account_ends_its_links() -> Result<()> {
     let (status, words) = refused(&server, &foreign).await?;
     ensure!(status == StatusCode::GONE && words.contains("deleted"), "{status} {words}");
     Ok(())
+}
+
+#[tokio::test]
+async fn opening_a_link_costs_its_viewer_points() -> Result<()> {
+    let free = server(Backend::Sqlite, CacheBackend::NoCache).await?;
+    let ann = register(&free, "ann").await?;
+    let bucket = TokenBucket { points: nonzero(15_000)?, per_second: nonzero(1)? };
+    let http =
+        HttpSettings { rate: Some(RateLimits { viewer: bucket, address: bucket, known: 10 }), ..settings().http };
+    let charging = beside(&free, &ApiSettings { http, ..settings() }).await?;
+    let path = link(&charging, &ann.access).await?;
+    ensure!(follow(&charging, &path).await?.status() == StatusCode::OK);
+    let refused = follow(&charging, &path).await?;
+    let wait: u64 = refused.headers()["retry-after"].to_str()?.parse()?;
+    ensure!(refused.status() == StatusCode::TOO_MANY_REQUESTS && (4_000..10_000).contains(&wait), "{wait}");
+    ensure!(refused.text().await?.contains("too often"));
+    Ok(())
+}
+
+fn nonzero(points: u32) -> Result<NonZeroU32> {
+    NonZeroU32::new(points).context("zero")
 }
 
 #[tokio::test]

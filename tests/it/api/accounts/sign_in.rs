@@ -1,8 +1,9 @@
 //! Tests signing in by password: which attempts wait, which do not, and what answers must not reveal.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
+use futures_util::future::join_all;
 use serde_json::json;
 use tidefeed::{
     accounts::{
@@ -15,6 +16,7 @@ use tidefeed::{
     store::Accounts as _,
     telemetry::metrics::PASSWORD_KIBIBYTES,
 };
+use tokio::time::timeout;
 
 use super::client::{PASSWORD, ask, beside, register, server, short, sign_in, try_sign_in, who};
 use crate::{
@@ -113,7 +115,7 @@ async fn waits_hold_on_every_node_and_after_a_restart() -> Result<()> {
 /// The use case, called from any address.
 fn service(app: &TestApp, passwords: PasswordSettings) -> Result<AccountsService> {
     let (clock, rng): (SharedClock, _) = (app.clock.clone(), app.rng.clone());
-    let tokens = Tokens::new(TokenKey::try_new(&[7; 32])?, std::time::Duration::from_mins(1), clock.clone());
+    let tokens = Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), clock.clone());
     let ambient = (clock, rng.clone());
     let (kept, announcer) = (app.ports.sessions.clone(), app.ports.announcements.clone());
     let (tokens, visits, settings) = (Arc::new(tokens), app.visits.clone(), SessionSettings::default());
@@ -132,7 +134,7 @@ fn cheap() -> PasswordSettings {
 }
 
 fn from(address: [u8; 4]) -> Caller {
-    Caller { network: Some(address.into()), agent: String::new() }
+    Caller { network: Some(address.into()), ..Caller::default() }
 }
 
 #[tokio::test]
@@ -151,6 +153,34 @@ async fn strangers_cannot_lock_out_a_user_from_a_known_network() -> Result<()> {
     ensure!(matches!(signs_in(&home).await?, SignInOutcome::SignedIn(_)));
     let SignInOutcome::NotBefore(at) = signs_in(&abroad).await? else { anyhow::bail!("an unknown network waits") };
     ensure!(at <= server.app.now_ms() + 60_000, "but never for longer than a minute");
+    Ok(())
+}
+
+#[tokio::test]
+async fn right_passwords_that_are_checked_at_once_are_no_failures() -> Result<()> {
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    register(&server, "ann").await?;
+    let (service, home) = (service(&server.app, cheap())?, from([192, 0, 2, 1]));
+    let at_once = (0..30).map(|_| service.sign_in("ann", PASSWORD.to_owned(), &home));
+    for outcome in join_all(at_once).await {
+        let outcome = outcome?;
+        ensure!(matches!(outcome, SignInOutcome::SignedIn(_)), "{outcome:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_while_its_password_is_checked_has_not_failed() -> Result<()> {
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    register(&server, "ann").await?;
+    let (service, home) = (service(&server.app, PasswordSettings::default())?, from([192, 0, 2, 1]));
+    for _ in 0..2 * FREE_ATTEMPTS {
+        // Longer than an attempt takes to be counted, and shorter than a hash.
+        let left = timeout(Duration::from_millis(15), service.sign_in("ann", PASSWORD.to_owned(), &home)).await;
+        ensure!(left.is_err(), "a hash takes longer");
+    }
+    let outcome = service.sign_in("ann", PASSWORD.to_owned(), &home).await?;
+    ensure!(matches!(outcome, SignInOutcome::SignedIn(_)), "{outcome:?}");
     Ok(())
 }
 

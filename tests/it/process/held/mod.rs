@@ -2,6 +2,7 @@
 
 mod answers;
 mod bodies;
+mod fairness;
 #[cfg(target_os = "linux")]
 mod floods;
 mod sockets;
@@ -29,6 +30,9 @@ const TEXTS: usize = 25;
 /// Lower bound of the bytes of [`large`]'s answer: more than the socket buffers of an unread answer, and below the
 /// limit of an answer.
 const LARGE_BYTES: usize = 12 * TEXTS * TEXT_CHARS * TEXT.len();
+
+/// Everybody's password.
+const PASSWORD: &str = "correct horse battery";
 
 /// A query that needs no token and has an answer of [`LARGE_BYTES`].
 fn large() -> String {
@@ -59,9 +63,7 @@ impl Served {
         );
         std::fs::write(command.path().join("tidefeed.toml"), configuration)?;
         let (node, peer) = Node::listening(&command, &["serve"], "Serving the API.").await?;
-        let input = r#"{ handle: "ann", name: "Ann", password: "correct horse battery" }"#;
-        let answer = peer.query(None, &format!("mutation {{ registerUser(input: {input}) {{ token }} }}")).await?;
-        let token = answer["data"]["registerUser"]["token"].as_str().with_context(|| answer.to_string())?.to_owned();
+        let token = register(&peer, "ann").await?;
         Ok(Self { _command: command, node, peer, token })
     }
 
@@ -90,6 +92,13 @@ impl Served {
     async fn until_all_is_given_back(&self) -> Result<()> {
         until("all is given back", async || Ok(self.held("bodies").await? + self.held("answers").await? == 0)).await
     }
+}
+
+/// Registers a user; returns their token.
+async fn register(peer: &Peer, handle: &str) -> Result<String> {
+    let input = format!(r#"{{ handle: "{handle}", name: "Ann", password: "{PASSWORD}" }}"#);
+    let answer = peer.query(None, &format!("mutation {{ registerUser(input: {input}) {{ token }} }}")).await?;
+    Ok(answer["data"]["registerUser"]["token"].as_str().with_context(|| answer.to_string())?.to_owned())
 }
 
 /// A raw connection: the test decides what to send, and when to read.

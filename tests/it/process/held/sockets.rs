@@ -26,7 +26,7 @@ pub(super) async fn socket(served: &Served, address: &str, init: Value) -> Resul
     Ok(socket)
 }
 
-async fn next_message(socket: &mut Socket) -> Result<Message> {
+pub(super) async fn next_message(socket: &mut Socket) -> Result<Message> {
     Ok(timeout(LIMIT, socket.next()).await.context("nothing is heard")?.context("the socket ends")??)
 }
 
@@ -56,28 +56,48 @@ pub(super) fn padded(length: usize) -> String {
     text
 }
 
+/// A socket of `address` that has sent so many bytes of a message of this length.
+async fn begun(served: &Served, address: &str, (bytes, length): (usize, usize)) -> Result<Socket> {
+    let mut socket = socket(served, address, json!({})).await?;
+    socket.get_mut().write_all(&whole(length)[..bytes]).await?;
+    Ok(socket)
+}
+
+fn whole(length: usize) -> Vec<u8> {
+    frame(0x81, padded(length).as_bytes())
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn incoming_messages_are_bounded_per_address_and_per_node() -> Result<()> {
-    let limits = format!("max_incoming_bytes = {}\nmax_incoming_bytes_per_address = {ONE}", 2 * ONE);
+    let (part, length, counted) = (100_000, 150_000, 90_000);
+    let limits = format!("max_incoming_bytes = {}\nmax_incoming_bytes_per_address = {ONE}", 3 * part);
     let served = Served::start(&limits, None).await?;
-    let whole = frame(0x81, padded(ONE).as_bytes());
-    let half = async |address: &str| -> Result<Socket> {
-        let mut socket = socket(&served, address, json!({})).await?;
-        socket.get_mut().write_all(&whole[..BEGIN]).await?;
-        Ok(socket)
-    };
-    let mut ann = half("192.0.2.1").await?;
-    served.until_held("bodies", COUNTED).await?;
-    ensure!(closed(half("192.0.2.1").await?).await? == 4429, "her address has no more room");
-    let bob = half("192.0.2.2").await?;
-    served.until_held("bodies", 2 * COUNTED).await?;
-    ensure!(closed(half("192.0.2.3").await?).await? == 1013, "the node has no more room");
-    until("who was refused holds nothing", async || Ok(served.held("bodies").await? < 2 * BEGIN)).await?;
+    let mut ann = begun(&served, "192.0.2.1", (part, length)).await?;
+    served.until_held("bodies", counted).await?;
+    ensure!(closed(begun(&served, "192.0.2.1", (BEGIN, ONE)).await?).await? == 4429, "her address has no more room");
+    let bob = begun(&served, "192.0.2.2", (part, length)).await?;
+    served.until_held("bodies", 2 * counted).await?;
+    // Until it holds as much as the others, what is unfinished of theirs would give way.
+    ensure!(closed(begun(&served, "192.0.2.3", (BEGIN, ONE)).await?).await? == 1013, "the node has no more room");
+    until("who was refused holds nothing", async || Ok(served.held("bodies").await? < 2 * part)).await?;
 
-    ann.get_mut().write_all(&whole[BEGIN..]).await?;
+    ann.get_mut().write_all(&whole(length)[part..]).await?;
     let answer = next_message(&mut ann).await?;
     ensure!(answer.to_text()?.contains("__typename"), "who was let in is served: {answer}");
     drop(bob);
+    served.until_all_is_given_back().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_longest_unfinished_message_gives_way_when_there_is_no_room() -> Result<()> {
+    let served = Served::start(&format!("max_incoming_bytes = {ONE}"), None).await?;
+    let ann = begun(&served, "192.0.2.1", (BEGIN, ONE)).await?;
+    served.until_held("bodies", COUNTED).await?;
+    let mut bob = socket(&served, "192.0.2.2", json!({})).await?;
+    bob.send(Message::text(padded(BEGIN / 2))).await?;
+    let answer = next_message(&mut bob).await?;
+    ensure!(answer.to_text()?.contains("__typename"), "{answer}");
+    ensure!(closed(ann).await? == 4429);
     served.until_all_is_given_back().await
 }
 

@@ -1,0 +1,93 @@
+//! Makes refused clients wait who do not wait as they were told.
+//!
+//! A refusal for load says when to try again. Who tries earlier and is refused again gets that refusal only then, so
+//! that a client that repeats at once takes no more of the node than one that waits.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::{Instant, sleep};
+
+use crate::payer::Payer;
+
+/// Clients whose waits are known at once. Beyond that, every refusal waits.
+const MOST: usize = 16_384;
+
+/// The clients that were told to wait.
+pub(super) struct Patience {
+    wait: Duration,
+    warned: Mutex<Warned>,
+}
+
+struct Warned {
+    until: HashMap<Payer, Instant>,
+    /// When to forget those whose wait is over.
+    forget_at: Instant,
+}
+
+impl Patience {
+    /// `wait`: what refusals say.
+    pub(super) fn new(wait: Duration) -> Self {
+        Self { wait, warned: Mutex::new(Warned { until: HashMap::new(), forget_at: Instant::now() }) }
+    }
+
+    /// Notes a refusal. Returns how long it has to be held back; `None` if the client gets it at once.
+    pub(super) fn refuse(&self, client: Payer) -> Option<Duration> {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if warned.forget_at <= now {
+            warned.until.retain(|_, until| *until > now);
+            warned.until.shrink_to(MOST / 16);
+            warned.forget_at = now + self.wait;
+        }
+        if let Some(until) = warned.until.get(&client).filter(|until| **until > now) {
+            return Some(*until - now);
+        }
+        if warned.until.len() >= MOST {
+            return Some(self.wait);
+        }
+        warned.until.insert(client, now + self.wait);
+        None
+    }
+}
+
+/// Holds a refusal back for this time.
+pub(super) async fn hold_back(time: Option<Duration>) {
+    if let Some(time) = time {
+        sleep(time).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_wait_is_answered_when_the_wait_is_over() {
+        let patience = Patience::new(SECOND);
+        let [ann, bob] = [Payer::Viewer(1), Payer::Viewer(2)];
+        assert_eq!((patience.refuse(ann), patience.refuse(bob)), (None, None));
+        advance(SECOND / 4).await;
+        assert_eq!((patience.refuse(ann), patience.refuse(ann)), (Some(SECOND * 3 / 4), Some(SECOND * 3 / 4)));
+        advance(SECOND * 3 / 4).await;
+        assert_eq!((patience.refuse(ann), patience.refuse(ann)), (None, Some(SECOND)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bounded_number_of_clients_is_remembered() {
+        let patience = Patience::new(SECOND);
+        let clients = || (0..MOST as u64).map(Payer::Viewer);
+        assert!(clients().all(|client| patience.refuse(client).is_none()));
+        assert_eq!(patience.refuse(Payer::Unknown), Some(SECOND));
+        advance(SECOND).await;
+        assert_eq!(patience.refuse(Payer::Unknown), None);
+        assert_eq!(patience.warned.lock().map_or(0, |warned| warned.until.len()), 1);
+    }
+}
