@@ -117,8 +117,7 @@ impl Failure {
             | Self::Resume(_)
             | Self::TooManyIds(_)
             | Self::TooMuchRead => ErrorCode::BadUserInput,
-            Self::Publish(PublishError::TooManyUnindexed) => ErrorCode::RateLimited,
-            Self::Live(LiveError::TooMany(_)) => ErrorCode::RateLimited,
+            Self::Publish(PublishError::TooManyUnindexed) | Self::Live(LiveError::TooMany(_)) => ErrorCode::RateLimited,
             Self::Account(error) => match error {
                 AccountError::Password(PasswordError::Busy) | AccountError::TooManyRegistrations(_) => {
                     ErrorCode::RateLimited
