@@ -54,9 +54,9 @@ impl Searcher {
     }
 
     /// The newest contents below `after` that match `search` and that `viewer` may see, at most `size`. The page is
-    /// shorter only at the end of the results, after [`MAX_SEARCH_BLOCKS`] blocks or [`MAX_COMPARED_BYTES`] of texts. Costs at most one statement for
-    /// each block, and two more; one more if there are contents that wait to be indexed. While contents are indexed
-    /// anew, a search whose terms have changed costs twice that.
+    /// shorter only at the end of the results, after [`MAX_SEARCH_BLOCKS`] blocks or [`MAX_COMPARED_BYTES`] of texts.
+    /// Costs at most one statement for each block, and two more; one more if there are contents that wait to be
+    /// indexed. While contents are indexed anew, a search whose terms have changed costs twice that.
     pub async fn page(
         &self,
         viewer: Option<UserId>,

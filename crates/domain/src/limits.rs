@@ -133,8 +133,8 @@ pub const SEARCH_BLOCK: usize = 500;
 pub const MAX_CANDIDATES: usize = MAX_PAGE as usize + 1;
 /// Blocks that one page of a search reads.
 pub const MAX_SEARCH_BLOCKS: usize = 4;
-/// Bytes of texts that one page of a search compares: some three milliseconds.
-pub const MAX_COMPARED_BYTES: usize = 128 * 1_024;
+/// Bytes of texts that one page of a search compares: a few milliseconds.
+pub const MAX_COMPARED_BYTES: usize = 96 * 1_024;
 /// Terms that are indexed, or deleted, in one transaction: one statement, some ten milliseconds of a disk. A content
 /// with more is indexed after its publish.
 pub const MAX_INDEXED_TERMS: usize = 512;

@@ -5,6 +5,8 @@
 //! WebSocket.
 
 mod cost;
+#[cfg(test)]
+mod cost_tests;
 mod description;
 mod document;
 mod fault;

@@ -281,11 +281,16 @@ mod tests {
     }
 
     #[test]
-    fn too_many_registrations_are_answered_with_a_retry_time() {
-        let error = Error::from(Failure::Account(AccountError::TooManyRegistrations(7)).into_api_error());
-        let extension = |name| error.extensions.as_ref().and_then(|extensions| extensions.get(name)).cloned();
-        assert_eq!(extension("code"), Some("RATE_LIMITED".into()));
-        assert_eq!(extension("retryAfter"), Some(async_graphql::Value::from(7)));
+    fn too_many_registrations_and_long_texts_are_answered_with_a_retry_time() {
+        for (failure, seconds) in [
+            (Failure::Account(AccountError::TooManyRegistrations(7)), 7),
+            (Failure::Publish(PublishError::TooManyUnindexed), 1),
+        ] {
+            let error = Error::from(failure.into_api_error());
+            let extension = |name| error.extensions.as_ref().and_then(|extensions| extensions.get(name)).cloned();
+            assert_eq!(extension("code"), Some("RATE_LIMITED".into()), "{}", error.message);
+            assert_eq!(extension("retryAfter"), Some(async_graphql::Value::from(seconds)));
+        }
     }
 
     #[test]

@@ -11,8 +11,8 @@ use super::{
     contents_references::{self as references, Referred},
     open_transaction::Tx,
     rows::{MAX_LIST, id_list},
-    search_tasks::{self, Kind},
-    search_terms,
+    search_task_terms::Kind,
+    search_tasks, search_terms,
     visibility::not_blocked,
 };
 use crate::{
@@ -93,7 +93,7 @@ impl Contents for SqlStore {
             references::count(&tx, reference(&row, 4)?, -1).await?;
             tx.execute("DELETE FROM counters WHERE content_id = ?", [content.get().into()]).await?;
             let (entry, text) = (row.entry(0)?, row.get::<String>(6)?);
-            search_terms::remove(&tx, entry, &text).await?;
+            search_tasks::remove(&tx, entry, &text).await?;
             tx.commit(Removed::Gone { entry, versions }).await
         })
         .await

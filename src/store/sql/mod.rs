@@ -44,6 +44,8 @@ mod remembered;
 mod rows;
 mod schema;
 mod search;
+mod search_rebuild;
+mod search_task_terms;
 mod search_tasks;
 mod search_terms;
 mod seeding;

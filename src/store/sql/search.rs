@@ -138,7 +138,7 @@ pub(super) fn count(sources: &[Source], span: Span) -> Fragment {
 }
 
 /// The statement of [`SearchTerms::unindexed`].
-pub(super) fn unindexed(dialect: Dialect, viewer: Option<UserId>, author: Option<UserId>, span: Span) -> Fragment {
+fn unindexed(dialect: Dialect, viewer: Option<UserId>, author: Option<UserId>, span: Span) -> Fragment {
     let columns = Columns { time: "t.publish_time", id: "t.content_id" };
     let text = format!(
         "SELECT t.publish_time, t.content_id, d.author_id FROM search_tasks t {} contents d ON d.id = t.content_id \

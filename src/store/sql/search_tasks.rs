@@ -4,11 +4,14 @@
 //! The row of a content that is to be indexed goes with its last terms, in one transaction: a statement sees the row
 //! or all terms. A removal replaces the row by one of its own, which brings the text along.
 
+use std::{ops::Range, sync::Arc};
+
 use sea_orm::Value;
 
 use super::{
     SqlStore,
     open_transaction::{Ended, Tx},
+    search_task_terms::{Kind, RememberedTask, TaskTerms},
     search_terms::{all_terms_of, delete as delete_terms, insert as insert_terms},
 };
 use crate::{
@@ -29,24 +32,6 @@ fn key(kind: Kind, at: Position) -> [Value; 3] {
     [kind.code().into(), at.publish_time().into(), at.content_number().into()]
 }
 
-/// What is to be done with a content's terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Write them.
-    Index,
-    /// Delete them.
-    Remove,
-}
-
-impl Kind {
-    const fn code(self) -> i32 {
-        match self {
-            Self::Index => 0,
-            Self::Remove => 1,
-        }
-    }
-}
-
 /// Adds a task, unless the content has it already.
 pub(super) async fn add(tx: &Tx, kind: Kind, entry: Entry, text: Option<&str>) -> Result<(), StoreError> {
     let sql = "INSERT INTO search_tasks (is_removal, publish_time, content_id, author_id, terms_done, text) \
@@ -58,6 +43,16 @@ pub(super) async fn add(tx: &Tx, kind: Kind, entry: Entry, text: Option<&str>) -
 /// Deletes the task of a content, if there is one.
 pub(super) async fn delete(tx: &Tx, kind: Kind, at: Position) -> Result<(), StoreError> {
     tx.execute(&format!("DELETE FROM search_tasks WHERE {KEY}"), key(kind, at)).await.map(|_| ())
+}
+
+/// Deletes the terms of a content that is removed in this transaction, or leaves them to the indexer if they are many.
+pub(super) async fn remove(tx: &Tx, entry: Entry, text: &str) -> Result<(), StoreError> {
+    let terms = all_terms_of(text);
+    if terms.len() <= MAX_INDEXED_TERMS {
+        return delete_terms(tx, entry.position(), &terms).await;
+    }
+    delete(tx, Kind::Index, entry.position()).await?;
+    add(tx, Kind::Remove, entry, Some(text)).await
 }
 
 /// Whether another content of the author may wait to be indexed. Publishes at once may each find the last place.
@@ -91,17 +86,17 @@ impl SqlStore {
                 continue;
             }
             let keys = keys.get(..TASKS.min(keys.len())).unwrap_or_default();
-            self.transaction(move |tx| async move { work(tx, kind, keys).await }).await?;
+            self.transaction(move |tx| async move { work(tx, &self.last_task, kind, keys).await }).await?;
         }
         Ok((waiting[0], waiting != [0, 0]))
     }
 }
 
 /// Writes or deletes terms of these contents, in this order, until there are enough for one transaction.
-async fn work(tx: Tx, kind: Kind, keys: &[Position]) -> Result<Ended<()>, StoreError> {
+async fn work(tx: Tx, last: &RememberedTask, kind: Kind, keys: &[Position]) -> Result<Ended<()>, StoreError> {
     let mut left = MAX_INDEXED_TERMS;
     for at in keys {
-        left -= work_on(&tx, kind, *at, left).await?;
+        left -= work_on(&tx, last, (kind, *at), left).await?;
         if left == 0 {
             break;
         }
@@ -110,33 +105,50 @@ async fn work(tx: Tx, kind: Kind, keys: &[Position]) -> Result<Ended<()>, StoreE
 }
 
 /// Writes or deletes up to `most` terms of a content, and returns how many. Another node may have done so since.
-async fn work_on(tx: &Tx, kind: Kind, at: Position, most: usize) -> Result<usize, StoreError> {
-    let task = format!("SELECT terms_done, text FROM search_tasks WHERE {KEY} {}", tx.dialect().for_update());
+async fn work_on(
+    tx: &Tx,
+    last: &RememberedTask,
+    (kind, at): (Kind, Position),
+    most: usize,
+) -> Result<usize, StoreError> {
+    let task = format!("SELECT terms_done FROM search_tasks WHERE {KEY} {}", tx.dialect().for_update());
     let Some(row) = tx.query_one(&task, key(kind, at)).await? else { return Ok(0) };
     let done = usize::try_from(row.get::<i32>(0)?).unwrap_or(0);
-    let (written, deleted) = if let Some(text) = row.get::<Option<String>>(1)? {
-        (Vec::new(), all_terms_of(&text))
-    } else {
-        let text = text_of(tx, at).await?;
-        (terms_of(&text), Change::of(&text).dropped)
+    let terms = match last.get(kind, at) {
+        Some(terms) => terms,
+        None => Arc::new(terms_of_task(tx, kind, at).await?),
     };
+    let TaskTerms { written, deleted } = terms.as_ref();
     let whole = written.len() + deleted.len();
     let until = done.saturating_add(most).min(whole);
-    let part = |terms: Vec<Term>, before: usize| {
-        let (skipped, ends) = (done.saturating_sub(before), until.saturating_sub(before));
-        terms.into_iter().take(ends).skip(skipped).collect::<Vec<_>>()
-    };
-    let between = written.len();
-    insert_terms(tx, at, &part(written, 0)).await?;
-    delete_terms(tx, at, &part(deleted, between)).await?;
+    insert_terms(tx, at, part(written, 0, done..until)).await?;
+    delete_terms(tx, at, part(deleted, written.len(), done..until)).await?;
     if until == whole {
+        last.set(kind, at, None);
         delete(tx, kind, at).await?;
     } else {
+        last.set(kind, at, Some(&terms));
         let sql = format!("UPDATE search_tasks SET terms_done = ? WHERE {KEY}");
         let place = i64::try_from(until).unwrap_or(i64::MAX);
         tx.execute(&sql, std::iter::once(place.into()).chain(key(kind, at))).await?;
     }
     Ok(until.saturating_sub(done))
+}
+
+/// The part of `terms`, the first of which is number `first` of the task, that lies in the range.
+fn part(terms: &[Term], first: usize, range: Range<usize>) -> &[Term] {
+    let clamp = |place: usize| place.saturating_sub(first).min(terms.len());
+    terms.get(clamp(range.start)..clamp(range.end)).unwrap_or_default()
+}
+
+async fn terms_of_task(tx: &Tx, kind: Kind, at: Position) -> Result<TaskTerms, StoreError> {
+    if kind == Kind::Index {
+        let text = text_of(tx, at).await?;
+        return Ok(TaskTerms { written: terms_of(&text), deleted: Change::of(&text).dropped });
+    }
+    let found = tx.query_one(&format!("SELECT text FROM search_tasks WHERE {KEY}"), key(kind, at)).await?;
+    let text: Option<String> = found.map(|row| row.get(0)).transpose()?.flatten();
+    Ok(TaskTerms { written: Vec::new(), deleted: all_terms_of(&text.unwrap_or_default()) })
 }
 
 /// Empty if the text has been erased.

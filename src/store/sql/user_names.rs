@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use super::{
     SqlStore,
-    accounts::read_handle,
     dialect::Dialect,
     existing_accounts::account_exists,
     open_transaction::{Ended, Tx},
@@ -89,7 +88,9 @@ async fn index_after(tx: Tx, after: i64) -> Result<Ended<bool>, StoreError> {
     let ids = users.iter().map(|row| row.user(0)).collect::<Result<Vec<UserId>, StoreError>>()?;
     let kept = if ids.is_empty() { Vec::new() } else { keys_in_use(&tx, &ids).await? };
     for row in &users {
-        let (user, handle, name) = (row.user(0)?, read_handle(row, 1)?, row.get::<String>(2)?);
+        let (user, name) = (row.user(0)?, row.get::<String>(2)?);
+        let handle = Handle::try_new(&row.get::<String>(1)?);
+        let handle = handle.map_err(|invalid| StoreError::Unreadable(format!("handle: {invalid}")))?;
         let kept: BTreeSet<&str> = kept.iter().filter(|(of, _)| *of == user).map(|(_, key)| key.as_str()).collect();
         let keys = keys_of(&handle, &name);
         if !kept.is_empty() && !kept.iter().copied().eq(keys.iter().map(String::as_str)) {

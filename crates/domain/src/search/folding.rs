@@ -1,8 +1,9 @@
 //! Folds texts, so that what people write differently and mean alike is equal: docs/search.md has the rules.
 
 use unicode_normalization::{
-    UnicodeNormalization as _,
+    IsNormalized, UnicodeNormalization as _,
     char::{canonical_combining_class, decompose_compatible},
+    is_nfc_quick,
 };
 
 use crate::text::{BLACK_FLAG, TAGS, is_ignorable, is_nonspacing_mark, is_pictograph, is_skin_tone};
@@ -19,18 +20,56 @@ pub(super) fn folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    let mut folded = Folded::default();
-    for c in text.nfd() {
-        if is_pictograph(c) {
-            // NFKC would make letters and punctuation of some.
-            folded.push(c);
+    let (mut folded, mut others) = (Folded::default(), String::new());
+    for c in text.chars() {
+        if is_simple(c) {
+            folded.push_all(&mut others);
+            folded.push_simple(lower(c));
         } else {
-            decompose_compatible(c, |plain| {
-                caseless(plain).for_each(|c| decompose_compatible(c, |c| folded.push(c)));
-            });
+            others.push(c);
         }
     }
-    folded.end().nfc().collect()
+    folded.push_all(&mut others);
+    let text = folded.end();
+    if is_nfc_quick(text.chars()) == IsNormalized::Yes { text } else { text.nfc().collect() }
+}
+
+/// Whether `c` stays as it is but for its case, does not combine with what precedes it, is seen, and is no i: most
+/// characters of most texts.
+const fn is_simple(c: char) -> bool {
+    matches!(
+        c,
+        '\0'..='\u{7f}'
+            | '\u{c0}'..='\u{cb}'
+            | '\u{d0}'..='\u{de}'
+            | '\u{e0}'..='\u{eb}'
+            | '\u{f0}'..='\u{fe}'
+            | '\u{410}'..='\u{44f}'
+            | '\u{5d0}'..='\u{5ea}'
+            | '\u{627}'..='\u{63a}'
+            | '\u{641}'..='\u{64a}'
+            | '\u{679}'..='\u{6bf}'
+            | '\u{6cc}'
+            | '\u{e01}'..='\u{e30}'
+            | '\u{e40}'..='\u{e46}'
+            | '\u{3400}'..='\u{4dbf}'
+            | '\u{4e00}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7a3}'
+    )
+}
+
+/// The lower case of a simple character.
+fn lower(c: char) -> char {
+    match c {
+        '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{de}' | '\u{410}'..='\u{42f}' => c.to_lowercase().next().unwrap_or(c),
+        c => c.to_ascii_lowercase(),
+    }
+}
+
+/// How much work it is to fold and cut a text, in bytes of usual texts: some ligatures stand for several words.
+pub(super) fn work(text: &str) -> usize {
+    let is_ligature = |c: &char| matches!(c, '\u{fdf0}'..='\u{fdfb}' | '\u{3300}'..='\u{33ff}');
+    text.len() + if text.is_ascii() { 0 } else { 60 * text.chars().filter(is_ligature).count() }
 }
 
 /// Folds case through upper case, so that "ß" and "ẞ" become "ss", "ı" an "i", and a final sigma a plain one.
@@ -51,6 +90,28 @@ struct Folded {
 }
 
 impl Folded {
+    /// Decomposes and adds these characters.
+    fn push_all(&mut self, text: &mut String) {
+        for c in text.nfd() {
+            if is_pictograph(c) {
+                // NFKC would make letters and punctuation of some.
+                self.push(c);
+            } else {
+                decompose_compatible(c, |plain| {
+                    caseless(plain).for_each(|c| decompose_compatible(c, |c| self.push(c)));
+                });
+            }
+        }
+        text.clear();
+    }
+
+    fn push_simple(&mut self, c: char) {
+        match self.last {
+            Some(last) => self.after(last, replaced(c)),
+            None => self.append(replaced(c)),
+        }
+    }
+
     fn push(&mut self, c: char) {
         let Some(last) = self.last else {
             if !is_dropped(c) {
@@ -85,7 +146,7 @@ impl Folded {
     fn append(&mut self, c: char) {
         self.text.push(c);
         self.last = Some(c);
-        if canonical_combining_class(c) == 0 {
+        if is_simple(c) || canonical_combining_class(c) == 0 {
             self.base = Some(c);
         }
     }
@@ -142,4 +203,21 @@ fn is_arabic(c: char) -> bool {
 
 fn is_hebrew(c: char) -> bool {
     matches!(c, '\u{5d0}'..='\u{5f2}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn simple_characters_are_what_they_are_taken_for() {
+        let simple = (0..=u32::from(char::MAX)).filter_map(char::from_u32).filter(|c| is_simple(*c));
+        for c in simple.filter(|c| !c.is_ascii()) {
+            let text = c.to_string();
+            assert!(text.nfkc().eq(text.chars()) && caseless(c).eq([lower(c)]), "{}", c.escape_unicode());
+            let is_starter = canonical_combining_class(c) == 0 && is_nfc_quick(text.chars()) == IsNormalized::Yes;
+            assert!(is_starter && !is_dropped(c) && !is_pictograph(c), "{}", c.escape_unicode());
+            assert!(text.nfd().next().is_some_and(|base| !base.eq_ignore_ascii_case(&'i')), "{}", c.escape_unicode());
+        }
+    }
 }

@@ -158,10 +158,10 @@ fn spaced(form: Form, text: &str) -> String {
 /// The rest of the text from each of its words on, and from each part of a word with an apostrophe. `_` is part of
 /// handles, so it is part of words.
 fn word_starts(form: Form, text: &str) -> impl Iterator<Item = &str> {
-    let tells = if form == Form::Former { former::is_telling } else { is_telling };
+    let is_word = if form == Form::Former { former::is_telling } else { is_telling };
     let bounds = move |c| form == Form::Current && is_inner_bound(c);
     let words = text.split_word_bound_indices();
-    let words = words.filter(move |(_, word)| word.contains(|c| tells(c) || c == '_'));
+    let words = words.filter(move |(_, word)| word.contains(|c| is_word(c) || c == '_'));
     let starts = words.flat_map(move |(at, word)| {
         let mut is_bound = true;
         let within = word.char_indices().filter(move |(_, c)| {

@@ -5,7 +5,10 @@
 
 use std::cmp::Reverse;
 
-use super::terms::{Form, Phrase, Term, Text};
+use super::{
+    folding::work,
+    terms::{Form, Phrase, Term, Text},
+};
 use crate::{
     ids::UserId,
     limits::{MAX_PROBES, MAX_SEARCH_CHARS},
@@ -173,7 +176,7 @@ impl Candidates {
     pub fn cut(&mut self, bytes: usize) -> usize {
         let mut left = bytes;
         for (index, row) in self.rows.iter().enumerate() {
-            match left.checked_sub(row.text.len()) {
+            match left.checked_sub(work(&row.text)) {
                 Some(rest) => left = rest,
                 None if index == 0 => left = 0,
                 None => {

@@ -5,7 +5,7 @@
 //! apostrophe. Scripts without spaces between words (Chinese, Japanese, Korean, Thai and their neighbours) form *runs*.
 //! Every character of a run and every pair of neighbours is a term. docs/search.md shows each rule by an example.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -53,7 +53,9 @@ pub enum Form {
 
 /// The distinct terms of a text, ascending; at most [`MAX_TERMS`], which no content exceeds.
 pub fn terms_of(text: &str) -> Vec<Term> {
-    Pieces::of(text).distinct_terms().into_iter().take(MAX_TERMS).collect()
+    let mut terms = Pieces::of(text).distinct_terms();
+    terms.truncate(MAX_TERMS);
+    terms
 }
 
 /// What the current rules add to the terms that the former ones gave a text, and what they drop.
@@ -72,7 +74,9 @@ impl Change {
             return Self::default();
         }
         let [former, current] = [Form::Former, Form::Current].map(|form| Pieces::by(form, text).distinct_terms());
-        let minus = |all: &BTreeSet<Term>, others: &BTreeSet<Term>| all.difference(others).copied().collect();
+        let minus = |all: &[Term], others: &[Term]| {
+            all.iter().copied().filter(|term| others.binary_search(term).is_err()).collect()
+        };
         Self { added: minus(&current, &former), dropped: minus(&former, &current) }
     }
 
@@ -191,11 +195,13 @@ impl Pieces {
     }
 
     /// The terms of a text.
-    fn distinct_terms(&self) -> BTreeSet<Term> {
-        let mut terms: BTreeSet<Term> = self.words.iter().chain(&self.parts).map(|word| Term::of(word)).collect();
+    fn distinct_terms(&self) -> Vec<Term> {
+        let mut terms: Vec<Term> = self.words.iter().chain(&self.parts).map(|word| Term::of(word)).collect();
         for run in &self.runs {
             terms.extend(neighbours(run, 1).chain(neighbours(run, 2)).map(Term::of));
         }
+        terms.sort_unstable();
+        terms.dedup();
         terms
     }
 
@@ -459,7 +465,7 @@ mod tests {
     /// expand to.
     #[test]
     fn no_text_has_more_terms_than_the_limit() {
-        let expanded: BTreeSet<Term> = (0..=u32::from(char::MAX))
+        let expanded: HashSet<Term> = (0..=u32::from(char::MAX))
             .filter_map(char::from_u32)
             .map(String::from)
             .filter(|one| folded(one).chars().nth(1).is_some())

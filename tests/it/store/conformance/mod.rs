@@ -18,6 +18,7 @@ mod first_served;
 mod follow_lists;
 mod follows;
 mod inboxes;
+mod indexing;
 mod many_lists;
 mod outbox_cache;
 mod outbox_model;
