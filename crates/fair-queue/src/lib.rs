@@ -3,7 +3,8 @@
 //!
 //! A free permit goes to the waiting client that has the fewest; among equals, to the one that was served least often
 //! of late; then to the one that waits longest. If the queue is full, the newest of the client with the most waiting
-//! gives way to one that has less, or as much and was served less often: who asks seldom is served whatever others ask.
+//! gives way to one that has less, or as much and asks clearly less often: who asks seldom is served whatever others
+//! ask.
 
 mod state;
 mod turn;
@@ -65,12 +66,16 @@ impl<K: Client> FairQueue<K> {
     /// A permit, or a place in the queue.
     pub fn ask(&self, client: K) -> Result<Asked<K>, Full> {
         let mut state = self.state();
-        if state.may_run(&client) {
+        let is_free = state.may_run(&client);
+        let place = if is_free { Ok(None) } else { state.wait(&client).map(Some) };
+        if is_free {
             state.run(&client);
-            return Ok(Asked::Served(self.turn(client)));
         }
-        let place = state.wait(&client)?;
-        Ok(Asked::Waits(Waiting::new(self.clone(), client, place)))
+        state.note_ask(&client);
+        Ok(match place? {
+            Some(place) => Asked::Waits(Waiting::new(self.clone(), client, place)),
+            None => Asked::Served(self.turn(client)),
+        })
     }
 
     /// Waits for a permit. A dropped caller leaves its place.
@@ -100,10 +105,14 @@ impl<K: Client> FairQueue<K> {
         self.turn(client)
     }
 
-    /// Whether [`Self::ask`] would refuse this client now.
+    /// Whether [`Self::ask`] would refuse this client now. If so, it counts as asked.
     pub fn is_full_for(&self, client: &K) -> bool {
-        let state = self.state();
-        !state.may_run(client) && !state.may_wait(client)
+        let mut state = self.state();
+        let is_full = !state.may_run(client) && !state.may_wait(client);
+        if is_full {
+            state.note_ask(client);
+        }
+        is_full
     }
 
     /// Whether some client would be refused now, which costs less than [`Self::is_full_for`].

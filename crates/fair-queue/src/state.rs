@@ -28,10 +28,13 @@ pub struct Place {
 /// then by when it came or was served last.
 type Rank = (usize, u32, u64);
 
-/// How often clients were served is counted for so many services for each permit, and for twice as many at most.
-const COUNTED_SERVICES: usize = 64;
+/// What clients did of late is counted for so many events for each permit, and for twice as many at most.
+const COUNTED: usize = 64;
 /// The same for all permits together.
 const MOST_COUNTED: usize = 16_384;
+
+/// A client asks clearly more often than another if it asks half as often again, and so often more.
+const CLEARLY_MORE: u32 = 2;
 
 /// The clients that run or wait. While a permit is free, every waiting client has its share running.
 #[derive(Debug)]
@@ -45,12 +48,43 @@ pub struct State<K> {
     clients: HashMap<K, Work>,
     /// The clients with waiting work.
     ranks: BTreeMap<Rank, K>,
-    /// How often clients were served of late, and before that. Also of clients without work.
-    served: [HashMap<K, u32>; 2],
-    /// Services counted in the first of both.
-    services: usize,
+    services: Recent<K>,
+    asks: Recent<K>,
     /// The next id or time of service.
     next: u64,
+}
+
+/// How often each client did something of late, also clients without work.
+#[derive(Debug)]
+struct Recent<K> {
+    /// Now, and before that.
+    counts: [HashMap<K, u32>; 2],
+    /// Events counted in the first of both.
+    counted: usize,
+    most: usize,
+}
+
+impl<K: Client> Recent<K> {
+    fn new(most: usize) -> Self {
+        Self { counts: [HashMap::new(), HashMap::new()], counted: 0, most }
+    }
+
+    fn of(&self, client: &K) -> u32 {
+        self.counts.iter().filter_map(|counts| counts.get(client)).sum()
+    }
+
+    /// Counts once. Returns whether earlier events were forgotten.
+    fn count(&mut self, client: &K) -> bool {
+        let is_full = self.counted >= self.most;
+        if is_full {
+            self.counted = 0;
+            self.counts.swap(0, 1);
+            self.counts[0].clear();
+        }
+        self.counted += 1;
+        *self.counts[0].entry(client.clone()).or_default() += 1;
+        is_full
+    }
 }
 
 /// The work of one client.
@@ -62,6 +96,8 @@ struct Work {
     queue: VecDeque<Waiter>,
     /// How often it was served of late.
     services: u32,
+    /// How often it asked of late.
+    asks: u32,
     /// When it was served last, or came.
     served_at: u64,
     rank: Option<Rank>,
@@ -77,8 +113,10 @@ struct Waiter {
 
 impl<K: Client> State<K> {
     pub fn new(bounds: Bounds) -> Self {
-        let (clients, ranks, served) = (HashMap::new(), BTreeMap::new(), [HashMap::new(), HashMap::new()]);
-        Self { bounds, running: 0, waiting: 0, sated: 0, clients, ranks, served, services: 0, next: 0 }
+        let (clients, ranks) = (HashMap::new(), BTreeMap::new());
+        let most = bounds.all.running.saturating_mul(COUNTED).min(MOST_COUNTED);
+        let (services, asks) = (Recent::new(most), Recent::new(most));
+        Self { bounds, running: 0, waiting: 0, sated: 0, clients, ranks, services, asks, next: 0 }
     }
 
     pub const fn is_busy(&self) -> bool {
@@ -106,8 +144,11 @@ impl<K: Client> State<K> {
             return false;
         }
         let is_lighter = || {
-            let heaviest = self.heaviest().map(|(_, work)| (work.waiting, work.services));
-            heaviest.is_some_and(|heaviest| heaviest > (own + 1, self.services_of(client)))
+            let asks = self.asks.of(client);
+            // Clients that ask alike do not displace each other: whoever has waited would have waited in vain.
+            let clearly_more = asks.saturating_add(asks / 2).saturating_add(CLEARLY_MORE);
+            let heaviest = self.heaviest().map(|(_, work)| (work.waiting, work.asks));
+            heaviest.is_some_and(|heaviest| heaviest > (own + 1, clearly_more))
         };
         self.waiting < self.bounds.all.waiting || is_lighter()
     }
@@ -209,8 +250,8 @@ impl<K: Client> State<K> {
     fn change(&mut self, client: &K, change: impl FnOnce(&mut Work, u64)) {
         let now = self.next;
         self.next += 1;
-        let services = self.services_of(client);
-        let new = || Work { services, served_at: now, ..Work::default() };
+        let (services, asks) = (self.services.of(client), self.asks.of(client));
+        let new = || Work { services, asks, served_at: now, ..Work::default() };
         let work = self.clients.entry(client.clone()).or_insert_with(new);
         if let Some(rank) = &work.rank {
             self.ranks.remove(rank);
@@ -236,33 +277,32 @@ impl<K: Client> State<K> {
 
     /// Whose newest work gives way.
     fn heaviest(&self) -> Option<(&K, &Work)> {
-        self.clients.iter().max_by_key(|(_, work)| (work.waiting, work.services))
+        self.clients.iter().max_by_key(|(_, work)| (work.waiting, work.asks))
     }
 
-    /// How often a client was served of late.
-    fn services_of(&self, client: &K) -> u32 {
-        self.served.iter().filter_map(|served| served.get(client)).sum()
+    /// Notes that a client asks, whether it is served or not.
+    pub fn note_ask(&mut self, client: &K) {
+        if self.asks.count(client) {
+            self.recount();
+        } else if let Some(work) = self.clients.get_mut(client) {
+            work.asks = self.asks.of(client);
+        }
     }
 
     /// Counts a service; returns how many it makes of late.
     fn count_service(&mut self, client: &K) -> u32 {
-        if self.services >= self.bounds.all.running.saturating_mul(COUNTED_SERVICES).min(MOST_COUNTED) {
-            self.services = 0;
-            self.served.swap(0, 1);
-            self.served[0].clear();
+        if self.services.count(client) {
             self.recount();
         }
-        self.services += 1;
-        *self.served[0].entry(client.clone()).or_default() += 1;
-        self.services_of(client)
+        self.services.of(client)
     }
 
     /// Ranks all clients by what counts now.
     fn recount(&mut self) {
         let clients: Vec<K> = self.clients.keys().cloned().collect();
         for client in clients {
-            let services = self.services_of(&client);
-            self.change(&client, |work, _| work.services = services);
+            let (services, asks) = (self.services.of(&client), self.asks.of(&client));
+            self.change(&client, |work, _| (work.services, work.asks) = (services, asks));
         }
     }
 }

@@ -103,12 +103,14 @@ fn a_newcomer_takes_the_newest_place_of_who_has_most() {
 fn who_asks_seldom_is_served_beside_more_clients_than_can_wait() {
     let queue = FairQueue::new(Bounds::shared(Limits { running: 1, waiting: 2 }, 100));
     let take = |client: u32| queue.take(client).now_or_never();
-    for eve in [1, 2, 3, 1, 2, 3] {
+    for eve in [1, 2, 3, 1, 2, 3, 1, 2, 3] {
         assert!(take(eve).is_some_and(|it| it.is_ok()));
     }
+    assert!(take(4).is_some_and(|it| it.is_ok()) && take(4).is_some_and(|it| it.is_ok()));
     let running = queue.take(1).now_or_never().unwrap().unwrap();
     let flood: Vec<_> = [2, 3].map(|eve| queue.ask(eve).unwrap()).into();
-    assert!(queue.is_full_for(&1) && !queue.is_full_for(&9));
+    assert!(queue.is_full_for(&1) && queue.is_full_for(&4), "Dot asks nearly as often");
+    assert!(!queue.is_full_for(&9));
     let Asked::Waits(ann) = queue.ask(9).unwrap() else { unreachable!("nothing is free") };
     drop(running);
     assert!(ann.now_or_never().unwrap().is_ok(), "she is next");

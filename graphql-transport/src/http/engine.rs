@@ -169,7 +169,9 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         let AdmittedOperation { operation, request, document, charge, budget, hold, permit, kept: _ } = admitted;
         let mut response = self.schema.execute_prepared(operation, request).await;
         drop(hold);
-        permit.map(|permit| permit.end());
+        if let Some(permit) = permit {
+            permit.end();
+        }
         if let Some(Stop::NoRoom(no_room)) = budget.stopped() {
             return Execution::Refused(no_room_for_answer(*no_room, charge, &scope.request_id));
         }

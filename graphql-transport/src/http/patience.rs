@@ -23,15 +23,32 @@ pub(super) struct Patience {
 }
 
 struct Warned {
-    until: HashMap<Payer, Instant>,
+    clients: HashMap<Payer, Warning>,
     /// When to forget those whose wait is over.
     forget_at: Instant,
+}
+
+/// What a client was told.
+#[derive(Debug, Clone, Copy)]
+struct Warning {
+    /// Until when it was told to wait.
+    until: Instant,
+    /// Whether a refusal is held back until then, which says to wait once more.
+    holds: bool,
+}
+
+impl Warning {
+    /// The end of the last wait that a refusal has said.
+    fn end(self, wait: Duration) -> Instant {
+        if self.holds { self.until + wait } else { self.until }
+    }
 }
 
 impl Patience {
     /// `wait`: what refusals say.
     pub(super) fn new(wait: Duration) -> Self {
-        Self { wait, warned: Mutex::new(Warned { until: HashMap::new(), forget_at: Instant::now() }) }
+        let warned = Warned { clients: HashMap::new(), forget_at: Instant::now() };
+        Self { wait, warned: Mutex::new(warned) }
     }
 
     /// Notes a refusal. Returns how long it has to be held back; `None` if the client gets it at once.
@@ -39,18 +56,25 @@ impl Patience {
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if warned.forget_at <= now {
-            warned.until.retain(|_, until| *until > now);
-            warned.until.shrink_to(MOST / 16);
+            warned.clients.retain(|_, warning| warning.end(self.wait) > now);
+            warned.clients.shrink_to(MOST / 16);
             warned.forget_at = now + self.wait;
         }
-        if let Some(until) = warned.until.get(&client).filter(|until| **until > now) {
-            return Some(*until - now);
+        let is_full = warned.clients.len() >= MOST;
+        match warned.clients.get_mut(&client) {
+            Some(warning) if warning.end(self.wait) > now => {
+                if warning.until <= now {
+                    warning.until = warning.end(self.wait);
+                }
+                warning.holds = true;
+                Some(warning.until - now)
+            }
+            None if is_full => Some(self.wait),
+            _ => {
+                warned.clients.insert(client, Warning { until: now + self.wait, holds: false });
+                None
+            }
         }
-        if warned.until.len() >= MOST {
-            return Some(self.wait);
-        }
-        warned.until.insert(client, now + self.wait);
-        None
     }
 }
 
@@ -77,7 +101,9 @@ mod tests {
         advance(SECOND / 4).await;
         assert_eq!((patience.refuse(ann), patience.refuse(ann)), (Some(SECOND * 3 / 4), Some(SECOND * 3 / 4)));
         advance(SECOND * 3 / 4).await;
-        assert_eq!((patience.refuse(ann), patience.refuse(ann)), (None, Some(SECOND)));
+        assert_eq!((patience.refuse(ann), patience.refuse(ann)), (Some(SECOND), Some(SECOND)), "both have said: wait");
+        advance(SECOND * 2).await;
+        assert_eq!((patience.refuse(ann), patience.refuse(ann)), (None, Some(SECOND)), "it has waited");
     }
 
     #[tokio::test(start_paused = true)]
@@ -88,6 +114,6 @@ mod tests {
         assert_eq!(patience.refuse(Payer::Unknown), Some(SECOND));
         advance(SECOND).await;
         assert_eq!(patience.refuse(Payer::Unknown), None);
-        assert_eq!(patience.warned.lock().map_or(0, |warned| warned.until.len()), 1);
+        assert_eq!(patience.warned.lock().map_or(0, |warned| warned.clients.len()), 1);
     }
 }

@@ -6,6 +6,7 @@
 
 use std::{
     collections::HashMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     mem,
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -20,6 +21,9 @@ const MOST: usize = 16_384;
 /// Refusals count for this time at least, and for twice as long at most.
 const COUNTED: Duration = Duration::from_secs(2);
 
+/// Steps between no refusal and one.
+const PHASES: u64 = 16;
+
 /// The operations of clients that had queries refused lately.
 pub(super) struct Proportion(Mutex<Generations>);
 
@@ -27,6 +31,8 @@ struct Generations {
     now: HashMap<Payer, Counts>,
     before: HashMap<Payer, Counts>,
     began: Instant,
+    /// How many have begun.
+    number: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +50,7 @@ struct Outcomes {
 impl Proportion {
     pub(super) fn new() -> Self {
         let (now, before) = (HashMap::new(), HashMap::new());
-        Self(Mutex::new(Generations { now, before, began: Instant::now() }))
+        Self(Mutex::new(Generations { now, before, began: Instant::now(), number: 0 }))
     }
 
     /// Notes a query. Only those of clients that had one refused lately count.
@@ -60,11 +66,13 @@ impl Proportion {
     pub(super) fn refuses_mutation(&self, client: Payer) -> bool {
         let mut generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         generations.turn();
-        let before = generations.before.get(&client).copied().unwrap_or_default();
+        let (before, phase) = (generations.before.get(&client).copied().unwrap_or_default(), generations.phase(client));
         let Some(now) = generations.counts(client, false) else { return false };
         let queries = now.queries.and(before.queries);
         let mutations = now.mutations.and(before.mutations);
-        let is_refused = (mutations.refused + 1) * queries.asked <= queries.refused * (mutations.asked + 1);
+        // Of a client with one mutation, too, the share is right on the average.
+        let refused = (mutations.refused + 1) * PHASES - phase;
+        let is_refused = refused * queries.asked <= queries.refused * (mutations.asked + 1) * PHASES;
         now.mutations.note(is_refused);
         is_refused
     }
@@ -78,10 +86,18 @@ impl Generations {
         if age >= COUNTED {
             self.before = mem::take(&mut self.now);
             self.began = now;
+            self.number += 1;
         }
         if age >= COUNTED * 2 {
             self.before = HashMap::new();
         }
+    }
+
+    /// Where in its share a client begins, below [`PHASES`]: another place in each generation.
+    fn phase(&self, client: Payer) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (client, self.number).hash(&mut hasher);
+        hasher.finish() % PHASES
     }
 
     /// The counts of a client that is known, or may become known.
@@ -128,6 +144,18 @@ mod tests {
             let count = refused(&proportion, Payer::Viewer(client), every);
             assert!(share.contains(&count), "one in {every}: {count}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clients_with_one_mutation_each_have_the_same_share_together() {
+        let proportion = Proportion::new();
+        let refused = (0..1_000).filter(|id| {
+            let client = Payer::Viewer(*id);
+            (0..4).for_each(|nth| proportion.note_query(client, nth == 0));
+            proportion.refuses_mutation(client)
+        });
+        let refused = refused.count();
+        assert!((200..300).contains(&refused), "of 1,000 a quarter: {refused}");
     }
 
     #[tokio::test(start_paused = true)]
