@@ -28,6 +28,9 @@ use crate::servers::numbers;
 
 /// Clients that act at the same time.
 const CLIENTS: u64 = 16;
+/// A client's pause between two acts once enough were answered, while faults go on: without one, the clients of all
+/// runs take the processors from what they test.
+const PAUSE: Duration = Duration::from_millis(30);
 /// Longer than any wait between two tries of a delivery that has failed a few times.
 const PATIENCE: Duration = Duration::from_mins(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -119,6 +122,9 @@ impl Run {
             tasks.spawn(async move {
                 while faulty.load(Relaxed) || clients.counts.answered() < until {
                     clients.act(&rng, acts.fetch_add(1, Relaxed)).await?;
+                    if clients.counts.answered() >= until {
+                        sleep(PAUSE).await;
+                    }
                 }
                 Ok(())
             });
