@@ -113,8 +113,8 @@ rust_tests_on_servers() {
     rust_tests "$@" "${skipped[@]}"
 }
 
-# The longest first. Servers and browsers take as much of the machine as the tests that ask them; chaos waits, as do
-# the tests of Cassandra. Tests of other servers wait for them half of the time.
+# The longest first. Servers and browsers take as much of the machine as the tests that ask them; the tests of
+# Cassandra wait. Tests of other servers wait for them half of the time.
 stage it 1 build servers mysql
 stage_it() { rust_tests_on_servers --test it -- --test-threads=4 --skip cassandra::; }
 
@@ -145,11 +145,11 @@ stage_browser() {
 stage clients 1 build packages servers
 stage_clients() { COUNTS=$scratch/results.clients FAILURES=$scratch/failures.clients scripts/clients.sh; }
 
-stage chaos 0 build servers mysql cassandra
+stage chaos 1 build servers mysql cassandra
 stage_chaos() { rust_tests_on_servers --test chaos --; }
 
 # Every row of the benchmark, for a moment each: it waits for clocks and disks.
-stage bench 0 build servers
+stage bench 1 build servers
 stage_bench() { rust_tests --test quick; }
 
 # What has no stage of its own: unit tests, and every small test binary.

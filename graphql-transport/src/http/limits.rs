@@ -61,7 +61,7 @@ pub struct AdmissionLimits {
 
 impl Default for AdmissionLimits {
     fn default() -> Self {
-        Self { queries: AdmissionLimit::default(), mutations: AdmissionLimit::default(), client_percent: 50 }
+        Self { queries: AdmissionLimit::default(), mutations: AdmissionLimit::default(), client_percent: 75 }
     }
 }
 
