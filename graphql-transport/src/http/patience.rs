@@ -1,7 +1,7 @@
 //! Makes refused clients wait who do not wait as they were told.
 //!
-//! A refusal for load says when to try again. Who tries earlier and is refused again gets that refusal only then, so
-//! that a client that repeats at once takes no more of the node than one that waits.
+//! A refusal for load says when to try again. A client that tries earlier and is refused again gets its answer only at
+//! that time. So repeating at once costs the node no more than waiting does.
 
 use std::{
     collections::HashMap,
