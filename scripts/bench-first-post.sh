@@ -7,8 +7,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_tools
-[ -x "${CHROMIUM:=/usr/bin/chromium}" ] || fail "Chromium is missing. Run scripts/install-servers.sh, or name a browser with CHROMIUM."
-export CHROMIUM
+find_browser || fail "Chromium is missing. Run scripts/install-servers.sh, or name one with CHROMIUM."
 scripts/web.sh
 if [ "${1:-}" = --quick ]; then
     cargo build --locked

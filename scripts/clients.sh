@@ -11,6 +11,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_tools
 [ -x "$tidefeed_bin" ] || fail "There is no binary yet. Build it with: cargo build"
+find_browser || loud "Chromium is missing: run scripts/install-servers.sh, or name one with CHROMIUM."
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-clients.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT

@@ -133,6 +133,7 @@ stage_browser() {
     "$tidefeed_bin" serve >"$logs/serve.log" 2>&1 &
     app=$!
     page_is_up "http://127.0.0.1:$port" "$app" || fail "The server did not become ready:" "$(tail -n 30 "$logs/serve.log")"
+    find_browser || fail "Chromium is missing. Run scripts/install-servers.sh, or name one with CHROMIUM."
     step "Using the page in Chromium: npm run e2e (pictures in web-demo/test-results)"
     TIDEFEED_URL=http://127.0.0.1:$port TIDEFEED_BIN=$(realpath "$tidefeed_bin") npm --prefix web-demo run e2e || status=$?
     [ "$status" -eq 0 ] || tail -n 30 "$logs/serve.log"

@@ -30,7 +30,7 @@ use crate::servers::numbers;
 const CLIENTS: u64 = 16;
 /// A client's pause between two acts once enough were answered, while faults go on: without one, the clients of all
 /// runs take the processors from what they test.
-const PAUSE: Duration = Duration::from_millis(30);
+const PAUSE: Duration = Duration::from_millis(100);
 /// Longer than any wait between two tries of a delivery that has failed a few times.
 const PATIENCE: Duration = Duration::from_mins(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

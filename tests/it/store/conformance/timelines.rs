@@ -438,6 +438,6 @@ on_each_backend! {
         assert!(off.inbox_served == 0 && off.inbox_refused > 0, "{off:?}");
         assert!(off.known_served == 0 && off.known_refused > 0, "{off:?}");
         assert!(off.stretch_served > 0 && off.stretch_refused > 0, "{off:?}");
-        over_states(&world, if backend == Backend::Sqlite && !is_fast() { 200 } else { 25 })
+        over_states(&world, if backend == Backend::Sqlite && !is_fast() { 100 } else { 16 })
     }
 }
