@@ -9,7 +9,7 @@ const JSON: &str = "application/json";
 const MIB: usize = 1024 * 1024;
 
 async fn unread(served: &Served, address: &str, accept: &str) -> Result<Line> {
-    let mut line = Line::to(served).await?;
+    let mut line = Line::to(&served.peer).await?;
     line.ask(address, accept, &large()).await;
     Ok(line)
 }
@@ -26,7 +26,7 @@ async fn unread_answers_have_room_for_a_client_and_for_the_node() -> Result<()> 
     }
     unread(&served, "192.0.2.1", JSON).await?.answer().await?.ensure_refused(429, "RATE_LIMITED")?;
     unread(&served, "192.0.2.2", JSON).await?.answer().await?.ensure_refused(503, "INTERNAL_SERVER_ERROR")?;
-    let mut small = Line::to(&served).await?;
+    let mut small = Line::to(&served.peer).await?;
     small.ask("192.0.2.1", JSON, r#"{ user(handle: "ann") { name } }"#).await;
     let small = small.answer().await?;
     ensure!(small.body["data"]["user"]["name"] == "Ann", "there is room for less: {small:?}");
@@ -48,7 +48,7 @@ async fn unread_answers_of_a_viewer_count_wherever_they_are() -> Result<()> {
     let body = json!({ "query": large() }).to_string();
     let mut lines = Vec::new();
     for address in ["192.0.2.1", "192.0.2.2"] {
-        let mut line = Line::to(&served).await?;
+        let mut line = Line::to(&served.peer).await?;
         let accept = format!("{JSON}\r\nauthorization: Bearer {}", served.token);
         line.post((address, &accept), body.len(), body.as_bytes()).await;
         lines.push(line);
@@ -71,7 +71,7 @@ async fn unread_events_count_and_are_given_back_with_their_streams() -> Result<(
         served.until_all_is_given_back().await?;
     }
 
-    let mut socket = sockets::socket(&served, "192.0.2.1", json!({})).await?;
+    let mut socket = sockets::socket(&served.peer, "192.0.2.1", json!({})).await?;
     let ask = json!({ "type": "subscribe", "id": "1", "payload": { "query": large() } });
     socket.send(Message::text(ask.to_string())).await?;
     served.until_held("answers", LARGE_BYTES).await?;

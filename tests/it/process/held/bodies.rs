@@ -18,12 +18,12 @@ async fn incoming_bodies_are_bounded_per_address_and_per_node() -> Result<()> {
     let served = Served::start(&limits, None).await?;
     let (body, part, more) = (padded(ONE), 100_000, 200_000);
     let begun = async |address: &str, bytes: usize| -> Result<Line> {
-        let mut line = Line::to(&served).await?;
+        let mut line = Line::to(&served.peer).await?;
         line.post((address, JSON), ONE, &padded(ONE)[..bytes]).await;
         Ok(line)
     };
 
-    let mut whole = Line::to(&served).await?;
+    let mut whole = Line::to(&served.peer).await?;
     whole.post(("192.0.2.1", JSON), ONE, &body).await;
     ensure!(whole.answer().await?.status == 200, "a body counts once: it fills the room of its address, and fits");
     served.until_all_is_given_back().await?;
@@ -48,7 +48,7 @@ async fn a_body_gives_back_its_room_however_it_ends() -> Result<()> {
     let served = Served::start(&limits, None).await?;
     let body = padded(ONE);
     for end in ["left", "reset", "too long", "no JSON", "in time no more"] {
-        let mut line = Line::to(&served).await?;
+        let mut line = Line::to(&served.peer).await?;
         line.post(("192.0.2.1", JSON), ONE, &body[..200_000]).await;
         if end != "in time no more" {
             served.until_held("bodies", 200_000).await?;
@@ -60,7 +60,7 @@ async fn a_body_gives_back_its_room_however_it_ends() -> Result<()> {
                 drop(line);
             }
             "too long" => {
-                let mut line = Line::to(&served).await?;
+                let mut line = Line::to(&served.peer).await?;
                 let head = "POST /graphql HTTP/1.1\r\nhost: a\r\nx-forwarded-for: 192.0.2.2\r\ncontent-type: application/json\r\n\
                             transfer-encoding: chunked\r\n\r\n40001\r\n";
                 let _ = line.0.write_all(&[head.as_bytes(), &padded(0x4_0001)].concat()).await;

@@ -1,12 +1,17 @@
-//! Floods a node in each way that its clients can, beside an honest client, and counts how often that one is served.
-//! No time is asserted.
+//! Floods nodes in each way that their clients can, beside an honest client, and counts how often that one is served.
+//! No time is asserted. `make soak` does it on MariaDB with Redis, too, with one node and with two; with `--nocapture`
+//! each count is printed.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    fmt::Write as _,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use futures_util::{SinkExt as _, StreamExt as _, future::join_all};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::*;
+use crate::servers::{self, Backend, MigratedDatabase};
 
 const JSON: &str = "application/json";
 /// Where the flood comes from, and where the honest client is.
@@ -34,9 +39,20 @@ fn sign_in(handle: &str) -> String {
     format!("mutation {{ signIn(input: {input}) {{ token userErrors {{ code }} }} }}")
 }
 
-/// A node, and who floods it: nobody in particular, or accounts.
+/// Where the nodes keep their rows, and how many there are.
+#[derive(Debug, Clone, Copy)]
+enum Nodes {
+    OnSqlite,
+    OnMariaDb(usize),
+}
+
+/// Nodes, and who floods them: nobody in particular, or accounts.
 struct Scene {
+    nodes: Nodes,
     served: Served,
+    /// Those besides `served`.
+    others: Vec<(Node, Peer)>,
+    _database: Option<MigratedDatabase>,
     tokens: Vec<String>,
     sent: AtomicUsize,
 }
@@ -74,13 +90,37 @@ fn accepting(token: Option<&str>) -> String {
 }
 
 impl Scene {
-    async fn new(settings: &str) -> Result<Self> {
-        let served = Served::start(settings, None).await?;
+    async fn new(nodes: Nodes, settings: &str) -> Result<Self> {
+        let (command, database) = match nodes {
+            Nodes::OnSqlite => (CommandLine::embedded()?, None),
+            Nodes::OnMariaDb(_) => {
+                let (database, keys) = (Backend::MariaDb.migrated_database().await?, servers::fresh_keys().await?);
+                let command = CommandLine::on(&database.url)?
+                    .with("TIDEFEED__REDIS__URL", &keys.url)
+                    .with("TIDEFEED__REDIS__PREFIX", &keys.prefix);
+                (command, Some(database))
+            }
+        };
+        let served = Served::start_as(command, settings).await?;
+        let mut others = Vec::new();
+        if let Nodes::OnMariaDb(nodes) = nodes {
+            for _ in 1..nodes {
+                others.push(Node::listening(&served.command, &["serve"], "Serving the API.").await?);
+            }
+        }
         let mut tokens = Vec::new();
         for number in 0..ACCOUNTS {
             tokens.push(register(&served.peer, &format!("eve{number}")).await?);
         }
-        Ok(Self { served, tokens, sent: AtomicUsize::new(0) })
+        Ok(Self { nodes, served, others, _database: database, tokens, sent: AtomicUsize::new(0) })
+    }
+
+    /// The node that the client with this number asks.
+    fn peer(&self, place: usize) -> &Peer {
+        match place % (1 + self.others.len()) {
+            0 => &self.served.peer,
+            other => &self.others[other - 1].1,
+        }
     }
 
     fn token(&self, who: Who, place: usize) -> Option<&str> {
@@ -88,9 +128,9 @@ impl Scene {
     }
 
     /// Repeats an operation over one connection, for ever and at once.
-    async fn repeat(&self, token: Option<&str>, query: &str) -> Result<()> {
+    async fn repeat(&self, place: usize, token: Option<&str>, query: &str) -> Result<()> {
         loop {
-            let mut line = Line::to(&self.served).await?;
+            let mut line = Line::to(self.peer(place)).await?;
             loop {
                 line.ask(FLOOD, &accepting(token), query).await;
                 self.sent.fetch_add(1, Ordering::Relaxed);
@@ -114,14 +154,20 @@ impl Scene {
         let honest = async {
             until("the flood has begun", async || Ok(self.sent.load(Ordering::Relaxed) >= CONNECTIONS)).await?;
             let mut counts = vec![0; acts.len()];
-            for _ in 0..ASKED {
+            for place in 0..ASKED {
                 for (act, count) in acts.iter().zip(&mut counts) {
-                    *count += usize::from(self.serves(address, act).await?);
+                    *count += usize::from(self.serves(self.peer(place), address, act).await?);
                 }
             }
+            let mut refused = String::new();
             for (act, count) in acts.iter().zip(counts) {
-                ensure!(count >= SERVED, "{what} by {who:?}: {count} of {ASKED} were served: {}", act.name());
+                let row = format!("| {:?} | {what} by {who:?} | {} | {count} of {ASKED} |", self.nodes, act.name());
+                print(&row);
+                if count < SERVED {
+                    writeln!(refused, "{row}")?;
+                }
             }
+            ensure!(refused.is_empty(), "the honest client was shut out:\n{refused}");
             Ok(())
         };
         tokio::select! {
@@ -131,37 +177,19 @@ impl Scene {
     }
 
     /// Whether the node does what the client at `address` asks for.
-    async fn serves(&self, address: &str, act: &Act<'_>) -> Result<bool> {
+    async fn serves(&self, peer: &Peer, address: &str, act: &Act<'_>) -> Result<bool> {
         match act {
-            Act::Post(token, query) => self.answers(address, *token, query).await,
-            Act::Get(path) => Ok(self.served.peer.get(path).await?.0 == 200),
-            Act::Socket(token) => Ok(self.answers_over_socket(address, token).await.is_ok()),
+            Act::Post(token, query) => answers(peer, address, *token, query).await,
+            Act::Get(path) => Ok(peer.get(path).await?.0 == 200),
+            Act::Socket(token) => Ok(answers_over_socket(peer, address, token).await.is_ok()),
         }
     }
 
-    async fn answers(&self, address: &str, token: Option<&str>, query: &str) -> Result<bool> {
-        let mut line = Line::to(&self.served).await?;
-        line.ask(address, &accepting(token), query).await;
-        let Answer { status, body, .. } = line.answer().await?;
-        let field = body["data"].as_object().and_then(|data| data.values().next()).unwrap_or(&Value::Null);
-        let refusals = field["userErrors"].as_array().map_or(0, Vec::len);
-        Ok(status == 200 && body["errors"].is_null() && !field.is_null() && refusals == 0)
-    }
-
-    async fn answers_over_socket(&self, address: &str, token: &str) -> Result<()> {
-        let init = json!({ "authorization": format!("Bearer {token}") });
-        let mut socket = sockets::socket(&self.served, address, init).await?;
-        socket.send(subscribe("1", PAGE)).await?;
-        let answer = sockets::next_message(&mut socket).await?.into_text()?;
-        ensure!(answer.contains("edges"), "{answer}");
-        Ok(())
-    }
-
     /// Opens sockets for ever, and sends operations over each as fast as they are answered.
-    async fn converse(&self, token: Option<&str>, queries: &[&str]) -> Result<()> {
+    async fn converse(&self, place: usize, token: Option<&str>, queries: &[&str]) -> Result<()> {
         let init = token.map_or_else(|| json!({}), |token| json!({ "authorization": format!("Bearer {token}") }));
         loop {
-            let Ok(mut socket) = sockets::socket(&self.served, FLOOD, init.clone()).await else { continue };
+            let Ok(mut socket) = sockets::socket(self.peer(place), FLOOD, init.clone()).await else { continue };
             let mut id = 0_usize;
             for query in queries.iter().cycle() {
                 id += 1;
@@ -177,9 +205,9 @@ impl Scene {
     }
 
     /// Begins bodies for ever, and never ends one.
-    async fn begin_bodies(&self, address: &str, token: Option<&str>) -> Result<()> {
+    async fn begin_bodies(&self, place: usize, address: &str, token: Option<&str>) -> Result<()> {
         loop {
-            let mut line = Line::to(&self.served).await?;
+            let mut line = Line::to(self.peer(place)).await?;
             line.post((address, &accepting(token)), BODY_BYTES, &vec![b' '; BODY_BYTES - 1]).await;
             self.sent.fetch_add(1, Ordering::Relaxed);
             let _ = line.answer().await;
@@ -194,9 +222,9 @@ impl Scene {
     }
 
     /// Opens a link for ever.
-    async fn export(&self, path: &str) -> Result<()> {
+    async fn export(&self, place: usize, path: &str) -> Result<()> {
         loop {
-            let Line(mut stream) = Line::to(&self.served).await?;
+            let Line(mut stream) = Line::to(self.peer(place)).await?;
             let head =
                 format!("GET /{path} HTTP/1.1\r\nhost: a\r\nx-forwarded-for: {FLOOD}\r\nconnection: close\r\n\r\n");
             let _ = stream.write_all(head.as_bytes()).await;
@@ -206,8 +234,112 @@ impl Scene {
     }
 }
 
+async fn answers(peer: &Peer, address: &str, token: Option<&str>, query: &str) -> Result<bool> {
+    let mut line = Line::to(peer).await?;
+    line.ask(address, &accepting(token), query).await;
+    let Answer { status, body, .. } = line.answer().await?;
+    let field = body["data"].as_object().and_then(|data| data.values().next()).unwrap_or(&Value::Null);
+    let refusals = field["userErrors"].as_array().map_or(0, Vec::len);
+    Ok(status == 200 && body["errors"].is_null() && !field.is_null() && refusals == 0)
+}
+
+async fn answers_over_socket(peer: &Peer, address: &str, token: &str) -> Result<()> {
+    let init = json!({ "authorization": format!("Bearer {token}") });
+    let mut socket = sockets::socket(peer, address, init).await?;
+    socket.send(subscribe("1", PAGE)).await?;
+    let answer = sockets::next_message(&mut socket).await?.into_text()?;
+    ensure!(answer.contains("edges"), "{answer}");
+    Ok(())
+}
+
 fn subscribe(id: &str, query: &str) -> Message {
     Message::text(json!({ "type": "subscribe", "id": id, "payload": { "query": query } }).to_string())
+}
+
+#[expect(clippy::print_stdout, reason = "with --nocapture the counts are a table")]
+fn print(row: &str) {
+    println!("{row}");
+}
+
+async fn operations(nodes: Nodes) -> Result<()> {
+    let scene = Scene::new(nodes, SETTINGS).await?;
+    let ann = Some(scene.served.token.as_str());
+    register(&scene.served.peer, "bob").await?;
+    let welcome = sign_in("bob");
+    let acts = [Act::Post(ann, PAGE), Act::Post(ann, CHANGE), Act::Post(None, &welcome)];
+    let failing = sign_in("nobody");
+    for (what, who, query) in [
+        ("queries", Who::Nobody, r#"{ user(handle: "ann") { contents(first: 100) { edges { node { text } } } } }"#),
+        ("queries", Who::Accounts, PAGE),
+        ("changes", Who::Nobody, r#"mutation { refreshToken(input: { refreshToken: "none" }) { token } }"#),
+        ("changes", Who::Accounts, CHANGE),
+        ("sign-ins", Who::Nobody, &failing),
+        ("sign-ins", Who::Accounts, &failing),
+    ] {
+        let flood = |place| scene.repeat(place, scene.token(who, place), query);
+        scene.stands((what, who), &acts, HONEST, flood).await?;
+    }
+    Ok(())
+}
+
+/// Who is signed in counts as a viewer, not as the address that they share with others.
+async fn own_address(nodes: Nodes) -> Result<()> {
+    let scene = Scene::new(nodes, SETTINGS).await?;
+    let ann = Some(scene.served.token.as_str());
+    let (acts, failing) = ([Act::Post(ann, PAGE), Act::Post(ann, CHANGE)], sign_in("nobody"));
+    for (what, query) in [("queries", r#"{ user(handle: "ann") { id } }"#), ("sign-ins", failing.as_str())] {
+        let flood = |place| scene.repeat(place, None, query);
+        scene.stands((what, Who::Nobody), &acts, FLOOD, flood).await?;
+    }
+    Ok(())
+}
+
+async fn over_sockets(nodes: Nodes) -> Result<()> {
+    let scene = Scene::new(nodes, SETTINGS).await?;
+    let token = scene.served.token.as_str();
+    let acts = [Act::Post(Some(token), PAGE), Act::Post(Some(token), CHANGE), Act::Socket(token)];
+    let user = scene.served.peer.query(Some(token), "{ viewer { id } }").await?;
+    let user = user["data"]["viewer"]["id"].as_str().context("no id")?;
+    let [mute, unmute] = ["mute", "unmute"]
+        .map(|verb| format!(r#"mutation {{ {verb}User(input: {{ userId: "{user}" }}) {{ userErrors {{ code }} }} }}"#));
+    let feed = "subscription { newFeed { __typename } }";
+    let watching = [feed, feed, feed, feed, feed, feed, feed, feed, mute.as_str(), unmute.as_str()];
+    for (what, who, queries) in [
+        ("sockets", Who::Nobody, &[r#"{ user(handle: "ann") { id } }"#][..]),
+        ("sockets", Who::Accounts, &[PAGE, CHANGE]),
+        ("subscriptions", Who::Accounts, &watching),
+    ] {
+        let flood = |place| scene.converse(place, scene.token(who, place), queries);
+        scene.stands((what, who), &acts, HONEST, flood).await?;
+    }
+    Ok(())
+}
+
+async fn bodies(nodes: Nodes) -> Result<()> {
+    let room = "max_incoming_bytes = 800000\nmax_incoming_bytes_per_address = 262144";
+    let scene = Scene::new(nodes, &format!("{room}\n{SETTINGS}")).await?;
+    let ann = Some(scene.served.token.as_str());
+    let acts = [Act::Post(ann, PAGE), Act::Post(ann, CHANGE)];
+    for who in [Who::Nobody, Who::Accounts] {
+        let addresses = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
+        let flood = |place: usize| scene.begin_bodies(place, addresses[place / 2 % 4], scene.token(who, place));
+        scene.stands(("bodies", who), &acts, HONEST, flood).await?;
+    }
+    let cut = scene.served.peer.metric(r#"tidefeed_held_bytes_refused_total{what="bodies",bound="cut"}"#).await?;
+    ensure!(cut.is_some_and(|cut| cut > 0.0), "the room was never full");
+    Ok(())
+}
+
+async fn exports(nodes: Nodes) -> Result<()> {
+    let scene = Scene::new(nodes, SETTINGS).await?;
+    let own = scene.export_link(&scene.served.token).await?;
+    let mut links = Vec::new();
+    for token in &scene.tokens {
+        links.push(scene.export_link(token).await?);
+    }
+    let flood = |place: usize| scene.export(place, &links[place % ACCOUNTS]);
+    let acts = [Act::Get(&own), Act::Post(Some(&scene.served.token), PAGE)];
+    scene.stands(("exports", Who::Accounts), &acts, HONEST, flood).await
 }
 
 mod slow {
@@ -215,88 +347,66 @@ mod slow {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn floods_of_operations_shut_nobody_out() -> Result<()> {
-        let scene = Scene::new(SETTINGS).await?;
-        let ann = Some(scene.served.token.as_str());
-        register(&scene.served.peer, "bob").await?;
-        let welcome = sign_in("bob");
-        let acts = [Act::Post(ann, PAGE), Act::Post(ann, CHANGE), Act::Post(None, &welcome)];
-        let failing = sign_in("nobody");
-        for (what, who, query) in [
-            ("queries", Who::Nobody, r#"{ user(handle: "ann") { contents(first: 100) { edges { node { text } } } } }"#),
-            ("queries", Who::Accounts, PAGE),
-            ("changes", Who::Nobody, r#"mutation { refreshToken(input: { refreshToken: "none" }) { token } }"#),
-            ("changes", Who::Accounts, CHANGE),
-            ("sign-ins", Who::Nobody, &failing),
-            ("sign-ins", Who::Accounts, &failing),
-        ] {
-            let flood = |place| scene.repeat(scene.token(who, place), query);
-            scene.stands((what, who), &acts, HONEST, flood).await?;
-        }
-        Ok(())
+        operations(Nodes::OnSqlite).await
     }
 
-    /// Who is signed in counts as a viewer, not as the address that they share with others.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn viewers_are_served_whatever_their_address_floods() -> Result<()> {
-        let scene = Scene::new(SETTINGS).await?;
-        let ann = Some(scene.served.token.as_str());
-        let (acts, failing) = ([Act::Post(ann, PAGE), Act::Post(ann, CHANGE)], sign_in("nobody"));
-        for (what, query) in [("queries", r#"{ user(handle: "ann") { id } }"#), ("sign-ins", failing.as_str())] {
-            let flood = |_| scene.repeat(None, query);
-            scene.stands((what, Who::Nobody), &acts, FLOOD, flood).await?;
-        }
-        Ok(())
+        own_address(Nodes::OnSqlite).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn floods_over_sockets_shut_nobody_out() -> Result<()> {
-        let scene = Scene::new(SETTINGS).await?;
-        let token = scene.served.token.as_str();
-        let acts = [Act::Post(Some(token), PAGE), Act::Post(Some(token), CHANGE), Act::Socket(token)];
-        let user = scene.served.peer.query(Some(token), "{ viewer { id } }").await?;
-        let user = user["data"]["viewer"]["id"].as_str().context("no id")?;
-        let [mute, unmute] = ["mute", "unmute"].map(|verb| {
-            format!(r#"mutation {{ {verb}User(input: {{ userId: "{user}" }}) {{ userErrors {{ code }} }} }}"#)
-        });
-        let feed = "subscription { newFeed { __typename } }";
-        let watching = [feed, feed, feed, feed, feed, feed, feed, feed, mute.as_str(), unmute.as_str()];
-        for (what, who, queries) in [
-            ("sockets", Who::Nobody, &[r#"{ user(handle: "ann") { id } }"#][..]),
-            ("sockets", Who::Accounts, &[PAGE, CHANGE]),
-            ("subscriptions", Who::Accounts, &watching),
-        ] {
-            let flood = |place| scene.converse(scene.token(who, place), queries);
-            scene.stands((what, who), &acts, HONEST, flood).await?;
-        }
-        Ok(())
+        over_sockets(Nodes::OnSqlite).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn unfinished_bodies_shut_nobody_out() -> Result<()> {
-        let room = "max_incoming_bytes = 800000\nmax_incoming_bytes_per_address = 262144";
-        let scene = Scene::new(&format!("{room}\n{SETTINGS}")).await?;
-        let ann = Some(scene.served.token.as_str());
-        let acts = [Act::Post(ann, PAGE), Act::Post(ann, CHANGE)];
-        for who in [Who::Nobody, Who::Accounts] {
-            let addresses = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
-            let flood = |place: usize| scene.begin_bodies(addresses[place % 4], scene.token(who, place));
-            scene.stands(("bodies", who), &acts, HONEST, flood).await?;
-        }
-        let cut = scene.served.peer.metric(r#"tidefeed_held_bytes_refused_total{what="bodies",bound="cut"}"#).await?;
-        ensure!(cut.is_some_and(|cut| cut > 0.0), "the room was never full");
-        Ok(())
+        bodies(Nodes::OnSqlite).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn exports_of_many_accounts_shut_nobody_out() -> Result<()> {
-        let scene = Scene::new(SETTINGS).await?;
-        let own = scene.export_link(&scene.served.token).await?;
-        let mut links = Vec::new();
-        for token in &scene.tokens {
-            links.push(scene.export_link(token).await?);
-        }
-        let flood = |place: usize| scene.export(&links[place % ACCOUNTS]);
-        let acts = [Act::Get(&own), Act::Post(Some(&scene.served.token), PAGE)];
-        scene.stands(("exports", Who::Accounts), &acts, HONEST, flood).await
+        exports(Nodes::OnSqlite).await
+    }
+}
+
+/// On MariaDB with Redis, one node and two.
+mod mariadb {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "`make soak` runs it"]
+    async fn floods_of_operations_shut_nobody_out() -> Result<()> {
+        operations(Nodes::OnMariaDb(1)).await?;
+        operations(Nodes::OnMariaDb(2)).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "`make soak` runs it"]
+    async fn viewers_are_served_whatever_their_address_floods() -> Result<()> {
+        own_address(Nodes::OnMariaDb(1)).await?;
+        own_address(Nodes::OnMariaDb(2)).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "`make soak` runs it"]
+    async fn floods_over_sockets_shut_nobody_out() -> Result<()> {
+        over_sockets(Nodes::OnMariaDb(1)).await?;
+        over_sockets(Nodes::OnMariaDb(2)).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "`make soak` runs it"]
+    async fn unfinished_bodies_shut_nobody_out() -> Result<()> {
+        bodies(Nodes::OnMariaDb(1)).await?;
+        bodies(Nodes::OnMariaDb(2)).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "`make soak` runs it"]
+    async fn exports_of_many_accounts_shut_nobody_out() -> Result<()> {
+        exports(Nodes::OnMariaDb(1)).await?;
+        exports(Nodes::OnMariaDb(2)).await
     }
 }

@@ -81,7 +81,7 @@ async fn send(served: &Served, flood: &Flood, bytes: &AtomicUsize) {
     let init = json!({ "authorization": format!("Bearer {}", served.token) });
     while bytes.load(Ordering::Relaxed) < FLOOD_BYTES {
         // A node that is full refuses a new socket of this address, too; `stands` asks that the flood was sent at all.
-        let Ok(mut socket) = sockets::socket(served, ADDRESS, init.clone()).await else {
+        let Ok(mut socket) = sockets::socket(&served.peer, ADDRESS, init.clone()).await else {
             sleep(REFUSED_TIME).await;
             continue;
         };

@@ -42,8 +42,8 @@ fn large() -> String {
 
 /// A node that trusts this machine as a proxy, without rate limits.
 struct Served {
-    /// Keeps the folder of the node.
-    _command: CommandLine,
+    /// Its folder is the node's.
+    command: CommandLine,
     node: Node,
     peer: Peer,
     /// Ann's token.
@@ -53,10 +53,11 @@ struct Served {
 impl Served {
     /// `server` has lines of the configuration's section of that name. `limit` is an option of `prlimit`.
     async fn start(server: &str, limit: Option<&str>) -> Result<Self> {
-        let mut command = CommandLine::embedded()?;
-        if let Some(limit) = limit {
-            command = command.within(limit);
-        }
+        let command = CommandLine::embedded()?;
+        Self::start_as(if let Some(limit) = limit { command.within(limit) } else { command }, server).await
+    }
+
+    async fn start_as(command: CommandLine, server: &str) -> Result<Self> {
         let configuration = format!(
             "[server]\nlisten = \"127.0.0.1:0\"\ntrusted_proxies = [\"127.0.0.0/8\"]\n{server}\n[log]\nformat = \"json\"\n\
              [rate_limit]\nviewer_points = 1000000000\nanonymous_points = 1000000000\n"
@@ -64,7 +65,7 @@ impl Served {
         std::fs::write(command.path().join("tidefeed.toml"), configuration)?;
         let (node, peer) = Node::listening(&command, &["serve"], "Serving the API.").await?;
         let token = register(&peer, "ann").await?;
-        Ok(Self { _command: command, node, peer, token })
+        Ok(Self { command, node, peer, token })
     }
 
     async fn publish_the_longest_texts(&self) -> Result<()> {
@@ -125,10 +126,10 @@ impl Answer {
 
 impl Line {
     /// Connects with a small buffer for unread bytes.
-    async fn to(served: &Served) -> Result<Self> {
+    async fn to(peer: &Peer) -> Result<Self> {
         let socket = TcpSocket::new_v4()?;
         socket.set_recv_buffer_size(4_096)?;
-        Ok(Self(socket.connect(served.peer.address().parse()?).await?))
+        Ok(Self(socket.connect(peer.address().parse()?).await?))
     }
 
     /// Sends the head of a POST of `length` bytes from `address`, and the first bytes of its body. An error is

@@ -16,11 +16,11 @@ const COUNTED: usize = 190_000;
 pub(super) type Socket = WebSocketStream<TcpStream>;
 
 /// A socket of `address`, acknowledged after `init`.
-pub(super) async fn socket(served: &Served, address: &str, init: Value) -> Result<Socket> {
-    let mut request = format!("ws://{}/graphql/ws", served.peer.address()).into_client_request()?;
+pub(super) async fn socket(peer: &Peer, address: &str, init: Value) -> Result<Socket> {
+    let mut request = format!("ws://{}/graphql/ws", peer.address()).into_client_request()?;
     request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse()?);
     request.headers_mut().insert("x-forwarded-for", address.parse()?);
-    let (mut socket, _) = client_async(request, Line::to(served).await?.0).await?;
+    let (mut socket, _) = client_async(request, Line::to(peer).await?.0).await?;
     socket.send(Message::text(json!({ "type": "connection_init", "payload": init }).to_string())).await?;
     ensure!(next_message(&mut socket).await?.into_text()?.contains("connection_ack"));
     Ok(socket)
@@ -58,7 +58,7 @@ pub(super) fn padded(length: usize) -> String {
 
 /// A socket of `address` that has sent so many bytes of a message of this length.
 async fn begun(served: &Served, address: &str, (bytes, length): (usize, usize)) -> Result<Socket> {
-    let mut socket = socket(served, address, json!({})).await?;
+    let mut socket = socket(&served.peer, address, json!({})).await?;
     socket.get_mut().write_all(&whole(length)[..bytes]).await?;
     Ok(socket)
 }
@@ -93,7 +93,7 @@ async fn the_longest_unfinished_message_gives_way_when_there_is_no_room() -> Res
     let served = Served::start(&format!("max_incoming_bytes = {ONE}"), None).await?;
     let ann = begun(&served, "192.0.2.1", (BEGIN, ONE)).await?;
     served.until_held("bodies", COUNTED).await?;
-    let mut bob = socket(&served, "192.0.2.2", json!({})).await?;
+    let mut bob = socket(&served.peer, "192.0.2.2", json!({})).await?;
     bob.send(Message::text(padded(BEGIN / 2))).await?;
     let answer = next_message(&mut bob).await?;
     ensure!(answer.to_text()?.contains("__typename"), "{answer}");
@@ -105,7 +105,8 @@ async fn the_longest_unfinished_message_gives_way_when_there_is_no_room() -> Res
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_document_of_a_subscription_counts_until_it_ends() -> Result<()> {
     let served = Served::start(&format!("max_incoming_bytes_per_address = {ONE}"), None).await?;
-    let mut ann = socket(&served, "192.0.2.1", json!({ "authorization": format!("Bearer {}", served.token) })).await?;
+    let mut ann =
+        socket(&served.peer, "192.0.2.1", json!({ "authorization": format!("Bearer {}", served.token) })).await?;
     let live = |id: &str, length: usize| {
         let spaces = " ".repeat(length);
         let query = format!("subscription {{ newFeed {{ __typename }} }}{spaces}");
@@ -131,7 +132,7 @@ async fn heads_on_their_way_have_room_for_the_node() -> Result<()> {
     let served = Served::start("max_body_bytes = 65536\nmax_incoming_bytes = 98304", None).await?;
     let head = format!("GET /graphql?query={} HTTP/1.1\r\nhost: a\r\n", "a".repeat(50_000));
     let half = async || -> Result<Line> {
-        let mut line = Line::to(&served).await?;
+        let mut line = Line::to(&served.peer).await?;
         line.0.write_all(head.as_bytes()).await?;
         Ok(line)
     };

@@ -89,7 +89,7 @@ mod slow {
         let before = served.node.resident_bytes()?;
         let begin = vec![b' '; BODY_BYTES];
         let opening = stream::iter(0..BODIES).map(async |_| {
-            let mut line = Line::to(&served).await?;
+            let mut line = Line::to(&served.peer).await?;
             line.post(("192.0.2.1", JSON), 256 * 1024, &begin).await;
             Ok(line)
         });
@@ -113,7 +113,7 @@ mod slow {
         let before = served.node.resident_bytes()?;
         let query = large();
         let opening = stream::iter(0..ANSWERS).map(async |number| {
-            let mut line = Line::to(&served).await?;
+            let mut line = Line::to(&served.peer).await?;
             line.ask(&format!("192.0.2.{}", number % 10), JSON, &query).await;
             line.0.readable().await?;
             Ok(line)
@@ -174,7 +174,7 @@ mod slow {
         let before = served.node.resident_bytes()?;
         let head = format!("GET /graphql?query={} HTTP/1.1\r\nhost: a\r\n", "a".repeat(60_000));
         let heads = stream::iter(0..BODIES).map(async |_| {
-            let mut line = Line::to(&served).await?;
+            let mut line = Line::to(&served.peer).await?;
             // A refused client may be unable to send everything.
             let _ = line.0.write_all(head.as_bytes()).await;
             Ok(line)
@@ -182,7 +182,7 @@ mod slow {
         let heads: Vec<Result<Line>> = heads.buffer_unordered(AT_ONCE).collect().await;
         let begin = &sockets::frame(0x81, sockets::padded(256 * 1024).as_bytes())[..BODY_BYTES];
         let messages = stream::iter(0..SOCKETS).map(async |number| {
-            let mut socket = sockets::socket(&served, &format!("192.0.2.{}", number % 10), json!({})).await?;
+            let mut socket = sockets::socket(&served.peer, &format!("192.0.2.{}", number % 10), json!({})).await?;
             let _ = socket.get_mut().write_all(begin).await;
             Ok(socket)
         });
