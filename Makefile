@@ -35,7 +35,7 @@ test: ## Everything: format, lints, all tests on SQLite, MariaDB, MySQL, Redis a
 test-fast: ## The Rust tests without servers: memory and SQLite, two minutes once built
 	@scripts/test-fast.sh
 
-check: ## Quick: format, lints, the repository's own rules
+check: ## Quick: form of commits and code, lints, the repository's own rules
 	@scripts/check.sh
 
 lint: check ## As check, and the page's types and lints, spelling, licences and sources of crates, workflows, Dockerfile

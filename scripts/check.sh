@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, lints, and the repository's own rules. Compiles what `make test` compiles, and nothing else.
+# Form of commits and of code, lints, and the repository's own rules. Compiles what `make test` compiles, and nothing else.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -7,6 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need_tools
 need_lints
 lint_while_compiling
+scripts/check-commits.sh
 cargo fmt --all --check
 compile_tests
 lints
