@@ -5,6 +5,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { BOMBS, COMMON, DESCRIPTIONS, LONG, REFUSED, SCRIPTS, USUAL, chatter, draw, generator, world } from "../tests/clients/corpus.mjs";
 import { start } from "../tests/clients/server.mjs";
+import { Socket } from "../tests/clients/socket.mjs";
 
 const quick = process.argv.includes("--quick");
 const DRAWN = quick ? 5 : 150;
@@ -76,9 +77,9 @@ async function time(query, isKnown, encoding) {
   return median(rounds);
 }
 
+const probe = async () => (await ask("{ __typename }", "identity")).cost;
 /** What has been paid for one request, read out of the bucket. */
 async function paid(query) {
-  const probe = async () => (await ask("{ __typename }", "identity")).cost;
   const before = await probe();
   const { code } = await ask(query, "identity");
   const after = await probe();
@@ -144,6 +145,36 @@ async function writing(name, text, isRemoved) {
   const us = median(rounds);
   rows.push({ name: `${name}${isRemoved ? ", published and removed" : ", published"}`, points, us, each: us / points });
 }
+/** Operations over one socket that also carries subscriptions which follow the list, with what these read again. */
+async function overSocket(name, subscriptions, operations) {
+  const socket = await Socket.ready(server, ann.token);
+  const { data } = await ask("{ timeline(first: 20) { resumeToken } }", "identity");
+  const watch = `subscription { newFeed(after: "${data.timeline.resumeToken}") { __typename } }`;
+  for (let number = 0; number < subscriptions; number += 1) socket.subscribe(`watching ${number}`, watch);
+  const figures = [];
+  for (let round = 0; round < Math.min(ROUNDS, 3); round += 1) {
+    await settled();
+    const [bucket, before] = [await probe(), ran()];
+    for (let count = 0; count < POSTS; count += 1) {
+      for (const [place, query] of operations.entries()) {
+        const id = [round, count, place].join(" ");
+        socket.subscribe(id, query);
+        await socket.whole(id);
+      }
+    }
+    await settled();
+    const [us, after] = [(ran() - before) / POSTS / 1000, await probe()];
+    figures.push({ points: (bucket.remaining - after.remaining - after.requested) / POSTS, us });
+  }
+  socket.close();
+  const [points, us] = [median(figures.map((it) => it.points)), median(figures.map((it) => it.us))];
+  rows.push({ name, points, us, each: us / points });
+}
+const muted = await ask("{ viewer { following(first: 1) { nodes { id } } } }", "identity");
+const change = (field) => `mutation { ${field}(input: { userId: "${muted.data.viewer.following.nodes[0].id}" }) { userErrors { code } } }`;
+const RELATIONS = ["muteUser", "unmuteUser", "unfollowUser", "followUser"].map(change);
+for (const subscriptions of [0, 1, 8]) await overSocket(`a mute and an unfollow, taken back, beside ${subscriptions} subscriptions`, subscriptions, RELATIONS);
+await overSocket("who is asking, 100 times over a socket", 0, Array.from({ length: quick ? 2 : 100 }, () => "{ viewer { id } }"));
 for (const [name, text] of Object.entries(SCRIPTS).slice(0, quick ? 2 : undefined)) for (const isRemoved of [false, true]) await writing(name, text, isRemoved);
 for (const [name, query] of Object.entries({ ...drawn, ...USUAL, ...LONG, ...DESCRIPTIONS, ...BOMBS, ...WRITES, ...SEARCHES })) {
   await row(name, query, true);

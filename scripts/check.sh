@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Form of commits and of code, lints, and the repository's own rules. Compiles what `make test` compiles, and nothing else.
+# Form of commits and of code, lints, and the repository's own rules. Compiles what `make test` compiles, and nothing
+# else.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
