@@ -53,7 +53,7 @@ advisories: ## Look for known defects in the crates that others wrote, in the da
 sim: ## Simulate the system while everything fails: OPERATIONS (10000000) of clients; hunt for broken rules (KEEP=1: only)
 	@scripts/sim.sh
 
-first-run-test: ## Build as `make run` does; a binary without Cassandra says so, and the tests share its crates
+first-run-test: ## Build as `make run` does; a binary without Cassandra or demo says so, and the tests share its crates
 	@scripts/first-run-test.sh
 
 soak: ## Every random test with fresh seeds: ROUNDS (10) times

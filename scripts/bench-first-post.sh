@@ -10,10 +10,10 @@ need_tools
 find_browser || fail "Chromium is missing. Run scripts/install-servers.sh, or name one with CHROMIUM."
 scripts/web.sh
 if [ "${1:-}" = --quick ]; then
-    cargo build --locked
+    cargo build --locked --features demo
     export TRIES=1
 else
-    cargo build --locked --release
+    cargo build --locked --release --features demo
     tidefeed_bin=$target_dir/release/tidefeed
 fi
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-first-post.XXXXXX")

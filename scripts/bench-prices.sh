@@ -8,9 +8,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_tools
 if [ "${1:-}" = --quick ]; then
-    cargo build --locked
+    cargo build --locked --features demo
 else
-    cargo build --locked --release
+    cargo build --locked --release --features demo
     tidefeed_bin=$target_dir/release/tidefeed
 fi
 installed=tests/clients/node_modules/.installed-from

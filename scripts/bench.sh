@@ -29,10 +29,10 @@ need_tools
 scripts/install-compiler.sh
 scripts/web.sh
 if [ -n "$quick" ]; then
-    cargo build --locked --package tidefeed --package tidefeed-bench
+    cargo build --locked --package tidefeed --package tidefeed-bench --features tidefeed/demo
     bench_bin=$target_dir/debug/tidefeed-bench
 else
-    cargo build --locked --release --package tidefeed --package tidefeed-bench
+    cargo build --locked --release --package tidefeed --package tidefeed-bench --features tidefeed/demo
     tidefeed_bin=$target_dir/release/tidefeed
     bench_bin=$target_dir/release/tidefeed-bench
 fi

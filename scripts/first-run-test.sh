@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds what `make run` builds, and asks it what nobody else asks: whether a binary without Cassandra says so, and
-# whether the tests are compiled from the same crates of others, so that nobody waits for them twice.
+# whether the tests are compiled from the same crates of others, so that nobody waits for them twice. Before that it
+# builds one without the demo, as for production, which says so too.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -8,11 +9,40 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
 unset RUSTC_WORKSPACE_WRAPPER PROFILE
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-first-run.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
+app=
+clean_up() {
+    end_by_pid "$app"
+    rm -rf "$scratch"
+}
+trap clean_up EXIT
 build_all
 
+step "Asking for the demo, which this binary has not"
+export TIDEFEED__STORE__URL=sqlite://$scratch/tidefeed.db
+warnings=$(cargo build --locked --features as-in-tests 2>&1 | sed -n '/^warning/,$p')
+[ -z "$warnings" ] || fail "The product without the demo is compiled with warnings:" "$warnings"
+for arguments in "" --if-empty "--users 30 --add"; do
+    # shellcheck disable=SC2086 # several arguments
+    if said=$(timeout 60 "$tidefeed_bin" seed $arguments 2>&1); then fail "\`tidefeed seed $arguments\` did something."; fi
+    [[ $said == "error: This binary was built without the demo"*"make run, or cargo build --features demo." ]] ||
+        fail "\`tidefeed seed $arguments\` said instead:" "$said"
+done
+say "tidefeed seed: refused, in one sentence"
+"$tidefeed_bin" migrate
+port=$(free_port)
+TIDEFEED__SERVER__LISTEN=127.0.0.1:$port "$tidefeed_bin" serve >"$scratch/serve.log" 2>&1 &
+app=$!
+page_is_up "http://127.0.0.1:$port" "$app" || fail "The server did not become ready:" "$(cat "$scratch/serve.log")"
+for drawn in pictures/1 avatars/U_AAAAAAAAAAE banners/U_AAAAAAAAAAE; do
+    if answers "http://127.0.0.1:$port/$drawn.svg"; then fail "A server without the demo draws $drawn.svg."; fi
+done
+say "pictures, avatars and banners: not found"
+end_by_pid "$app"
+
+build_all demo
+
 step "Asking for inboxes in Cassandra, which this binary has not"
-export TIDEFEED__INBOX__STORE=cassandra TIDEFEED__STORE__URL=sqlite://$scratch/tidefeed.db
+export TIDEFEED__INBOX__STORE=cassandra
 for command in config doctor migrate "seed --if-empty" serve work "inbox status" audit; do
     # shellcheck disable=SC2086 # a command and its arguments
     if said=$(timeout 60 "$tidefeed_bin" $command 2>&1); then fail "\`tidefeed $command\` accepted it."; fi
@@ -21,7 +51,7 @@ for command in config doctor migrate "seed --if-empty" serve work "inbox status"
 done
 
 step "Comparing the crates of the binary with those of the tests"
-cargo build --locked --features as-in-tests --message-format=json >"$scratch/run" 2>/dev/null
+cargo build --locked --features as-in-tests,demo --message-format=json >"$scratch/run" 2>/dev/null
 cargo test --locked --workspace --no-run --message-format=json >"$scratch/tests" 2>/dev/null
 node -e '
     const lines = (file) => require("fs").readFileSync(file, "utf8").split("\n").filter((line) => line.startsWith("{"));

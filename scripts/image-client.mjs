@@ -1,4 +1,4 @@
-// What scripts/image-test.sh asks of a seeded node: the page, a timeline, and a post that shows in the author's own.
+// What scripts/image-test.sh asks of a node: the page, an account, a post that shows in its author's timeline and list.
 import assert from "node:assert/strict";
 
 const [url] = process.argv.slice(2);
@@ -15,12 +15,15 @@ const page = await fetch(url);
 assert.equal(page.status, 200);
 assert.match(await page.text(), /<script type="module"/, "the binary has no built pages");
 
-const { signIn } = await ask('mutation { signIn(input: { handle: "demo", password: "demo-tidefeed" }) { token } }');
-const { timeline } = await ask("{ timeline(first: 5) { edges { node { id } } } }", signIn.token);
-assert.equal(timeline.edges.length, 5);
+const somebody = 'handle: "somebody", name: "Somebody", password: "correct horse battery"';
+const { registerUser } = await ask(`mutation { registerUser(input: { ${somebody} }) { token userErrors { message } } }`);
+const { token, userErrors } = registerUser;
+assert.deepEqual(userErrors, []);
 const text = "Written to the image's volume.";
-const { publishContent } = await ask(`mutation { publishContent(input: { text: "${text}" }) { userErrors { message } } }`, signIn.token);
+const { publishContent } = await ask(`mutation { publishContent(input: { text: "${text}" }) { userErrors { message } } }`, token);
 assert.deepEqual(publishContent.userErrors, []);
-const { viewer } = await ask("{ viewer { contents(first: 1) { edges { node { text } } } } }", signIn.token);
-assert.equal(viewer.contents.edges[0].node.text, text);
+const read = "{ timeline(first: 5) { edges { node { text } } } viewer { contents(first: 1) { edges { node { text } } } } }";
+const { timeline, viewer } = await ask(read, token);
+for (const { edges } of [timeline, viewer.contents]) assert.deepEqual(edges, [{ node: { text } }]);
+for (const drawn of ["pictures/1", "avatars/1", "banners/1"]) assert.equal((await fetch(`${url}/${drawn}.svg`)).status, 404);
 console.log("    The page, a timeline and a new post are served.");

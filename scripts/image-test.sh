@@ -81,7 +81,9 @@ has_begun() {
 inside TIDEFEED__INBOX__STORE=cassandra TIDEFEED__CASSANDRA__CONTACT_POINTS=cache.test:1 -- "${entrypoint[@]}" config >/dev/null ||
     not_as_meant "it has no Cassandra"
 inside -- "${entrypoint[@]}" migrate
-inside -- "${entrypoint[@]}" seed --users 30
+# What is for trying out is not in what is for production.
+if inside -- "${entrypoint[@]}" seed >"$scratch/seed.log" 2>&1; then not_as_meant "it has the demo"; fi
+grep -q "built without the demo" "$scratch/seed.log" || not_as_meant "seed says: $(cat "$scratch/seed.log")"
 
 # An issuer needs the list of certificate authorities at the start, though nobody asks it here.
 address=127.0.0.1:$(free_port)

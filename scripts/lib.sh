@@ -175,9 +175,9 @@ build_packages() {
     done
 }
 
-# build_all: builds the web pages if their sources have changed, then the binary that contains them ($tidefeed_bin). In
-# the profile that PROFILE names: dev, which is built in minutes and shares what others wrote with `make test`, or
-# release, with Cassandra.
+# build_all [FEATURE...]: builds the web pages if their sources have changed, then the binary that contains them
+# ($tidefeed_bin). In the profile that PROFILE names: dev, which is built in minutes and shares what others wrote with
+# `make test`, or release, with Cassandra.
 build_all() {
     local profile=${PROFILE:-dev} began features=cassandra takes="10 to 20 minutes"
     need_tools
@@ -189,7 +189,7 @@ build_all() {
     tidefeed_bin=$target_dir/$([ "$profile" = dev ] && echo debug || echo "$profile")/tidefeed
     step "Building tidefeed (cargo, profile $profile; $takes the first time on two cores, then a part of it after a change)"
     began=$SECONDS
-    cargo build --locked --profile "$profile" --features "$features"
+    cargo build --locked --profile "$profile" --features "$features $*"
     say "Built in $((SECONDS - began)) s: $tidefeed_bin, $(du -h "$tidefeed_bin" | cut -f1)"
 }
 

@@ -35,7 +35,7 @@ ready_or_fail() {
 }
 
 scripts/install-servers.sh
-build_all
+build_all demo
 # A server clears the folder of temporary tables when it starts, so this one has its own.
 mkdir -p "$servers/redis" "$servers/tmp"
 end_servers # left over from a run that was killed

@@ -4,6 +4,6 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-build_all
+build_all demo
 fill_store "${PORT:-8080}"
 serve_on "${PORT:-8080}"

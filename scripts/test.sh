@@ -90,7 +90,7 @@ stage_build() {
     if is_chosen lints "${rust_stages[@]}"; then
         compile_tests
     else
-        cargo build --locked --workspace --bin tidefeed --features as-in-tests,cassandra
+        cargo build --locked --workspace --bin tidefeed --features as-in-tests,cassandra,demo
     fi
 }
 

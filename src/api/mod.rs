@@ -5,4 +5,3 @@
 pub mod export;
 pub mod graphql;
 pub mod pages;
-pub mod pictures;

@@ -25,8 +25,6 @@ const QUEUE_CAPACITY: usize = 100_000;
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 /// How many announcements a slow listener of this process may be behind.
 const ANNOUNCEMENT_BUFFER: usize = 4_096;
-/// How long a batch of a bulk insert may take. It writes tens of thousands of rows, and takes 10 s on a busy machine.
-const BULK_INSERT_LIMIT: Duration = Duration::from_mins(10);
 /// How long connecting to Redis may take; longer if commands may take longer.
 const REDIS_CONNECT_MS: u64 = 2_000;
 
@@ -55,14 +53,7 @@ pub async fn open_store(config: &Config) -> Result<SqlStore, AppError> {
     SqlStore::connect(&store_options(config)).await.map_err(AppError::Store)
 }
 
-/// As [`open_store`], for bulk inserts: each statement and each transaction may take ten minutes.
-pub async fn open_for_bulk_inserts(config: &Config) -> Result<SqlStore, AppError> {
-    let options = store_options(config);
-    let statement_timeout = options.statement_timeout.max(BULK_INSERT_LIMIT);
-    SqlStore::connect(&SqlOptions { statement_timeout, ..options }).await.map_err(AppError::Store)
-}
-
-fn store_options(config: &Config) -> SqlOptions {
+pub(super) fn store_options(config: &Config) -> SqlOptions {
     let connections = match config.store.url.engine() {
         SqlEngine::Sqlite => sqlite_readers(config),
         SqlEngine::MySql => config.store.max_connections - delivery_connections(config),

@@ -29,7 +29,7 @@ use crate::{
             ALWAYS_ADMITTED, COST_HINTS, RememberedJson, SCALARS, Services, Undescribed, WITHOUT_TOKEN, attach,
             build_schema, schema_sdl,
         },
-        pages, pictures,
+        pages,
     },
     clock::SharedClock,
     rng::SharedRng,
@@ -96,7 +96,7 @@ pub fn router(
     endpoints(use_cases, ports, settings, runtime).map(|endpoints| endpoints.router)
 }
 
-/// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, the pages and the pictures.
+/// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, the pages, and the pictures of the demo.
 pub fn endpoints(
     use_cases: &UseCases,
     ports: &Ports,
@@ -151,7 +151,9 @@ pub fn endpoints(
     };
     let Endpoints { router, early_refusals, charges } = http::endpoints(transport).map_err(AppError::Manifest)?;
     let copies = export::router(exporting, ExportRuntime { tasks, charges: charges.clone(), trusted_proxies });
-    let router = router.merge(described).merge(copies).merge(pages::router()).merge(pictures::router());
+    let router = router.merge(described).merge(copies).merge(pages::router());
+    #[cfg(feature = "demo")]
+    let router = router.merge(demo::pictures::router());
     Ok(Endpoints { router, early_refusals, charges })
 }
 

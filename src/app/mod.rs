@@ -4,6 +4,8 @@ mod adapters;
 mod api;
 mod audit;
 mod bearer;
+#[cfg(feature = "demo")]
+mod bulk_inserts;
 #[cfg(feature = "cassandra")]
 mod cassandra;
 mod error;
@@ -22,11 +24,13 @@ use graphql_transport::http::{Routes, surrounded};
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
+#[cfg(feature = "demo")]
+pub use self::bulk_inserts::open_for_bulk_inserts;
 #[cfg(feature = "cassandra")]
 pub use self::cassandra::inspect_cassandra;
 use self::server::Operators;
 pub use self::{
-    adapters::{Adapters, open_for_bulk_inserts, open_for_deliveries, open_store, redis_options},
+    adapters::{Adapters, open_for_deliveries, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, OutsideSettings, router as api_router},
     audit::{auditor, open_auditor, options as audit_options},
     error::AppError,

@@ -10,13 +10,18 @@ mod inbox;
 mod migrate;
 mod node;
 mod print;
+#[cfg(feature = "demo")]
 mod seed;
+#[cfg(not(feature = "demo"))]
+mod without_demo;
 
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
 use self::completion::Completion;
+#[cfg(not(feature = "demo"))]
+use self::without_demo as seed;
 use crate::{
     api::graphql::schema_sdl,
     config::{Config, ConfigError, Environment, Sources},

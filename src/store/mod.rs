@@ -33,6 +33,7 @@ pub mod redis;
 pub mod relations;
 pub mod schema;
 pub mod search_terms;
+#[cfg(feature = "demo")]
 pub mod seeding;
 pub mod sessions;
 pub mod sql;
@@ -64,6 +65,7 @@ pub use read_markers::ReadMarkers;
 pub use relations::Relations;
 pub use schema::Schema;
 pub use search_terms::SearchTerms;
+#[cfg(feature = "demo")]
 pub use seeding::Seeding;
 pub use sessions::Sessions;
 pub use timelines::Timelines;

@@ -74,7 +74,7 @@ impl SourceFile {
 
     /// Whether the file is part of a product, not of its tests.
     pub fn is_product(&self) -> bool {
-        let inside = ["src/", "crates/domain/src/", "graphql-transport/src/", "migration/src/"]
+        let inside = ["src/", "crates/demo/src/", "crates/domain/src/", "graphql-transport/src/", "migration/src/"]
             .iter()
             .any(|folder| self.path.starts_with(folder));
         inside && !self.path.ends_with("/tests.rs") && !self.path.contains("/tests/")

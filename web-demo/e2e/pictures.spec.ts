@@ -1,4 +1,4 @@
-// Faces and banners, which the server draws. Pictures in test-results/screens/.
+// Faces and banners, which a server with the demo draws. Pictures in test-results/screens/.
 import { expect, type Locator } from "@playwright/test";
 import { follow, type Person, publish, register } from "./api";
 import { openAs, postWith } from "./page";
@@ -68,4 +68,12 @@ test("a picture of one's own that does not load gives way to the drawn one", asy
   expect(changed.ok()).toBe(true);
   await openAs(page, vera, `/#/u/${finn.handle}`);
   await expect.poll(() => widthOf(page.getByTestId("profile").getByTestId("generated-avatar"))).toBeGreaterThan(0);
+});
+
+test("with a server that draws nothing a profile has a plain face and banner", async ({ page }) => {
+  await page.route(/\/(avatars|banners)\//, (route) => route.fulfill({ status: 404, body: "" }));
+  await openAs(page, vera, `/#/u/${finn.handle}`);
+  const profile = page.getByTestId("profile");
+  await expect(profile.getByTestId("no-avatar")).toBeVisible();
+  await expect(profile.getByTestId("no-banner")).toBeVisible();
 });

@@ -39,6 +39,7 @@ use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
 pub use self::{
     cost_hints::COST_HINTS,
     feed_share::FeedShare,
+    ids::of_user as id_of_user,
     mutation::{ALWAYS_ADMITTED, EXPORT_PATH, WITHOUT_TOKEN},
     remembered_json::RememberedJson,
     scalars::{SCALARS, rfc3339},

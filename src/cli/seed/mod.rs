@@ -1,32 +1,24 @@
-//! `tidefeed seed`: writes a believable world of any size. [`world`] decides what it contains; this module writes it
-//! and shows progress.
+//! `tidefeed seed`: writes a believable world of any size. The crate `demo` decides what it contains; this module
+//! writes it and shows progress.
 
-mod applause;
-mod calendar;
-mod guest;
-mod lexicon;
-mod numbers;
-mod people;
-mod popularity;
 mod progress;
 mod stages;
-mod talk;
-mod world;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, value_parser};
+use demo::{Guest, HANDLE, PASSWORD, Plan, World};
 use tokio::time::Instant;
 
-use self::{
-    guest::{Guest, HANDLE, PASSWORD},
-    stages::{Stages, Written},
-    world::{Plan, World},
-};
+use self::stages::{Stages, Written};
 use super::{completion::Completion, print};
 use crate::{
     accounts::{Client, PasswordSettings, Passwords},
+    api::graphql::id_of_user,
     app::open_for_bulk_inserts,
     clock::{Clock, SystemClock},
     config::{AuthSettings, Config},
@@ -84,6 +76,7 @@ impl SeedArguments {
             now_ms,
             pictures: drawn_at(&self.pictures, "pictures"),
             avatars: drawn_at(&self.avatars, "avatars"),
+            public_id: |user| id_of_user(user).0,
         }
     }
 }
@@ -111,7 +104,7 @@ pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Co
         bail!("the database has {there} users already: `--add` adds people to them, `--if-empty` leaves it as it is");
     }
     let lifecycle = Lifecycle::new();
-    lifecycle.watch_signals(std::time::Duration::ZERO).context("signals cannot be watched")?;
+    lifecycle.watch_signals(Duration::ZERO).context("signals cannot be watched")?;
     let world = World::new(arguments.plan(there, SystemClock.now_ms(), config.server.listen));
     let has_guest = store.by_handle(&Handle::try_new(HANDLE)?).await?.is_some();
     let guest = (!has_guest).then(|| Guest::of(&world)).transpose()?;
@@ -122,7 +115,7 @@ pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Co
         let next = next_step(&error);
         error.context(format!("not all people could be written; the batches before the last are complete; {next}"))
     })?;
-    print_written(&written, started.elapsed().as_secs_f64())?;
+    print_written(&written, started.elapsed())?;
     Ok(if written.interrupted { Completion::Interrupted } else { Completion::Done })
 }
 
@@ -148,12 +141,13 @@ async fn hash(auth: &AuthSettings) -> anyhow::Result<PasswordHash> {
     Ok(passwords.hash(&turn, PASSWORD.to_owned()).await?)
 }
 
-fn print_written(written: &Written, seconds: f64) -> anyhow::Result<()> {
-    let rate = numbers::fraction(written.rows()) / seconds.max(0.001);
+fn print_written(written: &Written, elapsed: Duration) -> anyhow::Result<()> {
+    let rate = u128::from(written.rows()) * 1_000 / elapsed.as_millis().max(1);
+    let seconds = elapsed.as_secs_f64();
     let Written { users, contents, reactions, follows, interrupted } = written;
     let how = if *interrupted { "Interrupted after" } else { "Seeded in" };
     print::line(format!(
-        "{how} {seconds:.1} s ({rate:.0} rows/s): {users} users, {contents} contents, {reactions} reactions, {follows} follows."
+        "{how} {seconds:.1} s ({rate} rows/s): {users} users, {contents} contents, {reactions} reactions, {follows} follows."
     ))?;
     print::line(format!(
         "Next: run `tidefeed serve`, and sign in as `{HANDLE}` with the password `{PASSWORD}`. Every seeded account has it."

@@ -1,9 +1,10 @@
 //! The stages in which a world is written: people with their contents, then who follows whom, then their accounts.
 //! Each batch is one transaction after which everything is consistent; the order is the one that [`Seeding`] asks for.
 
+use demo::{Guest, World};
 use tokio_util::sync::CancellationToken;
 
-use super::{guest::Guest, progress::Progress, world::World};
+use super::progress::Progress;
 use crate::{
     domain::UserId,
     store::{

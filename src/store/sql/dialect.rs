@@ -128,16 +128,4 @@ impl Dialect {
             Self::Mysql => &[],
         }
     }
-
-    /// As [`Self::refresh_statistics`], now, on every engine, for the tables that a seeded world fills. MySQL and
-    /// MariaDB read some pages of each index.
-    pub(super) const fn take_statistics(self) -> &'static [&'static str] {
-        match self {
-            Self::Sqlite => self.refresh_statistics(),
-            Self::Mysql => &[
-                "ANALYZE NO_WRITE_TO_BINLOG TABLE contents, counters, follows, inbox_states, outbox_heads, reactions, \
-                 search_terms, user_counts, users",
-            ],
-        }
-    }
 }

@@ -48,6 +48,7 @@ mod search_rebuild;
 mod search_task_terms;
 mod search_tasks;
 mod search_terms;
+#[cfg(feature = "demo")]
 mod seeding;
 mod server_connections;
 mod server_transaction;

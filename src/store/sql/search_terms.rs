@@ -50,13 +50,6 @@ pub(super) fn all_terms_of(text: &str) -> Vec<Term> {
     terms_of(text).into_iter().chain(Change::of(text).dropped).collect()
 }
 
-/// Marks the index as complete, because there is no content yet.
-pub(super) async fn nothing_to_catch_up(tx: &Tx) -> Result<(), StoreError> {
-    let done = format!("{} is_done = 1", tx.dialect().on_conflict_update("form"));
-    let sql = format!("INSERT INTO search_progress (form, through_id, is_done) VALUES (?, 0, 1) {done}");
-    tx.execute(&sql, [FORM.into()]).await.map(|_| ())
-}
-
 impl SqlStore {
     /// See [`crate::store::SearchTerms::is_current`].
     pub(super) async fn terms_are_current(&self) -> Result<bool, StoreError> {

@@ -43,13 +43,6 @@ pub(super) async fn delete(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     tx.execute("DELETE FROM user_names WHERE user_id = ?", [user.get().into()]).await.map(|_| ())
 }
 
-/// Marks all names as indexed, because there are none yet.
-pub(super) async fn nothing_to_catch_up(tx: &Tx) -> Result<(), StoreError> {
-    let done = format!("{} is_done = 1", tx.dialect().on_conflict_update("form"));
-    let sql = format!("INSERT INTO name_progress (form, through_id, is_done) VALUES (?, 0, 1) {done}");
-    tx.execute(&sql, [KEYS_FORM.into()]).await.map(|_| ())
-}
-
 impl SqlStore {
     /// See [`crate::store::People::is_current`].
     pub(super) async fn names_are_current(&self) -> Result<bool, StoreError> {

@@ -1,4 +1,4 @@
-/** What `tidefeed seed` links to: pictures and avatars that every node draws, the same on each of them. */
+/** What `tidefeed seed` links to: pictures and avatars that every node with the demo draws, the same on each of them. */
 const DRAWN = /^http:\/\/[^/]+\/((?:pictures|avatars)\/[\w-]+\.svg)$/;
 
 /**
@@ -7,7 +7,7 @@ const DRAWN = /^http:\/\/[^/]+\/((?:pictures|avatars)\/[\w-]+\.svg)$/;
  */
 export const pictureFrom = (url: string): string => DRAWN.exec(url)?.[1] ?? url;
 
-/** The face that the server draws for a user; somebody who is not known any more has nobody's. */
+/** The face that a server with the demo draws for a user; somebody who is not known any more has nobody's. */
 export const avatarOf = (id: string): string => `avatars/${id === "" ? "nobody" : id}.svg`;
 
 /** The banner that goes with it. */

@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { bannerOf } from "../content/pictures";
 import type { ProfileFragment, StandingFragment } from "../gql/graphql";
 import { Avatar } from "./Avatar";
@@ -13,7 +14,7 @@ export function ProfileHeader({ user }: { user: ProfileFragment & StandingFragme
   const joined = Date.parse(user.createdAt);
   return (
     <section className="card profile" data-testid="profile">
-      <img className="profile-banner" src={bannerOf(user.id)} alt="" width={1200} height={400} decoding="async" data-testid="profile-banner" />
+      <Banner key={user.id} id={user.id} />
       <div className="profile-top">
         <Avatar {...user} large />
         {user.isViewer ? <span className="tag">This is you</span> : (user.viewerHasBlocked !== true && <FollowButton user={user} />)}
@@ -26,5 +27,15 @@ export function ProfileHeader({ user }: { user: ProfileFragment & StandingFragme
       <UserCounts user={user} />
       {user.isViewer ? <EditProfile user={user} /> : <Exclusions user={user} />}
     </section>
+  );
+}
+
+/** The banner that a server with the demo draws; a plain field with any other. */
+function Banner({ id }: { id: string }) {
+  const [isMissing, setIsMissing] = useState(false);
+  if (isMissing) return <div className="profile-banner" data-testid="no-banner" />;
+  return (
+    <img className="profile-banner" src={bannerOf(id)} alt="" width={1200} height={400} decoding="async"
+      onError={() => { setIsMissing(true); }} data-testid="profile-banner" />
   );
 }

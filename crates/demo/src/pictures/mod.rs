@@ -17,9 +17,6 @@ use axum::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::graphql::ids;
-use crate::domain::UserId;
-
 pub use self::landscape::{HEIGHT, SCENES, WIDTH};
 
 /// A picture opened as a page may load and run nothing.
@@ -43,11 +40,6 @@ pub fn router() -> Router {
             "/banners/{file}",
             get(async |path: Path<String>, asked: HeaderMap| answer(named(&path).map(coast::banner), &asked)),
         )
-}
-
-/// The name of a user's pictures.
-pub fn name_of(user: UserId) -> String {
-    ids::of_user(user).0
 }
 
 /// Accepts one address for each picture: no "007.svg", no "+7.svg".
@@ -138,12 +130,5 @@ mod tests {
         ] {
             assert_eq!(fetch(path, "").await.0.status(), StatusCode::NOT_FOUND, "{path}");
         }
-    }
-
-    #[test]
-    fn the_pictures_of_a_user_have_the_users_id_as_their_name() {
-        let name = name_of(UserId::try_new(1).unwrap());
-        assert_eq!(name, "U_AAAAAAAAAAE");
-        assert_eq!(named(&format!("{name}.svg")), Some(name.as_str()));
     }
 }

@@ -2,7 +2,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::lexicon::{Language, Lexicon};
+use crate::lexicon::{Language, Lexicon};
 
 /// Languages by turns: of twenty people in a row so many speak each.
 const LANGUAGE_SHARES: [Language; 20] = {
@@ -108,7 +108,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::domain::Handle;
+    use domain::Handle;
 
     #[test]
     fn a_hundred_thousand_people_have_handles_of_their_own() {

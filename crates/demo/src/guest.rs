@@ -2,22 +2,20 @@
 
 use std::collections::HashSet;
 
+use domain::{
+    ContentId, Reaction, UserId,
+    account::profile::{InvalidRegistration, Registration},
+    content::{Draft, InvalidDraft},
+};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use super::{
+use crate::{
     applause::react,
     calendar::{HOUR_MS, MINUTE_MS},
     lexicon::Language,
-    numbers::{scramble, signed},
+    numbers::{low_half, scramble, signed},
+    seeding::{SeedAuthor, SeedContent, SeedFollow},
     world::World,
-};
-use crate::{
-    domain::{
-        ContentId, Reaction, UserId,
-        account::profile::Registration,
-        content::{Draft, InvalidDraft},
-    },
-    store::seeding::{SeedAuthor, SeedContent, SeedFollow},
 };
 
 /// Its handle.
@@ -40,23 +38,36 @@ const WELCOMES: [&str; 2] = [
 ];
 const THANKS: &str = "Thank you! That was quick.";
 
+/// Words of the guest's are not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidGuest {
+    /// Its handle, name or bio.
+    #[error(transparent)]
+    Registration(#[from] InvalidRegistration),
+    /// What it publishes, or what it is answered.
+    #[error(transparent)]
+    Draft(#[from] InvalidDraft),
+}
+
 /// The account, and its edges in both directions.
 #[derive(Debug, Clone)]
 pub struct Guest {
+    /// The account with its greeting.
     pub author: SeedAuthor,
+    /// Who follows whom, it among them.
     pub follows: Vec<SeedFollow>,
 }
 
 impl Guest {
     /// The guest of a world. The same world has the same guest.
-    pub fn of(world: &World) -> anyhow::Result<Self> {
+    pub fn of(world: &World) -> Result<Self, InvalidGuest> {
         let now_ms = world.now_ms();
         let created_at = now_ms - 24 * HOUR_MS;
         let number = |purpose| scramble(world.seed(), u64::MAX, purpose);
-        let id = UserId::generate(created_at, u32::try_from(number(1) >> 32)?);
+        let id = UserId::generate(created_at, low_half(number(1) >> 32));
         let publish_time = now_ms - 2 * HOUR_MS;
         let draft = Draft::try_new(HELLO, Vec::new(), None)?;
-        let hello = content(draft, publish_time, u32::try_from(number(2) >> 32)?);
+        let hello = content(draft, publish_time, low_half(number(2) >> 32));
         let author = SeedAuthor {
             id,
             registration: Registration::try_new(HANDLE, "Demo", "Just looking around.", world.avatar(id))?,
@@ -72,7 +83,7 @@ impl Guest {
 
     /// Joins the first neighbourhood, where users whom it follows and who write English reply to it and repost it.
     /// Then it reacts to some contents.
-    pub fn move_in(&self, world: &World, people: &mut Vec<SeedAuthor>) -> anyhow::Result<()> {
+    pub fn move_in(&self, world: &World, people: &mut Vec<SeedAuthor>) -> Result<(), InvalidGuest> {
         let mut rng = StdRng::seed_from_u64(scramble(world.seed(), u64::MAX, 4));
         let mut author = self.author.clone();
         let hello = &mut author.contents[0];
@@ -148,11 +159,11 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use super::*;
     use crate::{
-        cli::seed::world::{
+        seeding::tally,
+        world::{
             Plan,
             tests::{plan, world},
         },
-        store::seeding::tally,
     };
 
     #[test]
@@ -162,7 +173,7 @@ mod tests {
         let following = guest.follows.iter().filter(|follow| follow.follower == own).count();
         let followers = guest.follows.iter().filter(|follow| follow.author == own).count();
         assert_eq!((following, followers), (50, 12));
-        assert!(crate::domain::account::profile::check_password(PASSWORD).is_ok());
+        assert!(domain::account::profile::check_password(PASSWORD).is_ok());
     }
 
     #[test]

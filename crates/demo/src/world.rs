@@ -3,26 +3,24 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
+use domain::{
+    ContentId, Media, MediaKind, UserId,
+    account::profile::{InvalidRegistration, Registration},
+    content::Draft,
+    limits::MAX_FOLLOWS,
+};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use super::{
+use crate::{
     applause::applaud,
     calendar::{DAY_MS, last_seen, moment},
     lexicon::{Language, Lexicon},
-    numbers::{fraction, scramble, signed, whole},
+    numbers::{fraction, low_half, scramble, signed, whole},
     people::People,
+    pictures,
     popularity::{Popularity, skewed},
+    seeding::{SeedAuthor, SeedContent, SeedFollow},
     talk::{Neighbour, talk},
-};
-use crate::{
-    api::pictures,
-    domain::{
-        ContentId, Media, MediaKind, UserId,
-        account::profile::{InvalidRegistration, Registration},
-        content::Draft,
-        limits::MAX_FOLLOWS,
-    },
-    store::seeding::{SeedAuthor, SeedContent, SeedFollow},
 };
 
 /// Most contents of one user, so that a user and all their contents fit one transaction.
@@ -71,6 +69,8 @@ pub struct Plan {
     pub pictures: Option<String>,
     /// Where avatars are, with `{n}` for a user's id; `None` makes people without.
     pub avatars: Option<String>,
+    /// The id of a user as the API gives it, by which avatars are named.
+    pub public_id: fn(UserId) -> String,
 }
 
 /// The world of a plan.
@@ -82,6 +82,7 @@ pub struct World {
 }
 
 impl World {
+    /// Costs little: people are made when they are asked for.
     pub fn new(plan: Plan) -> Self {
         let popularity = Popularity::among(plan.users);
         Self { plan, people: People::new(), popularity }
@@ -104,8 +105,7 @@ impl World {
 
     /// The id of the person of that rank.
     pub fn user_id(&self, rank: u64) -> UserId {
-        let low = self.scramble(rank, Purpose::Id) & u64::from(u32::MAX);
-        UserId::generate(self.arrival(rank), u32::try_from(low).unwrap_or_default())
+        UserId::generate(self.arrival(rank), low_half(self.scramble(rank, Purpose::Id)))
     }
 
     /// Ranges of ranks that are written together and reply to each other.
@@ -129,7 +129,7 @@ impl World {
     }
 
     /// The language of the user of that rank.
-    pub fn language(&self, rank: u64) -> Language {
+    pub(crate) fn language(&self, rank: u64) -> Language {
         People::language(self.plan.first_place + rank)
     }
 
@@ -172,7 +172,7 @@ impl World {
 
     /// The avatar of that user, as a link.
     pub fn avatar(&self, user: UserId) -> Option<String> {
-        Some(self.plan.avatars.as_ref()?.replace("{n}", &pictures::name_of(user)))
+        Some(self.plan.avatars.as_ref()?.replace("{n}", &(self.plan.public_id)(user)))
     }
 
     /// A picture as a link, with words for its scene: `[alt]` has a line for each.
@@ -287,6 +287,7 @@ pub mod tests {
             now_ms: 1_790_000_000_000,
             pictures: Some("https://pictures.example/{n}".to_owned()),
             avatars: Some("https://avatars.example/{n}".to_owned()),
+            public_id: |user| user.get().to_string(),
         }
     }
 

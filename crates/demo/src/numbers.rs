@@ -12,6 +12,12 @@ pub const fn whole(fraction: f64) -> u64 {
     fraction as u64
 }
 
+/// The lower 32 bits.
+pub const fn low_half(whole: u64) -> u32 {
+    let [a, b, c, d, ..] = whole.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
 /// Saturating.
 pub fn signed(whole: u64) -> i64 {
     i64::try_from(whole).unwrap_or(i64::MAX)

@@ -2,7 +2,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::lexicon::Language;
+use crate::lexicon::Language;
 
 pub const MINUTE_MS: i64 = 60 * 1000;
 pub const HOUR_MS: i64 = 60 * MINUTE_MS;

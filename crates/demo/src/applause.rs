@@ -1,17 +1,15 @@
 //! Creates likes and bookmarks within a neighbourhood as reactions of seeded users, so that counters are the sums of
 //! real rows.
 
+use domain::{Reaction, UserId};
 use rand::{Rng, RngExt, seq::index};
 
-use super::{
+use crate::{
     calendar::DAY_MS,
     numbers::{fraction, whole},
     popularity::skewed,
+    seeding::SeedReaction,
     talk::Neighbour,
-};
-use crate::{
-    domain::{Reaction, UserId},
-    store::seeding::SeedReaction,
 };
 
 /// Average likes of a content. Users with more followers than their neighbours get more. The number does not grow with
@@ -57,7 +55,7 @@ fn some(users: &[UserId], count: u64, rng: &mut impl Rng) -> Vec<UserId> {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
-    use crate::cli::seed::world::{
+    use crate::world::{
         Plan, World,
         tests::{plan, world},
     };

@@ -5,7 +5,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::numbers::{fraction, whole};
+use crate::numbers::{fraction, whole};
 
 /// A drawing of ranks, the popular ones more often.
 #[derive(Debug, Clone, Copy)]

@@ -3,13 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use domain::{ContentId, content::Draft};
 use rand::{Rng, RngExt};
 
-use super::{calendar::HOUR_MS, lexicon::Language, people::People};
-use crate::{
-    domain::{ContentId, content::Draft},
-    store::seeding::SeedAuthor,
-};
+use crate::{calendar::HOUR_MS, lexicon::Language, people::People, seeding::SeedAuthor};
 
 const REPLIES_IN_A_HUNDRED: u32 = 24;
 const REPOSTS_IN_A_HUNDRED: u32 = 10;
@@ -118,11 +115,12 @@ impl Talk {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use domain::Reference;
+
     use super::*;
     use crate::{
-        cli::seed::world::{World, tests::world},
-        domain::Reference,
-        store::seeding::{SeedContent, tally},
+        seeding::{SeedContent, tally},
+        world::{World, tests::world},
     };
 
     fn contents(world: &World) -> Vec<(usize, SeedContent)> {
