@@ -6,6 +6,7 @@ mod audit;
 mod bearer;
 #[cfg(feature = "cassandra")]
 mod cassandra;
+mod certificates;
 mod error;
 mod inspection;
 mod jwks;
@@ -29,6 +30,7 @@ pub use self::{
     adapters::{Adapters, open_for_bulk_inserts, open_for_deliveries, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, OutsideSettings, router as api_router},
     audit::{auditor, open_auditor, options as audit_options},
+    certificates::inspect_certificates,
     error::AppError,
     inspection::inspect_redis,
     jwks::HttpKeys,

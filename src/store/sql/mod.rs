@@ -49,6 +49,7 @@ mod search_task_terms;
 mod search_tasks;
 mod search_terms;
 mod seeding;
+mod server_certificates;
 mod server_connections;
 mod server_transaction;
 mod sessions;
