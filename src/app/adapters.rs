@@ -7,14 +7,15 @@ use tokio_util::task::TaskTracker;
 
 use super::{AppError, use_cases::Ports};
 use crate::{
-    config::{Config, InboxPlace, SqlEngine},
+    config::{Config, InboxPlace, RedisSettings, SqlEngine},
     lifecycle::Lifecycle,
     rng::SharedRng,
     store::{
         Announcements, InboxStore, OutboxCache, Queue,
+        certificates::CertificateFiles,
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
         outside_states::OutsideStores,
-        redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue},
+        redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue, SentinelOptions},
         sql::{SqlOptions, SqlStore},
     },
 };
@@ -144,6 +145,8 @@ pub fn redis_options(config: &Config) -> Option<RedisOptions> {
     (!urls.is_empty()).then(|| RedisOptions {
         urls,
         cluster: config.redis.cluster,
+        sentinel: sentinel(&config.redis),
+        certificates: redis_certificates(&config.redis),
         prefix: config.redis.prefix.clone(),
         connect_timeout_ms: REDIS_CONNECT_MS.max(command_timeout_ms),
         command_timeout_ms,
@@ -155,6 +158,23 @@ pub fn redis_options(config: &Config) -> Option<RedisOptions> {
         announcement_buffer: ANNOUNCEMENT_BUFFER,
         ..RedisOptions::default()
     })
+}
+
+fn sentinel(redis: &RedisSettings) -> Option<SentinelOptions> {
+    (!redis.sentinel_master.is_empty()).then(|| SentinelOptions {
+        master: redis.sentinel_master.clone(),
+        user: redis.sentinel_user.clone(),
+        password: redis.sentinel_password.expose().to_owned(),
+    })
+}
+
+fn redis_certificates(redis: &RedisSettings) -> CertificateFiles {
+    let file = |path: &str| (!path.is_empty()).then(|| path.into());
+    CertificateFiles {
+        authority: file(&redis.tls_ca),
+        certificate: file(&redis.tls_certificate),
+        key: file(&redis.tls_key),
+    }
 }
 
 type Backends = (Arc<dyn Queue>, Arc<dyn OutboxCache>, Arc<dyn Announcements>);

@@ -8,6 +8,7 @@ mod bearer;
 mod bulk_inserts;
 #[cfg(feature = "cassandra")]
 mod cassandra;
+mod certificates;
 mod error;
 mod inspection;
 mod jwks;
@@ -33,6 +34,7 @@ pub use self::{
     adapters::{Adapters, open_for_deliveries, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, OutsideSettings, router as api_router},
     audit::{auditor, open_auditor, options as audit_options},
+    certificates::inspect_certificates,
     error::AppError,
     inspection::inspect_redis,
     jwks::HttpKeys,

@@ -126,25 +126,40 @@ async fn no_room() -> Response {
 async fn ready(State(operators): State<Arc<Operators>>) -> Response {
     let welcome = operators.lifecycle.is_ready();
     let store = operators.adapters.store.ping();
-    let answers = tokio::time::timeout(PROBE_LIMIT, store).await.is_ok_and(|it| it.is_ok());
+    let away = in_time(store).await.err().map(|error| error.map_or_else(late, |error| error.with_causes()));
     let writes = operators.adapters.store.writes().borrow().clone();
     let (store, reason) = match writes {
-        _ if !answers => ("down", None),
+        _ if away.is_some() => ("down", away),
         Writes::Refused(reason) => ("takes no writes", Some(reason)),
         Writes::Taken | Writes::Doubted => ("up", None),
     };
-    let redis = match &operators.adapters.redis {
-        Some(redis) => match tokio::time::timeout(PROBE_LIMIT, redis.probe_writes()).await {
-            Ok(Ok(())) => "up",
-            Ok(Err(StoreError::TakesNoWrites(_))) => "takes no writes",
-            _ => "down",
+    let (redis, redis_reason) = match &operators.adapters.redis {
+        Some(redis) => match in_time(redis.probe_writes()).await {
+            Ok(()) => ("up", None),
+            Err(Some(error @ StoreError::TakesNoWrites(_))) => ("takes no writes", Some(error.with_causes())),
+            Err(error) => ("down", Some(error.map_or_else(late, |error| error.with_causes()))),
         },
-        None => "not used",
+        None => ("not used", None),
     };
     let is_ready = welcome && store == "up";
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = json!({ "ready": is_ready, "leaving": !welcome, "store": store, "reason": reason, "redis": redis });
+    let (ready, leaving) = (is_ready, !welcome);
+    let body = json!({
+        "ready": ready, "leaving": leaving, "store": store, "reason": reason, "redis": redis, "redis_reason": redis_reason
+    });
     (status, Json(body)).into_response()
+}
+
+/// The error is `None` if the time was not enough.
+async fn in_time(probe: impl Future<Output = Result<(), StoreError>>) -> Result<(), Option<StoreError>> {
+    match tokio::time::timeout(PROBE_LIMIT, probe).await {
+        Ok(probed) => probed.map_err(Some),
+        Err(_) => Err(None),
+    }
+}
+
+fn late() -> String {
+    format!("no answer within {} ms", PROBE_LIMIT.as_millis())
 }
 
 async fn metrics_text(State(operators): State<Arc<Operators>>) -> Response {

@@ -4,7 +4,7 @@ use anyhow::Context;
 
 use super::{completion::Completion, print};
 use crate::{
-    app::{AppError, inspect_redis, open_for_deliveries, open_store},
+    app::{AppError, inspect_certificates, inspect_redis, open_for_deliveries, open_store},
     clock::{Clock, SystemClock},
     config::{Config, InboxPlace, SqlEngine},
     domain::limits::INBOX_BUCKETS,
@@ -30,6 +30,7 @@ pub async fn run(config: &Config) -> anyhow::Result<Completion> {
     findings.extend(inspect_redis(config).await.unwrap_or_default());
     #[cfg(feature = "cassandra")]
     findings.extend(crate::app::inspect_cassandra(config).await);
+    findings.extend(inspect_certificates(config, SystemClock.now_ms()).await);
     for finding in &findings {
         print::line(line(finding))?;
     }

@@ -1,9 +1,11 @@
 //! Checks the addresses of servers, which may carry a password, and shows them without it.
 
-use std::{fmt, path::PathBuf};
+use std::{borrow::Cow, fmt, path::PathBuf};
 
 use percent_encoding::percent_decode_str;
 use url::Url;
+
+use super::store_parameters;
 
 /// The SQL engine that the scheme of `store.url` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,13 +37,47 @@ impl Address {
         let expected = || "expected sqlite://PATH or mysql://user:password@host:3306/database".to_owned();
         let url = Url::parse(text).map_err(|_| expected())?;
         let whole = matches!(url.scheme(), "mysql" | "mariadb") && url.has_host() && url.path().len() > 1;
-        if whole { Ok(Self(text.to_owned())) } else { Err(expected()) }
+        if !whole {
+            return Err(expected());
+        }
+        store_parameters::check(&url)?;
+        Ok(Self(text.to_owned()))
     }
 
-    /// The address of a Redis server: `redis://host:port/number`. The error says what is expected.
+    /// The address of a Redis server: `redis://host:port/number`, `rediss://` for TLS, or `redis+unix:///path` for a
+    /// socket of this machine. The error says what is expected.
     pub fn redis(text: &str) -> Result<Self, String> {
-        let fits = Url::parse(text).is_ok_and(|url| url.scheme() == "redis" && url.has_host());
-        if fits { Ok(Self(text.to_owned())) } else { Err("expected redis://host:6379/0".to_owned()) }
+        let fits = Url::parse(text).is_ok_and(|url| match url.scheme() {
+            // The part after # would switch off what TLS is for.
+            "redis" | "rediss" => url.has_host() && url.fragment().is_none(),
+            "redis+unix" | "unix" => !url.has_host() && url.path().len() > 1,
+            _ => false,
+        });
+        if fits {
+            return Ok(Self(text.to_owned()));
+        }
+        Err("expected redis://host:6379/0, rediss://host:6379/0 or redis+unix:///path?db=0".to_owned())
+    }
+
+    /// Whether connections to it use TLS: for a Redis.
+    pub fn is_rediss(&self) -> bool {
+        self.0.starts_with("rediss:")
+    }
+
+    /// Whether both are the same but for host and port.
+    pub fn differs_by_host_alone(&self, other: &Self) -> bool {
+        let apart = |address: &Self| {
+            let url = Url::parse(&address.0).ok()?;
+            let path = if url.path() == "/" { String::new() } else { url.path().to_owned() };
+            let (user, password) = (url.username().to_owned(), url.password().map(str::to_owned));
+            Some((url.scheme().to_owned(), user, password, path, url.query().map(str::to_owned)))
+        };
+        apart(self) == apart(other)
+    }
+
+    /// Whether it is a socket of this machine: for a Redis.
+    pub fn is_redis_socket(&self) -> bool {
+        self.0.starts_with("redis+unix:") || self.0.starts_with("unix:")
     }
 
     /// The whole address with its password. Never show it.
@@ -80,8 +116,22 @@ pub fn without_password(text: &str) -> String {
             // Fails only for addresses that cannot have a password.
             if url.set_password(Some("***")).is_err() { "(hidden)".to_owned() } else { url.into() }
         }
+        Ok(url) if url.scheme().ends_with("unix") => without_password_parameter(url),
         _ => text.to_owned(),
     }
+}
+
+/// The address of a socket has its password among its parameters.
+fn without_password_parameter(mut url: Url) -> String {
+    let hidden = |(key, value): (Cow<'_, str>, Cow<'_, str>)| {
+        let value = if key == "pass" { "***".to_owned() } else { value.into_owned() };
+        (key.into_owned(), value)
+    };
+    let parameters: Vec<_> = url.query_pairs().map(hidden).collect();
+    if !parameters.is_empty() {
+        url.query_pairs_mut().clear().extend_pairs(parameters);
+    }
+    url.into()
 }
 
 #[cfg(test)]
@@ -95,6 +145,8 @@ mod tests {
         assert_eq!(address.to_string(), "mysql://ann:***@db.example:3306/feed");
         assert!(!format!("{address:?}").contains("pa55word"));
         assert!(address.expose().contains("pa55word"));
+        let socket = Address::redis("redis+unix:///run/redis.sock?db=1&user=ann&pass=pa55word").unwrap();
+        assert_eq!(socket.to_string(), "redis+unix:///run/redis.sock?db=1&user=ann&pass=***");
     }
 
     #[test]
@@ -111,8 +163,11 @@ mod tests {
         ] {
             assert!(Address::store(bad).is_err(), "{bad}");
         }
-        for bad in ["", "localhost:6379", "http://h"] {
+        for bad in ["", "localhost:6379", "http://h", "rediss://h/#insecure", "redis+unix://", "unix://h/s"] {
             assert!(Address::redis(bad).is_err(), "{bad}");
+        }
+        for good in ["redis://h", "rediss://u:p@h:1/2", "redis+unix:///run/redis.sock?db=1", "unix:///s"] {
+            assert!(Address::redis(good).is_ok(), "{good}");
         }
     }
 

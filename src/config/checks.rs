@@ -2,7 +2,10 @@
 
 use url::{Host, Url};
 
-use super::{Config, InboxPlace, InboxSettings, SqlEngine, reader::Reader, signing_secret::MIN_SECRET_BYTES};
+use super::{
+    Address, Config, InboxPlace, InboxSettings, RedisSettings, SqlEngine, reader::Reader,
+    signing_secret::MIN_SECRET_BYTES,
+};
 
 /// Each former secret is tried on tokens that name none of our keys.
 const MAX_FORMER_SECRETS: usize = 4;
@@ -137,8 +140,44 @@ fn redis(config: &Config, reader: &mut Reader) {
     if redis.cluster && redis.urls.is_empty() {
         reader.refuse("redis.cluster", "is true without redis.urls; name at least one node of the cluster".to_owned());
     }
-    if !redis.cluster && redis.urls.len() > 1 {
-        reader.refuse("redis.urls", "several urls are for a cluster: set redis.cluster = true, or name one".to_owned());
+    if !redis.cluster && redis.sentinel_master.is_empty() && redis.urls.len() > 1 {
+        let expected = "several urls are for a cluster or Sentinels: set redis.cluster = true or \
+                        redis.sentinel_master, or name one";
+        reader.refuse("redis.urls", expected.to_owned());
+    }
+    redis_transport(redis, reader);
+}
+
+/// How Redis is reached.
+fn redis_transport(redis: &RedisSettings, reader: &mut Reader) {
+    let is_led = !redis.sentinel_master.is_empty();
+    if is_led && (redis.cluster || redis.urls.is_empty()) {
+        let expected = "expected redis.urls to name Sentinels, and redis.cluster to be false";
+        reader.refuse("redis.sentinel_master", expected.to_owned());
+    }
+    let asks = !redis.sentinel_user.is_empty() || !redis.sentinel_password.is_empty();
+    if asks && !is_led {
+        reader.refuse("redis.sentinel_user", "is set without redis.sentinel_master".to_owned());
+    }
+    if redis.urls.iter().any(Address::is_redis_socket) && (redis.cluster || is_led) {
+        reader.refuse("redis.urls", "a socket leads to one server: no cluster, and no Sentinel".to_owned());
+    }
+    if is_led && redis.urls.windows(2).any(|pair| !pair[0].differs_by_host_alone(&pair[1])) {
+        let expected = "expected the same scheme, user, password and database in each: they are for the Redis that the \
+                        Sentinels name";
+        reader.refuse("redis.urls", expected.to_owned());
+    }
+    let over_tls = redis.urls.iter().filter(|url| url.is_rediss()).count();
+    if over_tls > 0 && over_tls < redis.urls.len() {
+        reader.refuse("redis.urls", "expected rediss:// in all of them, or in none".to_owned());
+    }
+    for (key, file) in [("ca", &redis.tls_ca), ("certificate", &redis.tls_certificate), ("key", &redis.tls_key)] {
+        if over_tls == 0 && !file.is_empty() {
+            reader.refuse(&format!("redis.tls_{key}"), "is set, but no url begins with rediss://".to_owned());
+        }
+    }
+    if redis.tls_certificate.is_empty() != redis.tls_key.is_empty() {
+        reader.refuse("redis.tls_certificate", "expected redis.tls_certificate and redis.tls_key together".to_owned());
     }
 }
 

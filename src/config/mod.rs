@@ -15,6 +15,7 @@ mod settings;
 mod show;
 mod signing_secret;
 mod sources;
+mod store_parameters;
 mod values;
 mod warnings;
 

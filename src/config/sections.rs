@@ -94,6 +94,12 @@ fn redis(reader: &mut Reader) -> RedisSettings {
     RedisSettings {
         urls: redis_urls(reader),
         cluster: reader.flag("redis.cluster"),
+        sentinel_master: reader.text("redis.sentinel_master"),
+        sentinel_user: reader.text("redis.sentinel_user"),
+        sentinel_password: Secret::new(reader.text("redis.sentinel_password")),
+        tls_ca: reader.text("redis.tls_ca"),
+        tls_certificate: reader.text("redis.tls_certificate"),
+        tls_key: reader.text("redis.tls_key"),
         prefix: reader.parsed("redis.prefix", prefix),
         command_timeout_ms: millis(reader, "redis.command_timeout_ms", 10, MINUTE_MS),
         redelivery_ms: millis(reader, "redis.redelivery_ms", 100, DAY_MS),

@@ -92,6 +92,12 @@ pub struct StoreSettings {
 pub struct RedisSettings {
     pub urls: Vec<Address>,
     pub cluster: bool,
+    pub sentinel_master: String,
+    pub sentinel_user: String,
+    pub sentinel_password: Secret,
+    pub tls_ca: String,
+    pub tls_certificate: String,
+    pub tls_key: String,
     pub prefix: String,
     pub command_timeout_ms: Millis,
     pub redelivery_ms: Millis,

@@ -11,6 +11,7 @@ pub mod audits;
 pub mod cards;
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
+pub mod certificates;
 pub mod contents;
 pub mod deliveries;
 pub mod error;

@@ -29,7 +29,7 @@ impl Disk {
             within: std::env::temp_dir(),
             prepare: r#"mkdir "$folder/disk"; mount -t tmpfs -o "size=$size,mode=0700" tidefeed-test "$folder/disk""#,
             serve: "",
-            more: "",
+            more: String::new(),
             remedy: REMEDY,
             ready_within: Duration::ZERO,
         };

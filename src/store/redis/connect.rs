@@ -1,33 +1,28 @@
 //! Connects to Redis and explains failures. Each kind of work has its own connections. A node has one connection for
 //! commands, one for each blocking read under way, and one that listens.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, time::Duration};
 
-use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionInfo, InfoDict, ProtocolVersion, PushInfo, RedisError, RedisResult,
-    Value,
-    aio::{ConnectionManager, ConnectionManagerConfig},
-    cluster::ClusterClient,
-    io::tcp::TcpSettings,
-};
+use redis::{Cmd, ConnectionInfo, InfoDict, ProtocolVersion, PushInfo, RedisError, RedisResult, Value};
 use tokio::time::timeout;
 
 use super::{
     error::{late, store_error},
+    lasting::Lasting,
     link::Link,
+    open::Open,
+    opener::Opener,
     options::{InvalidRedisOptions, RedisOptions},
 };
-use crate::store::StoreError;
+use crate::store::{
+    StoreError,
+    certificates::{CertificateRefusal, refusal},
+};
 
 /// The oldest that knows sharded publish/subscribe.
 const OLDEST_MAJOR: u32 = 7;
-/// How long sent bytes may stay unconfirmed until a connection counts as lost: a partition closes nothing.
-#[cfg(target_os = "linux")]
-const UNCONFIRMED_AT_MOST: Duration = Duration::from_secs(10);
 /// How long the key of a probe lives.
 const PROBE_LIFE_MS: u64 = 10_000;
-/// How soon a lost connection is tried again within a command's time.
-const RECONNECT_AFTER: Duration = Duration::from_millis(50);
 
 /// Why Redis cannot be used. Its sources have the details.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +38,15 @@ pub enum ConnectError {
         /// What happened.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// One side does not take the certificate of the other.
+    #[error("no connection over TLS to the Redis at {address}")]
+    Certificate {
+        /// host:port.
+        address: String,
+        /// Why.
+        #[source]
+        source: CertificateRefusal,
     },
     /// Sharded publish/subscribe came with 7.
     #[error("the Redis at {address} is {version}: 7 or later is needed, or Valkey")]
@@ -66,23 +70,18 @@ pub enum ConnectError {
 /// Redis, connected. Clones share the connection for commands.
 #[derive(Clone)]
 pub struct Redis {
-    options: Arc<RedisOptions>,
-    addresses: Arc<Vec<ConnectionInfo>>,
-    commands: Link,
+    opener: Opener,
+    commands: Lasting,
 }
 
 impl Redis {
     /// Connects, and checks that what answers is what the options say. Later outages need no new call: commands fail
     /// until Redis is back, and then work again.
     pub async fn connect(options: RedisOptions) -> Result<Self, ConnectError> {
-        let addresses = options.addresses()?.into_iter();
-        let addresses: Vec<_> = addresses.map(as_we_speak).collect();
-        let first = meet_any(&options, &addresses).await?;
-        let commands = match connect_for_commands(&options, &addresses).await {
-            Ok(link) => link,
-            Err(source) => return Err(ConnectError::Unreachable { address: first, source: Box::new(source) }),
-        };
-        Ok(Self { options: Arc::new(options), addresses: Arc::new(addresses), commands })
+        let opener = Opener::new(options)?;
+        let first = meet_any(&opener).await?;
+        let commands = Lasting::open(opener.clone()).await.map_err(|error| failed(&opener, first, error))?;
+        Ok(Self { opener, commands })
     }
 
     /// Whether Redis answers now.
@@ -101,27 +100,27 @@ impl Redis {
 
     /// What it was connected with.
     pub(super) fn options(&self) -> &RedisOptions {
-        &self.options
+        self.opener.options()
     }
 
     /// The number of the database that commands work on.
     pub(super) fn database(&self) -> i64 {
-        redis::aio::ConnectionLike::get_db(&self.commands)
+        self.opener.database()
     }
 
     /// `name` as Tidefeed's own key or channel.
     pub(super) fn key(&self, name: &str) -> String {
-        format!("{}{name}", self.options.prefix)
+        format!("{}{name}", self.options().prefix)
     }
 
     /// The shared connection for commands that do not block.
     pub(super) fn commands(&self) -> Link {
-        self.commands.clone()
+        Link::Lasting(self.commands.clone())
     }
 
     /// Lets `work` take as long as a command may.
     pub(super) async fn within<T>(&self, work: impl Future<Output = RedisResult<T>>) -> Result<T, StoreError> {
-        let limit = self.options.command_timeout();
+        let limit = self.options().command_timeout();
         match timeout(limit, work).await {
             Ok(done) => done.map_err(store_error),
             Err(_) => Err(late(limit)),
@@ -132,7 +131,7 @@ impl Redis {
     /// cluster, each has that time to itself.
     pub(super) async fn run_each(&self, commands: Vec<Cmd>) -> Result<Vec<RedisResult<Value>>, StoreError> {
         let mut link = self.commands();
-        if self.options.cluster {
+        if self.options().cluster {
             return link.run_each(commands).await.map_err(store_error);
         }
         self.within(link.run_each(commands)).await
@@ -140,12 +139,12 @@ impl Redis {
 
     /// A connection of the caller's own, whose commands may block for `wait`.
     pub(super) async fn connect_blocking(&self, wait: Duration) -> RedisResult<Link> {
-        let limit = self.options.command_timeout() + wait;
-        if self.options.cluster {
-            return self.cluster(limit, None).await;
+        let limit = self.options().command_timeout() + wait;
+        if self.options().cluster {
+            return self.opener.cluster(limit, |it| it).await.map(|it| Link::Own(Open::Cluster(it)));
         }
-        let config = self.connection_config().set_response_timeout(Some(limit));
-        self.single(ProtocolVersion::RESP2, &config).await
+        let config = self.opener.config().set_response_timeout(Some(limit));
+        self.opener.single(ProtocolVersion::RESP2, &config).await.map(|it| Link::Own(it.into()))
     }
 
     /// A connection of the caller's own that can subscribe; `pushed` is given what comes without being asked for.
@@ -157,92 +156,41 @@ impl Redis {
             pushed(push);
             Ok(())
         };
-        if self.options.cluster {
-            let builder = ClusterClient::builder(self.addresses.iter().cloned())
-                .use_protocol(ProtocolVersion::RESP3)
-                .push_sender(pushed);
-            return self.cluster(self.options.command_timeout(), Some(builder)).await;
+        if self.options().cluster {
+            let opened = self.opener.cluster(self.options().command_timeout(), |builder| {
+                builder.use_protocol(ProtocolVersion::RESP3).push_sender(pushed)
+            });
+            return opened.await.map(|it| Link::Own(Open::Cluster(it)));
         }
-        self.single(ProtocolVersion::RESP3, &self.connection_config().set_push_sender(pushed)).await
+        let config = self.opener.config().set_push_sender(pushed);
+        self.opener.single(ProtocolVersion::RESP3, &config).await.map(|it| Link::Own(it.into()))
     }
 
-    fn connection_config(&self) -> AsyncConnectionConfig {
-        connection_config(&self.options)
+    /// Whether Sentinels name another master than the one that `link` leads to. Commands then follow them: a former
+    /// master that Sentinels do not reach closes no connection.
+    pub(super) async fn is_led_away_from(&self, link: &Link) -> bool {
+        let Some(master) = self.opener.named_master().await else { return false };
+        self.commands.lead_to(&master);
+        link.at() != Some(master.as_str())
     }
+}
 
-    async fn single(&self, protocol: ProtocolVersion, config: &AsyncConnectionConfig) -> RedisResult<Link> {
-        let Some(address) = self.addresses.first() else {
-            return Err((redis::ErrorKind::InvalidClientConfig, "no address").into());
+/// Meets the first server that answers; the error is the last one's. Gives its host:port.
+async fn meet_any(opener: &Opener) -> Result<String, ConnectError> {
+    if opener.options().sentinel.is_some() {
+        let met = opener.single(ProtocolVersion::RESP2, &opener.config()).await;
+        let sentinels: Vec<_> = opener.addresses().iter().map(|it| it.addr().to_string()).collect();
+        let mut met = met.map_err(|error| failed(opener, sentinels.join(", "), error))?;
+        let info = redis::cmd("INFO").query_async::<InfoDict>(&mut met.connection).await;
+        let address = met.at.to_string();
+        return match info {
+            Ok(info) => check(opener.options(), address, &info),
+            Err(error) => Err(failed(opener, address, error)),
         };
-        let settings = address.redis_settings().clone().set_protocol(protocol);
-        let client = Client::open(address.clone().set_redis_settings(settings))?;
-        client.get_multiplexed_async_connection_with_config(config).await.map(Link::Single)
     }
-
-    async fn cluster(
-        &self,
-        limit: Duration,
-        builder: Option<redis::cluster::ClusterClientBuilder>,
-    ) -> RedisResult<Link> {
-        let builder = builder.unwrap_or_else(|| ClusterClient::builder(self.addresses.iter().cloned()));
-        connect_cluster(&self.options, builder, limit).await
-    }
-}
-
-/// The older protocol, whatever the address says: only listening needs the newer one.
-fn as_we_speak(address: ConnectionInfo) -> ConnectionInfo {
-    let settings = address.redis_settings().clone().set_protocol(ProtocolVersion::RESP2);
-    address.set_redis_settings(settings).set_tcp_settings(tcp_settings())
-}
-
-fn tcp_settings() -> TcpSettings {
-    let settings = TcpSettings::default().set_nodelay(true);
-    #[cfg(target_os = "linux")]
-    let settings = settings.set_user_timeout(UNCONFIRMED_AT_MOST);
-    settings
-}
-
-fn connection_config(options: &RedisOptions) -> AsyncConnectionConfig {
-    AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(options.connect_timeout()))
-        .set_response_timeout(Some(options.command_timeout()))
-}
-
-async fn connect_for_commands(options: &RedisOptions, addresses: &[ConnectionInfo]) -> RedisResult<Link> {
-    if options.cluster {
-        let builder = ClusterClient::builder(addresses.iter().cloned());
-        return connect_cluster(options, builder, options.command_timeout()).await;
-    }
-    let Some(address) = addresses.first() else {
-        return Err((redis::ErrorKind::InvalidClientConfig, "no address").into());
-    };
-    let config = ConnectionManagerConfig::new()
-        .set_connection_timeout(Some(options.connect_timeout()))
-        .set_response_timeout(Some(options.command_timeout()))
-        .set_number_of_retries(1)
-        .set_min_delay(RECONNECT_AFTER);
-    let manager = ConnectionManager::new_with_config(Client::open(address.clone())?, config).await?;
-    Ok(Link::Lasting(manager))
-}
-
-async fn connect_cluster(
-    options: &RedisOptions,
-    builder: redis::cluster::ClusterClientBuilder,
-    limit: Duration,
-) -> RedisResult<Link> {
-    let client = builder
-        .connection_timeout(options.connect_timeout())
-        .response_timeout(limit)
-        .tcp_settings(tcp_settings())
-        .build()?;
-    client.get_async_connection().await.map(Link::Cluster)
-}
-
-/// Meets the first of `addresses` that answers; the error is the last one's. Gives its host:port.
-async fn meet_any(options: &RedisOptions, addresses: &[ConnectionInfo]) -> Result<String, ConnectError> {
     let mut last = ConnectError::Options(InvalidRedisOptions::NoAddress);
-    for address in addresses {
-        match meet(options, address).await {
+    for address in opener.addresses() {
+        match meet(opener, address).await {
             Err(unreachable @ ConnectError::Unreachable { .. }) => last = unreachable,
             met => return met,
         }
@@ -250,16 +198,22 @@ async fn meet_any(options: &RedisOptions, addresses: &[ConnectionInfo]) -> Resul
     Err(last)
 }
 
-async fn meet(options: &RedisOptions, address: &ConnectionInfo) -> Result<String, ConnectError> {
+async fn meet(opener: &Opener, address: &ConnectionInfo) -> Result<String, ConnectError> {
     let name = address.addr().to_string();
     let info = async {
-        let client = Client::open(address.clone())?;
-        let mut link = client.get_multiplexed_async_connection_with_config(&connection_config(options)).await?;
-        redis::cmd("INFO").query_async::<InfoDict>(&mut link).await
+        let mut met = opener.at(address.clone(), &opener.config()).await?;
+        redis::cmd("INFO").query_async::<InfoDict>(&mut met.connection).await
     };
     match info.await {
-        Ok(info) => check(options, name, &info),
-        Err(source) => Err(ConnectError::Unreachable { address: name, source: Box::new(source) }),
+        Ok(info) => check(opener.options(), name, &info),
+        Err(error) => Err(failed(opener, name, error)),
+    }
+}
+
+fn failed(opener: &Opener, address: String, error: RedisError) -> ConnectError {
+    match refusal(&error, &opener.options().certificates.authorities()) {
+        Some(source) => ConnectError::Certificate { address, source },
+        None => ConnectError::Unreachable { address, source: Box::new(error) },
     }
 }
 

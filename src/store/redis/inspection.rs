@@ -1,9 +1,13 @@
 //! Findings about each Redis server for `tidefeed doctor`, on connections of its own, so that one unreachable server
 //! hides no other. Sets one key, which expires.
 
-use redis::{Client, ConnectionInfo, InfoDict, RedisResult, aio::MultiplexedConnection};
+use redis::{ConnectionInfo, InfoDict, ProtocolVersion, RedisError, RedisResult, aio::MultiplexedConnection};
 
-use super::{error::store_error, options::RedisOptions};
+use super::{
+    error::store_error,
+    opener::{Opened, Opener},
+    options::RedisOptions,
+};
 use crate::store::{StoreError, inspection::Finding};
 
 /// The oldest that knows sharded publish/subscribe.
@@ -14,36 +18,57 @@ const LISTPACK_HINT: &str = "zset-max-listpack-entries";
 /// What the scripts on inboxes make a node's identity of.
 const IDENTITY: &str = "return string.match(redis.call('INFO', 'replication'), '\\nmaster_replid:(%x+)') or false";
 
-/// Findings of every configured server, in the order of the addresses.
+/// Findings of every configured server, in the order of the addresses; behind Sentinels, of each and of the master.
 pub async fn inspect(options: &RedisOptions) -> Vec<Finding> {
-    let addresses = match options.addresses() {
-        Ok(addresses) => addresses,
+    let opener = match Opener::new(options.clone()) {
+        Ok(opener) => opener,
         Err(error) => return vec![Finding::broken("redis", error.to_string(), "correct redis.urls")],
     };
     let mut findings = Vec::new();
-    for address in addresses {
-        let name = format!("redis {}", address.addr());
-        match meet(options, address).await {
-            Ok((link, info)) => findings.extend(judge(options, &name, link, &info).await),
-            Err(error) => {
-                findings.push(Finding::broken(
-                    &name,
-                    error.to_string(),
-                    "check that it runs, its address in redis.urls, and its password",
-                ));
-            }
+    if options.sentinel.is_some() {
+        for address in opener.addresses() {
+            findings.push(asked(&opener, address).await);
         }
+        let met = opener.single(ProtocolVersion::RESP2, &opener.config()).await;
+        findings.extend(judged(options, "redis behind Sentinels", met).await);
+        return findings;
+    }
+    for address in opener.addresses() {
+        let name = format!("redis {}", address.addr());
+        findings.extend(judged(options, &name, opener.at(address.clone(), &opener.config()).await).await);
     }
     findings
 }
 
-async fn meet(options: &RedisOptions, address: ConnectionInfo) -> RedisResult<(MultiplexedConnection, InfoDict)> {
-    let config = redis::AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(options.connect_timeout()))
-        .set_response_timeout(Some(options.command_timeout()));
-    let mut link = Client::open(address)?.get_multiplexed_async_connection_with_config(&config).await?;
-    let info = redis::cmd("INFO").query_async(&mut link).await?;
-    Ok((link, info))
+/// What a Sentinel says.
+async fn asked(opener: &Opener, address: &ConnectionInfo) -> Finding {
+    let name = format!("sentinel {}", address.addr());
+    let Some(sentinel) = &opener.options().sentinel else { return Finding::fine(&name, "is not used") };
+    match opener.master(sentinel, address).await {
+        Ok(master) => Finding::fine(&name, format!("the master of {:?} is {}", sentinel.master, master.addr())),
+        Err(error) => Finding::doubtful(
+            &name,
+            store_error(error).with_causes(),
+            "check that it runs, redis.urls, redis.sentinel_master, and its password: the others are asked meanwhile",
+        ),
+    }
+}
+
+async fn judged(options: &RedisOptions, name: &str, met: RedisResult<Opened>) -> Vec<Finding> {
+    let unreachable = |error: RedisError| {
+        vec![Finding::broken(
+            name,
+            store_error(error).with_causes(),
+            "check that it runs, its address in redis.urls, and its password",
+        )]
+    };
+    match met {
+        Ok(Opened { mut connection, .. }) => match redis::cmd("INFO").query_async(&mut connection).await {
+            Ok(info) => judge(options, name, connection, &info).await,
+            Err(error) => unreachable(error),
+        },
+        Err(error) => unreachable(error),
+    }
 }
 
 async fn judge(options: &RedisOptions, name: &str, mut link: MultiplexedConnection, info: &InfoDict) -> Vec<Finding> {

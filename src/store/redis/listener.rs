@@ -80,7 +80,12 @@ impl Listener {
             tokio::select! {
                 () = broken.notified() => return,
                 // Subscribing again tells whether a silent connection still stands, and does nothing if it does.
-                () = sleep(check) => if self.confirm(&mut subscription).await.is_err() { return },
+                () = sleep(check) => {
+                    let stands = self.confirm(&mut subscription).await.is_ok();
+                    if !stands || self.redis.is_led_away_from(&subscription.link).await {
+                        return;
+                    }
+                }
             }
         }
     }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use redis::{ConnectionInfo, IntoConnectionInfo as _};
 
+use crate::store::certificates::CertificateFiles;
+
 /// Entries of a cached outbox at most: beyond it, one script call would pass more arguments than Lua's stack holds.
 const MAX_OUTBOX_CAPACITY: usize = 2_000;
 
@@ -12,10 +14,15 @@ const MAX_OUTBOX_CAPACITY: usize = 2_000;
 /// No `Debug`: addresses may hold passwords.
 #[derive(Clone)]
 pub struct RedisOptions {
-    /// `redis://[user:password@]host:port/`; one, or some nodes of a cluster, from which the others are found.
+    /// `redis://[user:password@]host:port/`; one, or some nodes of a cluster, from which the others are found, or
+    /// Sentinels. `rediss://` speaks TLS, `redis+unix:///path` is a socket.
     pub urls: Vec<String>,
     /// Whether the servers form a cluster.
     pub cluster: bool,
+    /// The servers are Sentinels, which know where the Redis is.
+    pub sentinel: Option<SentinelOptions>,
+    /// For addresses of `rediss://`.
+    pub certificates: CertificateFiles,
     /// What every key and channel begins with. Changing it disowns all that is kept, which is called for after SQL has
     /// lost commits in a fail-over: cached outboxes may then name numbers that come to mean something else.
     pub prefix: String,
@@ -41,11 +48,26 @@ pub struct RedisOptions {
     pub subscription_check_ms: u64,
 }
 
+/// How Sentinels are asked.
+///
+/// No `Debug`: it holds a password.
+#[derive(Clone)]
+pub struct SentinelOptions {
+    /// The name under which they know the Redis.
+    pub master: String,
+    /// Empty: the default user.
+    pub user: String,
+    /// Empty: they ask for none.
+    pub password: String,
+}
+
 impl Default for RedisOptions {
     fn default() -> Self {
         Self {
             urls: vec!["redis://127.0.0.1:6379/".to_owned()],
             cluster: false,
+            sentinel: None,
+            certificates: CertificateFiles::default(),
             prefix: "tidefeed:".to_owned(),
             connect_timeout_ms: 1_000,
             command_timeout_ms: 500,
@@ -95,7 +117,9 @@ impl RedisOptions {
         self.check_numbers()?;
         match self.urls.len() {
             0 => return Err(InvalidRedisOptions::NoAddress),
-            many if many > 1 && !self.cluster => return Err(InvalidRedisOptions::ManyAddresses(many)),
+            many if many > 1 && !self.cluster && self.sentinel.is_none() => {
+                return Err(InvalidRedisOptions::ManyAddresses(many));
+            }
             _ => {}
         }
         let parse = |(index, url): (usize, &String)| {

@@ -50,6 +50,7 @@ mod search_tasks;
 mod search_terms;
 #[cfg(feature = "demo")]
 mod seeding;
+mod server_certificates;
 mod server_connections;
 mod server_transaction;
 mod sessions;

@@ -22,6 +22,7 @@ use sea_orm::{
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{error::has_ended_connection, options::one_connection, rows::Row};
+use crate::store::certificates::refusal;
 
 /// A connection that was idle for longer is pinged before it is used.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
@@ -46,6 +47,8 @@ struct Shared {
     session: String,
     /// How long to wait for a connection.
     patience: Duration,
+    /// Whose certificates are taken, in words.
+    authorities: String,
     /// The last one was in use last.
     idle: Mutex<Vec<Idle>>,
 }
@@ -64,14 +67,16 @@ impl std::fmt::Debug for ServerConnections {
 }
 
 impl ServerConnections {
-    /// Connects to nobody yet. `session` is a statement that configures each new session.
-    pub(super) fn to(server: MySqlConnectOptions, session: String, patience: Duration) -> Self {
-        Self(Arc::new(Shared { server, session, patience, idle: Mutex::default() }))
+    /// Connects to nobody yet. `session` is a statement that configures each new session; `authorities` says in words
+    /// whose certificates are taken.
+    pub(super) fn to(server: MySqlConnectOptions, session: String, patience: Duration, authorities: String) -> Self {
+        Self(Arc::new(Shared { server, session, patience, authorities, idle: Mutex::default() }))
     }
 
     /// Other connections to the same server.
     pub(super) fn separate(&self, patience: Duration) -> Self {
-        Self::to(self.0.server.clone(), self.0.session.clone(), patience)
+        let Shared { server, session, authorities, .. } = &*self.0;
+        Self::to(server.clone(), session.clone(), patience, authorities.clone())
     }
 
     /// As [`Self::try_take`]; whatever the server says to a new connection, it cannot be reached.
@@ -184,12 +189,20 @@ impl ServerConnections {
         let mut connection = loop {
             match self.0.server.connect().await {
                 Err(error) if is_refused(&error) => sleep(pause).await,
-                done => break done?,
+                done => break done.map_err(|error| self.explained(error))?,
             }
             pause = LONGEST_PAUSE.min(pause * 2);
         };
         configure(&mut connection, self.0.session.clone()).await?;
         Ok(ServerConnection { connection, made: Instant::now(), was_idle: false, home: self.clone() })
+    }
+
+    /// What a refusal because of a certificate means.
+    fn explained(&self, error: sqlx::Error) -> sqlx::Error {
+        match refusal(&error, &self.0.authorities) {
+            Some(refusal) => sqlx::Error::Tls(Box::new(refusal)),
+            None => error,
+        }
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {

@@ -10,4 +10,5 @@ mod redis_outage;
 mod refused_writes;
 pub mod rows_touched;
 mod sql;
+mod transport;
 mod wal;

@@ -27,7 +27,7 @@ on_each_backend! {
     on mariadb;
     async fn a_server_that_refuses_writes_is_known_to_refuse_them(_backend: Backend) -> Result<()> {
         let kind = Kind::MariaDb;
-        let recipe = Recipe { more: "--log-bin --binlog-format=ROW", ..kind.recipe() };
+        let recipe = Recipe { more: "--log-bin --binlog-format=ROW".to_owned(), ..kind.recipe() };
         let server = Server::start_from(kind, &recipe).await?;
         let rows = connect_sql(&server.url()).await?;
         execute(&rows, "CREATE DATABASE feed CHARACTER SET utf8mb4").await?;

@@ -12,5 +12,6 @@ mod overload;
 mod redis_rights;
 mod seeding;
 mod tables;
+mod transport;
 
 use crate::binary::{CommandLine, Ended, process};

@@ -7,6 +7,7 @@
 //!
 //! A test that uses a server is in a module of that name (`tags.rs`), so that it can be left out.
 
+mod authority;
 mod backend;
 mod cassandra;
 mod database;
@@ -22,6 +23,7 @@ pub mod watchdog;
 use anyhow::Result;
 use tokio::sync::OnceCell;
 
+pub use self::authority::{Authority, Signed, Validity};
 pub use self::backend::Backend;
 pub use self::cassandra::{CassandraCluster, CassandraLine, CassandraNode};
 pub use self::database::{EmptyDatabase, MigratedDatabase, migrated_file};

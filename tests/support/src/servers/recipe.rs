@@ -31,7 +31,7 @@ pub struct Recipe {
     /// Shell text that executes the server.
     pub serve: &'static str,
     /// Further options of the server.
-    pub more: &'static str,
+    pub more: String,
     /// How to install a missing program.
     pub remedy: &'static str,
     /// Time limit for the server's first answer, on a busy machine.
@@ -54,7 +54,7 @@ impl Kind {
                 serve: r#"exec "$program" --no-defaults --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --port="$port" --bind-address=127.0.0.1 \
                     --socket="$folder/m.sock" --pid-file="$folder/m.pid" --innodb-log-file-size=8M --innodb-buffer-pool-size=64M \
                     --innodb-flush-log-at-trx-commit=2 --character-set-server=utf8mb4 --max-connections=500 $more"#,
-                more: "",
+                more: String::new(),
                 remedy: INSTALL,
                 ready_within: Duration::from_mins(3),
             },
@@ -65,7 +65,7 @@ impl Kind {
                 serve: r#"exec "$program" --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --port="$port" --bind-address=127.0.0.1 \
                     --socket="$folder/m.sock" --pid-file="$folder/m.pid" --mysqlx=OFF --skip-log-bin --secure-file-priv=NULL \
                     --innodb-redo-log-capacity=16M --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --max-connections=500 $more"#,
-                more: "",
+                more: String::new(),
                 remedy: "run scripts/fetch-mysql.sh, or leave MySQL out: cargo test -- --skip ::mysql::",
                 ready_within: Duration::from_mins(3),
             },
@@ -74,7 +74,7 @@ impl Kind {
                 within: std::env::temp_dir(),
                 prepare: "",
                 serve: r#"exec "$program" --port "$port" --dir "$folder" --bind 127.0.0.1 --save '' --appendonly no $more"#,
-                more: "",
+                more: String::new(),
                 remedy: INSTALL,
                 ready_within: Duration::from_mins(1),
             },
@@ -97,7 +97,7 @@ impl Kind {
             Self::Mysql => "--innodb-flush-log-at-trx-commit=0 --skip-innodb-doublewrite --tls-version=",
             Self::Redis | Self::RedisNode => "",
         };
-        Recipe { more, ..self.recipe() }
+        Recipe { more: more.to_owned(), ..self.recipe() }
     }
 
     /// A server's address as Tidefeed's configuration takes it.

@@ -9,7 +9,7 @@ use redis::{AsyncConnectionConfig, InfoDict};
 use tokio::process::Command;
 use tokio::time::Instant;
 
-use super::recipe::Kind;
+use super::recipe::{Kind, Recipe};
 use super::server::Server;
 
 /// A key prefix on the shared Redis, for one test only.
@@ -37,16 +37,21 @@ impl RedisCluster {
     /// Starts the three and waits until each reports a complete cluster. If they do not find each other, it starts
     /// three others.
     pub async fn start() -> Result<Self> {
-        match Self::start_once().await {
-            Err(_) => Self::start_once().await,
+        Self::start_from(&Kind::RedisNode.recipe()).await
+    }
+
+    /// Like [`RedisCluster::start`], with the caller's recipe of a node.
+    pub async fn start_from(recipe: &Recipe) -> Result<Self> {
+        match Self::start_once(recipe).await {
+            Err(_) => Self::start_once(recipe).await,
             started => started,
         }
     }
 
-    async fn start_once() -> Result<Self> {
+    async fn start_once(recipe: &Recipe) -> Result<Self> {
         let mut nodes = Vec::new();
         for _ in 0..3 {
-            nodes.push(Server::start(Kind::RedisNode).await?);
+            nodes.push(Server::start_from(Kind::RedisNode, recipe).await?);
         }
         let cluster = Self { nodes };
         cluster.join().await?;

@@ -39,7 +39,7 @@ impl Watchdog {
             .env("program", &recipe.program)
             .env("prepare", recipe.prepare)
             .env("serve", recipe.serve)
-            .env("more", recipe.more)
+            .env("more", &recipe.more)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0) // Ctrl-C at a terminal must not reach it before the pipe does

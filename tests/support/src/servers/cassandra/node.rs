@@ -96,7 +96,7 @@ role_manager: CassandraRoleManager
 END
 ;; esac"#,
         serve: r#"exec "$program" "$folder" $options"#,
-        more: "",
+        more: String::new(),
         remedy: "run scripts/fetch-cassandra.sh, or leave Cassandra out: cargo test -- --skip ::cassandra::",
         ready_within: READY_WITHIN,
     }

@@ -1,0 +1,111 @@
+//! When the certificates of connections to stores end, for `tidefeed doctor`: those in files, and those that the
+//! servers present.
+
+use std::{path::Path, time::Duration};
+
+use rustls::pki_types::{CertificateDer, pem::PemObject as _};
+use url::Url;
+
+use super::{adapters::store_options, redis_options};
+use crate::{
+    config::{Config, SqlEngine},
+    store::{
+        certificates::{CertificateFiles, DAYS_OF_WARNING, Greeting, end_within, presented},
+        inspection::Finding,
+    },
+};
+
+/// How long a server may take to present its certificates.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Servers that share files of certificates.
+struct Servers {
+    name: &'static str,
+    files: CertificateFiles,
+    /// Those whose certificates are verified.
+    hosts: Vec<(String, u16)>,
+    greeting: Greeting,
+}
+
+/// A warning for each certificate that ends soon; nothing if no connection uses any.
+pub async fn inspect_certificates(config: &Config, now_ms: i64) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for servers in [store(config), redis(config), cassandra(config)].into_iter().flatten() {
+        if !servers.files.is_any() && servers.hosts.is_empty() {
+            continue;
+        }
+        let warnings = servers.inspect(now_ms).await;
+        if warnings.is_empty() {
+            let seen = format!("none ends within {DAYS_OF_WARNING} days");
+            findings.push(Finding::fine(&format!("certificates of {}", servers.name), seen));
+        }
+        findings.extend(warnings);
+    }
+    findings
+}
+
+impl Servers {
+    async fn inspect(&self, now_ms: i64) -> Vec<Finding> {
+        let mut warnings = Vec::new();
+        for file in [&self.files.authority, &self.files.certificate].into_iter().flatten() {
+            warnings.extend(in_file(file, now_ms).await);
+        }
+        let Ok(certificates) = self.files.read().await else { return warnings };
+        for (host, port) in &self.hosts {
+            let asked = presented((host, *port), self.greeting, &certificates);
+            // What a connection is refused for is reported where the server is tried.
+            let Ok(Ok(shown)) = tokio::time::timeout(LIMIT, asked).await else { continue };
+            if let Some(day) = end_within(&shown, now_ms) {
+                let seen = format!("its certificate ends on {day}");
+                warnings.push(Finding::doubtful(
+                    &format!("{} {host}:{port}", self.name),
+                    seen,
+                    "renew it on the server: from that day on this node refuses it",
+                ));
+            }
+        }
+        warnings
+    }
+}
+
+async fn in_file(file: &Path, now_ms: i64) -> Option<Finding> {
+    let text = tokio::fs::read(file).await.ok()?;
+    let found: Vec<_> = CertificateDer::pem_slice_iter(&text).filter_map(Result::ok).collect();
+    let day = end_within(&found, now_ms)?;
+    let seen = format!("a certificate in it ends on {day}");
+    Some(Finding::doubtful(
+        &file.display().to_string(),
+        seen,
+        "replace the file: nodes use the new one without a restart",
+    ))
+}
+
+fn store(config: &Config) -> Option<Servers> {
+    if config.store.url.engine() == SqlEngine::Sqlite {
+        return None;
+    }
+    let options = store_options(config);
+    let hosts = options.verified_host().into_iter().collect();
+    Some(Servers { name: "store", files: options.certificate_files(), hosts, greeting: Greeting::MySql })
+}
+
+fn redis(config: &Config) -> Option<Servers> {
+    let options = redis_options(config)?;
+    let host = |url: &String| {
+        let url = Url::parse(url).ok().filter(|url| url.scheme() == "rediss")?;
+        Some((url.host_str()?.trim_matches(['[', ']']).to_owned(), url.port().unwrap_or(6379)))
+    };
+    let hosts = options.urls.iter().filter_map(host).collect();
+    Some(Servers { name: "redis", files: options.certificates, hosts, greeting: Greeting::None })
+}
+
+#[cfg(feature = "cassandra")]
+fn cassandra(config: &Config) -> Option<Servers> {
+    let _ = config;
+    None
+}
+
+#[cfg(not(feature = "cassandra"))]
+const fn cassandra(_config: &Config) -> Option<Servers> {
+    None
+}
