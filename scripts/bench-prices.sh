@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints how much processor time a point of an operation's cost takes: benches/price.mjs against a release build.
+# Prints how much processor time a point of an operation's cost takes: bench/price.mjs against a release build.
 # With --quick it uses the debug build and a small world. That only shows that the table can be made; the figures mean
 # nothing.
 set -euo pipefail
@@ -18,4 +18,4 @@ if ! same_as_before "$installed" tests/clients/package.json tests/clients/packag
     npm --prefix tests/clients ci --no-audit --no-fund --loglevel=error
     fingerprint tests/clients/package.json tests/clients/package-lock.json >"$installed"
 fi
-TIDEFEED_BIN=$(realpath "$tidefeed_bin") exec node --test-reporter=tap --test-reporter-destination=/dev/null benches/price.mjs "$@"
+TIDEFEED_BIN=$(realpath "$tidefeed_bin") exec node --test-reporter=tap --test-reporter-destination=/dev/null bench/price.mjs "$@"

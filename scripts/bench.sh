@@ -62,9 +62,9 @@ if [ "${#rows[@]}" -gt 0 ]; then
     arguments+=(--row "$(IFS=, && echo "${rows[*]}")")
     "$bench_bin" "${arguments[@]}"
 fi
-if [ -z "$quick" ] && wanted engine-page; then cargo bench --locked --bench page; fi
-if [ -z "$quick" ] && wanted engine-writes; then cargo bench --locked --bench writes; fi
-if [ -z "$quick" ] && wanted engine-fanout; then cargo bench --locked --bench fanout; fi
-if [ -z "$quick" ] && wanted engine-api; then cargo bench --locked --bench api; fi
+if [ -z "$quick" ] && wanted engine-page; then cargo bench --locked --package tidefeed-bench --bench page; fi
+if [ -z "$quick" ] && wanted engine-writes; then cargo bench --locked --package tidefeed-bench --bench writes; fi
+if [ -z "$quick" ] && wanted engine-fanout; then cargo bench --locked --package tidefeed-bench --bench fanout; fi
+if [ -z "$quick" ] && wanted engine-api; then cargo bench --locked --package tidefeed-bench --bench api; fi
 if wanted price-of-a-point; then scripts/bench-prices.sh ${quick:+"$quick"}; fi
 if wanted first-post; then scripts/bench-first-post.sh ${quick:+"$quick"}; fi

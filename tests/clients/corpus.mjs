@@ -1,5 +1,5 @@
 // Documents to hold prices against: drawn from the whole schema, long texts, descriptions of the schema, and what is meant to cost more than it
-// pays for. With a world that fills their lists. Used by the suite `prices` and by benches/price.mjs.
+// pays for. With a world that fills their lists. Used by the suite `prices` and by bench/price.mjs.
 import { readFileSync } from "node:fs";
 import { getIntrospectionQuery, getNamedType, isAbstractType, isCompositeType, buildSchema } from "graphql";
 

@@ -1,7 +1,7 @@
 //! Shared parts of the tests of a running system: real servers, the binary as a process, and use cases over real
 //! stores.
 //!
-//! `tests/it`, `tests/allocations`, `tests/chaos` and `benches` build on it.
+//! `tests/it`, `tests/allocations`, `tests/chaos` and `bench/benches` build on it.
 
 #![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
 #![expect(clippy::disallowed_methods, reason = "tests spawn what they kill, and read their seed from the environment")]

@@ -71,8 +71,8 @@ const TABLES: [(&str, &str); 2] = [
     ("Rules of OUTSIDE", "tests/sim/outside_inboxes/rules.rs"),
 ];
 /// Where paths begin that lead to files of ours.
-const FOLDERS: [&str; 10] =
-    ["src", "tests", "docs", "scripts", "config", "bench", "benches", "migration", "graphql-transport", "clients"];
+const FOLDERS: [&str; 9] =
+    ["src", "tests", "docs", "scripts", "config", "bench", "migration", "graphql-transport", "clients"];
 /// Folders that a build makes.
 const MADE: [&str; 1] = ["src/gql/"];
 /// Crates of others, by which documents name what is theirs.

@@ -2,8 +2,9 @@
 //! is cut into subtasks, asks the policy, and is served by four executors. The other side is one client that inserts
 //! the rows of known readers, as many in a transaction as a batch of the delivery.
 //!
-//! `make bench` runs it on SQLite; `cargo bench --bench fanout -- mysql://user:password@host/empty_database` on a
-//! server. The two are timed in turn, A B A B, and the medians are compared.
+//! `make bench` runs it on SQLite, and on a server
+//! `cargo bench --package tidefeed-bench --bench fanout -- mysql://user:password@host/empty_database`.
+//! The two are timed in turn, A B A B, and the medians are compared.
 
 use std::{
     io::Write,

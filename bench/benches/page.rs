@@ -1,7 +1,8 @@
 //! Measures a page as a ratio to the naive query in the same run. Machines differ and are noisy; ratios are less so.
 //!
-//! `make bench` runs it on SQLite; `cargo bench --bench page -- mysql://user:password@host/empty_database` on a
-//! server. Each pair is timed in turn, A B A B, and the medians are compared.
+//! `make bench` runs it on SQLite, and on a server
+//! `cargo bench --package tidefeed-bench --bench page -- mysql://user:password@host/empty_database`.
+//! Each pair is timed in turn, A B A B, and the medians are compared.
 
 use std::{
     io::Write,
