@@ -9,6 +9,8 @@ mod sockets;
 mod storms;
 
 use std::collections::HashMap;
+#[cfg(target_os = "linux")]
+mod subscriptions;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
