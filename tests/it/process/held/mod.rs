@@ -5,6 +5,8 @@ mod bodies;
 mod fairness;
 #[cfg(target_os = "linux")]
 mod floods;
+#[cfg(target_os = "linux")]
+mod idle;
 mod sockets;
 mod storms;
 
@@ -55,12 +57,17 @@ struct Served {
 impl Served {
     /// `server` has lines of the configuration's section of that name. `limit` is an option of `prlimit`.
     async fn start(server: &str, limit: Option<&str>) -> Result<Self> {
+        Self::start_behind("[\"127.0.0.0/8\"]", server, limit).await
+    }
+
+    /// As [`Self::start`], with these trusted proxies.
+    async fn start_behind(proxies: &str, server: &str, limit: Option<&str>) -> Result<Self> {
         let mut command = CommandLine::embedded()?;
         if let Some(limit) = limit {
             command = command.within(limit);
         }
         let configuration = format!(
-            "[server]\nlisten = \"127.0.0.1:0\"\ntrusted_proxies = [\"127.0.0.0/8\"]\n{server}\n[log]\nformat = \"json\"\n\
+            "[server]\nlisten = \"127.0.0.1:0\"\ntrusted_proxies = {proxies}\n{server}\n[log]\nformat = \"json\"\n\
              [rate_limit]\nviewer_points = 1000000000\nanonymous_points = 1000000000\n"
         );
         std::fs::write(command.path().join("tidefeed.toml"), configuration)?;
