@@ -9,10 +9,10 @@ mod floods;
 mod idle;
 mod sockets;
 mod storms;
-
-use std::collections::HashMap;
 #[cfg(target_os = "linux")]
 mod subscriptions;
+
+use std::collections::HashMap;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -99,7 +99,11 @@ impl Served {
     }
 
     async fn until_all_is_given_back(&self) -> Result<()> {
-        until("all is given back", async || Ok(self.held("bodies").await? + self.held("answers").await? == 0)).await
+        until("all is given back", async || {
+            let held = [self.held("bodies").await?, self.held("documents").await?, self.held("answers").await?];
+            Ok(held == [0; 3])
+        })
+        .await
     }
 }
 
