@@ -26,6 +26,9 @@ const OLDEST_MAJOR: u32 = 7;
 const UNCONFIRMED_AT_MOST: Duration = Duration::from_secs(10);
 /// How long the key of a probe lives.
 const PROBE_LIFE_MS: u64 = 10_000;
+/// Requests of one connection that wait for an answer; any more wait for their turn. Without this bound, the library
+/// queues as many as are made while Redis does not answer.
+const REQUESTS_AT_ONCE: usize = 1_024;
 /// How soon a lost connection is tried again within a command's time.
 const RECONNECT_AFTER: Duration = Duration::from_millis(50);
 
@@ -206,6 +209,7 @@ fn connection_config(options: &RedisOptions) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_connection_timeout(Some(options.connect_timeout()))
         .set_response_timeout(Some(options.command_timeout()))
+        .set_concurrency_limit(REQUESTS_AT_ONCE)
 }
 
 async fn connect_for_commands(options: &RedisOptions, addresses: &[ConnectionInfo]) -> RedisResult<Link> {
@@ -219,6 +223,7 @@ async fn connect_for_commands(options: &RedisOptions, addresses: &[ConnectionInf
     let config = ConnectionManagerConfig::new()
         .set_connection_timeout(Some(options.connect_timeout()))
         .set_response_timeout(Some(options.command_timeout()))
+        .set_concurrency_limit(REQUESTS_AT_ONCE)
         .set_number_of_retries(1)
         .set_min_delay(RECONNECT_AFTER);
     let manager = ConnectionManager::new_with_config(Client::open(address.clone())?, config).await?;
@@ -274,4 +279,15 @@ fn check(options: &RedisOptions, address: String, info: &InfoDict) -> Result<Str
         return Err(ConnectError::OtherForm { address, is_cluster });
     }
     Ok(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_are_told_the_bound_of_waiting_requests() {
+        let row = format!("| requests on their way to Redis (redis) | {REQUESTS_AT_ONCE} for each connection;");
+        assert!(include_str!("../../../docs/operations.md").contains(&row), "{row}");
+    }
 }
