@@ -7,7 +7,7 @@ pub struct MetricNames {
     pub connections: &'static str,
     /// Counter: refused connections, by `reason`: `full` (the node) or `address`.
     pub connections_refused: &'static str,
-    /// Gauge: bytes held for clients, by `what`: `bodies` or `answers`.
+    /// Gauge: bytes held for clients, by `what`: `heads`, `bodies`, `documents` or `answers`.
     pub held_bytes: &'static str,
     /// Counter: requests and events refused for lack of memory, by `what` and `bound`: `node` or `client`.
     pub held_bytes_refused: &'static str,

@@ -50,3 +50,14 @@ impl KeySource for HttpKeys {
         Ok(json)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_are_told_the_bound_of_an_issuers_keys() {
+        let row = format!("| an issuer's keys (reqwest) | {} KiB |", BYTES / 1024);
+        assert!(include_str!("../../docs/operations.md").contains(&row), "{row}");
+    }
+}

@@ -142,6 +142,12 @@ fn incoming(server: &ServerSettings) -> LedgerLimits {
     LedgerLimits { node: server.max_incoming_bytes, client: server.max_incoming_bytes_per_address }
 }
 
+/// The bounds of what running subscriptions keep.
+fn documents(server: &ServerSettings) -> LedgerLimits {
+    let LedgerLimits { node, client } = incoming(server);
+    LedgerLimits { node: node / 2, client: client / 4 }
+}
+
 fn http(config: &Config) -> Result<HttpSettings, AppError> {
     let (server, graphql, websocket) = (&config.server, &config.graphql, &config.websocket);
     Ok(HttpSettings {
@@ -149,6 +155,7 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
         request: RequestLimits {
             body_bytes: server.max_body_bytes,
             bodies: incoming(server),
+            documents: documents(server),
             unsent: LedgerLimits { node: server.max_unsent_bytes, client: server.max_unsent_bytes_per_client },
             answer_bytes: graphql.max_answer_bytes,
             time: server.request_timeout_ms.duration(),

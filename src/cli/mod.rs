@@ -10,6 +10,7 @@ mod inbox;
 mod migrate;
 mod node;
 mod print;
+mod runtime;
 #[cfg(feature = "demo")]
 mod seed;
 #[cfg(not(feature = "demo"))]
@@ -27,11 +28,6 @@ use crate::{
     config::{Config, ConfigError, Environment, Sources},
     domain::text::sentence,
 };
-
-/// Stack bytes of each worker thread. Resolvers nest as deep as a document may, and unoptimised frames are large:
-/// documents 15 deep overflow 4 MiB and fit into 8. 16 hold the 32 nested selection sets that the library allows
-/// (`tests/clients`: deepest). The system allocates only what is touched.
-const WORKER_STACK: usize = 16 << 20;
 
 /// Exit code for invalid configuration or arguments, the same as clap's.
 const USAGE: u8 = 2;
@@ -110,9 +106,7 @@ fn begin(arguments: Arguments) -> anyhow::Result<Completion> {
         Command::Config(arguments) => configuration::run(&arguments, &sources),
         command => {
             let config = Config::load(&sources)?;
-            let runtime =
-                tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(WORKER_STACK).build()?;
-            runtime.block_on(with_stores(command, &config))
+            runtime::build()?.block_on(with_stores(command, &config))
         }
     }
 }

@@ -11,10 +11,10 @@ pub const HTTP_SECONDS: &str = "tidefeed_http_request_seconds";
 pub const CONNECTIONS: &str = "tidefeed_connections";
 /// Connections for which there was no room, by reason: full (the node) or address.
 pub const CONNECTIONS_REFUSED: &str = "tidefeed_connections_refused_total";
-/// Bytes that are held for clients, by what: heads, bodies or answers.
+/// Bytes that are held for clients, by what: heads, bodies, documents or answers.
 pub const HELD_BYTES: &str = "tidefeed_held_bytes";
-/// Requests and events for which there was no room in memory, by what (heads, bodies or answers) and bound: node or
-/// client.
+/// Requests and events for which there was no room in memory, by what (heads, bodies, documents or answers) and
+/// bound: node or client.
 pub const HELD_BYTES_REFUSED: &str = "tidefeed_held_bytes_refused_total";
 /// Queries and mutations that run, by kind: query or mutation.
 pub const OPERATIONS_RUNNING: &str = "tidefeed_operations_running";
@@ -140,13 +140,13 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         HELD_BYTES,
         Kind::Gauge,
         Unit::Bytes,
-        "Bytes held for clients, by what: heads (of requests, on their way), bodies (of requests, and messages of WebSockets, until their operations have ended) or answers (made or being made, and unsent)",
+        "Bytes held for clients, by what: heads (of requests, on their way), bodies (of requests, and messages of WebSockets, until their operations have ended), documents (requests and operations of running subscriptions) or answers (made or being made, and unsent)",
     ),
     (
         HELD_BYTES_REFUSED,
         Kind::Counter,
         Unit::Count,
-        "Requests and events for which there was no room in memory, by what (heads, bodies or answers) and bound: node or client",
+        "Requests and events for which there was no room in memory, by what (heads, bodies, documents or answers) and bound: node or client",
     ),
     (OPERATIONS_RUNNING, Kind::Gauge, Unit::Count, "Queries and mutations that run, by kind: query or mutation"),
     (

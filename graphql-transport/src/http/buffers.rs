@@ -58,10 +58,11 @@ pub fn buffers(settings: &HttpSettings) -> Vec<Buffer> {
             "`answers`, beyond 16 KiB",
         ),
         buffer("results that wait", (stream.queued_events.saturating_mul(answer), "stream of events"), "`answers`"),
+        buffer("the request of a subscription", (request.body_bytes, "subscription"), "`documents`"),
         buffer(
             "the operation of a subscription, one for all that are equal",
             (Prepared::MOST_BYTES, "document"),
-            "`bodies`",
+            "`documents`",
         ),
     ]
 }

@@ -13,7 +13,7 @@ use super::{
     documents::{Documents, FoundDocument, NoDocument},
     kept_operations::{KeptOperation, KeptOperations},
     mask::{mask, take_request_errors},
-    outcome::{Reason, Refused, cost_extension, no_room_for_answer, no_room_for_body, seconds},
+    outcome::{Reason, Refused, cost_extension, no_room_for_answer, no_room_for_subscription, seconds},
     params::Params,
     patience::hold_back,
     permit::Permit,
@@ -107,7 +107,11 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         span.record("name", operation.name().map(async_graphql::Name::as_str));
         permits(operation_type)?;
         let keeps = operation_type == OperationType::Subscription;
-        let kept = keeps.then(|| self.kept.keep(&operation, scope.holders())).transpose().map_err(no_room_for_body)?;
+        let kept = keeps.then(|| self.kept.keep(&operation, scope.holders()));
+        let kept = kept.transpose().map_err(no_room_for_subscription)?;
+        if keeps && let Some(hold) = &mut params.hold {
+            *hold = self.kept.hold(hold.bytes(), scope.holders()).map_err(no_room_for_subscription)?;
+        }
         let paid = match self.admission.admit(&operation, scope.payer()).await {
             Ok(permit) => self.charge(scope, admitted.cost).map(|charge| (permit, charge)),
             Err(Overloaded { refused, held_back }) => {

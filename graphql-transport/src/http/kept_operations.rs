@@ -1,4 +1,5 @@
-//! Counts the memory of the operations that running subscriptions keep. Equal subscriptions share one.
+//! Counts the memory that running subscriptions keep: their requests, and their operations. Equal subscriptions share
+//! an operation. It has room of its own: what lasts would keep out bodies, which come and go.
 
 use std::{
     collections::HashMap,
@@ -45,6 +46,13 @@ impl KeptOperations {
         let kept = Arc::new(kept);
         known.insert(operation.id(), Arc::downgrade(&kept));
         Ok(kept)
+    }
+
+    /// Keeps `bytes` of a request until the hold is dropped.
+    pub(super) fn hold(&self, bytes: usize, clients: Clients) -> Result<Hold, NoRoom> {
+        let mut hold = self.ledger.open(clients);
+        hold.grow_to(bytes)?;
+        Ok(hold)
     }
 }
 

@@ -136,6 +136,9 @@ pub struct RequestLimits {
     pub body_bytes: usize,
     /// Bytes of bodies and messages from their arrival to the end of their operations: 64 MiB; 16 MiB for one address.
     pub bodies: LedgerLimits,
+    /// Bytes of the operations and requests that running subscriptions keep: 32 MiB; 4 MiB of one address or viewer.
+    /// They last, so they take no room of bodies.
+    pub documents: LedgerLimits,
     /// Bytes of unsent answers: 128 MiB; 32 MiB for one address and for one viewer.
     pub unsent: LedgerLimits,
     /// Bytes of an answer, and of an event. 8 MiB.
@@ -154,6 +157,7 @@ impl Default for RequestLimits {
         Self {
             body_bytes: 256 * 1024,
             bodies: INCOMING,
+            documents: LedgerLimits { node: 32 * MIB, client: 4 * MIB },
             unsent: LedgerLimits { node: 128 * MIB, client: 32 * MIB },
             answer_bytes: DEFAULT_ANSWER_BYTES,
             time: Duration::from_secs(30),

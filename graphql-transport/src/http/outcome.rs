@@ -217,6 +217,15 @@ pub(super) fn no_room_for_body(no_room: NoRoom) -> Refused {
     full(no_room, message)
 }
 
+/// The refusal of a subscription for whose document there is no memory.
+pub(super) fn no_room_for_subscription(no_room: NoRoom) -> Refused {
+    let message = match no_room {
+        NoRoom::Client => "Your running subscriptions keep too many bytes. End some, or send less text and variables.",
+        NoRoom::Node => "No room for another subscription. Try again in a few seconds.",
+    };
+    full(no_room, message)
+}
+
 fn full(no_room: NoRoom, message: impl Into<String>) -> Refused {
     let mut refused = match no_room {
         NoRoom::Client => Refused::new(Reason::TooMuchHeld, RATE_LIMITED, message),

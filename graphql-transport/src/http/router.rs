@@ -104,7 +104,8 @@ where
     let answers = Ledger::new("answers", settings.request.unsent, settings.metrics);
     let bodies = Ledger::new("bodies", settings.request.bodies, settings.metrics);
     let admission = Admission::new(settings.admission, transport.always_admitted, settings.metrics);
-    let kept = KeptOperations::new(bodies.clone());
+    let lasting = Ledger::new("documents", settings.request.documents, settings.metrics);
+    let kept = KeptOperations::new(lasting);
     let engine = Engine { schema, documents, attach, admission, budget, answer_bytes, answers, kept, suggests };
     let free_sockets = Arc::new(Semaphore::new(settings.socket.sockets));
     let free_streams = Arc::new(Semaphore::new(settings.stream.streams));

@@ -20,6 +20,10 @@ use crate::store::certificates::{FileTimes, refusal};
 #[cfg(target_os = "linux")]
 const UNCONFIRMED_AT_MOST: Duration = Duration::from_secs(10);
 
+/// Requests of one connection that wait for an answer; any more wait for their turn. Without this bound, the library
+/// queues as many as are made while Redis does not answer.
+const REQUESTS_AT_ONCE: usize = 1_024;
+
 /// A connection to one server, and the address that it leads to.
 pub struct Opened {
     /// The connection.
@@ -69,6 +73,7 @@ impl Opener {
         AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.options.connect_timeout()))
             .set_response_timeout(Some(self.options.command_timeout()))
+            .set_concurrency_limit(REQUESTS_AT_ONCE)
     }
 
     /// A connection to the one Redis. Behind Sentinels, to the server that one of them calls the master and that says
@@ -207,4 +212,15 @@ fn tcp_settings() -> TcpSettings {
     #[cfg(target_os = "linux")]
     let settings = settings.set_user_timeout(UNCONFIRMED_AT_MOST);
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_are_told_the_bound_of_waiting_requests() {
+        let row = format!("| requests on their way to Redis (redis) | {REQUESTS_AT_ONCE} for each connection;");
+        assert!(include_str!("../../../docs/operations.md").contains(&row), "{row}");
+    }
 }

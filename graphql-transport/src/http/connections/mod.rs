@@ -5,6 +5,7 @@
 
 mod host;
 mod received;
+mod seats;
 mod wire;
 
 use std::{
@@ -22,7 +23,7 @@ use axum::{
     Router,
     body::Body,
     extract::ConnectInfo,
-    http::{Request, Response},
+    http::{Request, Response, StatusCode},
     serve::{Listener as _, ListenerExt as _, TapIo},
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -37,7 +38,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt as _;
 
 pub(super) use self::received::{FREE_BYTES, Received, Unreceived};
-use self::wire::Wire;
+use self::{
+    seats::{Busy, BusyBody, Requests, Seat, Seats},
+    wire::Wire,
+};
 use super::{
     early_refusals::EarlyRefusals,
     limits::INCOMING,
@@ -57,7 +61,8 @@ pub(super) const BUFFER_BYTES: usize = 72 * 1024;
 /// Limits of the connections of one node.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
-    /// Open connections. 10,000.
+    /// Open connections. Beyond them, the one that has been idle longest gives way, if its client has more than the new
+    /// one's. 10,000.
     pub connections: usize,
     /// Open connections of one address (a /64 in IPv6); 0 for no limit. Trusted proxies have no limit. 2,000.
     pub per_address: usize,
@@ -136,7 +141,7 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
     while let Some((stream, peer)) = stop.run_until_cancelled(listener.accept()).await {
         match slots.enter(peer) {
             Some(permit) => {
-                let served = routes.of(permit.is_spare);
+                let served = routes.of(permit.is_spare());
                 open.spawn(talk((stream, peer), permit, served, Arc::clone(&limits), (stop.clone(), open.clone())));
             }
             None => drop(stream),
@@ -149,7 +154,7 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
 
 /// The slots for connections.
 struct ConnectionSlots {
-    all: Arc<Semaphore>,
+    all: Seats,
     spare: Arc<Semaphore>,
     each: Slots<Payer>,
     heads: Ledger,
@@ -159,11 +164,12 @@ struct ConnectionSlots {
 
 /// The slots of one open connection.
 struct ConnectionPermit {
-    is_spare: bool,
+    /// `None` for a connection beyond the limit, which has a permit to be answered once.
+    seat: Option<Seat>,
     heads: Ledger,
     /// The client whose heads are counted; `None` for proxies, which serve many.
     client: Option<Payer>,
-    _permit: OwnedSemaphorePermit,
+    _spare: Option<OwnedSemaphorePermit>,
     _slot: Option<Slot<Payer>>,
     _gauged: Gauged,
 }
@@ -171,7 +177,7 @@ struct ConnectionPermit {
 impl ConnectionSlots {
     fn new(limits: &ConnectionLimits) -> Self {
         Self {
-            all: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
+            all: Seats::new(limits.connections),
             spare: Arc::new(Semaphore::new(limits.spare)),
             each: Slots::new(limits.per_address),
             heads: Ledger::new("heads", limits.heads, limits.metrics),
@@ -186,25 +192,40 @@ impl ConnectionSlots {
         let is_proxy = self.trusted_proxies.iter().any(|net| net.contains(&address));
         let client = if is_proxy { None } else { Some(Payer::of_address(Some(address))) };
         let slot = client.and_then(|client| self.each.take(client));
-        let permit = if is_proxy || slot.is_some() { Arc::clone(&self.all).try_acquire_owned().ok() } else { None };
-        if let Some(permit) = permit {
-            return Some(self.permit(false, client, (permit, slot)));
+        let may_enter = is_proxy || slot.is_some();
+        if let Some((seat, others)) = may_enter.then(|| self.all.take(client)).flatten() {
+            if others {
+                metrics::counter!(self.metrics.connections_refused, "reason" => "cut").increment(1);
+                tracing::debug!(%peer, "An idle connection gives way to this one.");
+            }
+            return Some(self.permit(client, (Some(seat), None), slot));
         }
-        let reason = if is_proxy || slot.is_some() { "full" } else { "address" };
+        let reason = if may_enter { "full" } else { "address" };
         metrics::counter!(self.metrics.connections_refused, "reason" => reason).increment(1);
         tracing::debug!(%peer, reason, "A connection was refused: there are too many.");
-        let permit = Arc::clone(&self.spare).try_acquire_owned().ok()?;
-        Some(self.permit(true, client, (permit, None)))
+        let spare = Arc::clone(&self.spare).try_acquire_owned().ok()?;
+        Some(self.permit(client, (None, Some(spare)), None))
     }
 
     fn permit(
         &self,
-        is_spare: bool,
         client: Option<Payer>,
-        (permit, slot): (OwnedSemaphorePermit, Option<Slot<Payer>>),
+        (seat, spare): (Option<Seat>, Option<OwnedSemaphorePermit>),
+        slot: Option<Slot<Payer>>,
     ) -> ConnectionPermit {
         let gauged = Gauged::new(self.metrics.connections);
-        ConnectionPermit { is_spare, heads: self.heads.clone(), client, _permit: permit, _slot: slot, _gauged: gauged }
+        ConnectionPermit { seat, heads: self.heads.clone(), client, _spare: spare, _slot: slot, _gauged: gauged }
+    }
+}
+
+impl ConnectionPermit {
+    fn is_spare(&self) -> bool {
+        self.seat.is_none()
+    }
+
+    /// Counts the requests of the connection. The token says that it has to close.
+    fn requests(&self) -> (Requests, CancellationToken) {
+        self.seat.as_ref().map_or_else(Default::default, |seat| (seat.requests(), seat.gives_way()))
     }
 }
 
@@ -222,6 +243,25 @@ async fn respond(
     Ok(refusal)
 }
 
+/// `response`, during which its connection is busy.
+fn until_sent(response: Response<Body>, busy: Busy) -> Response<BusyBody> {
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        busy.for_ever();
+        return response.map(|body| BusyBody::new(body, None));
+    }
+    response.map(|body| BusyBody::new(body, Some(busy)))
+}
+
+/// Waits until the connection has to close, which is for ever if it need not. Returns why.
+async fn reason_to_close(gives_way: CancellationToken, head_time: Duration, begun: Arc<AtomicBool>) -> &'static str {
+    let begins = gives_way.run_until_cancelled(sleep(head_time)).await;
+    if begins.is_some() && !begun.load(Ordering::Relaxed) {
+        return "It sent no request.";
+    }
+    gives_way.cancelled().await;
+    "It was idle, and others need its room."
+}
+
 /// Serves one connection until its end or its upgrade.
 async fn talk(
     (stream, peer): (TcpStream, SocketAddr),
@@ -230,13 +270,15 @@ async fn talk(
     limits: Arc<ConnectionLimits>,
     (stop, tasks): (CancellationToken, TaskTracker),
 ) {
-    let (is_spare, begun) = (permit.is_spare, Arc::new(AtomicBool::new(false)));
+    let (is_spare, begun) = (permit.is_spare(), Arc::new(AtomicBool::new(false)));
+    let (requests, gives_way) = permit.requests();
     let (received, begins) = (Received::default(), Arc::clone(&begun));
     let (heads, client) = (permit.heads.clone(), [permit.client, None]);
     received.hold_with(Some(heads.open(client)));
     let wire = Wire::new((stream, permit), tasks, received.clone(), limits.stall_time);
     let service = service_fn(move |request: Request<Incoming>| {
         begins.store(true, Ordering::Relaxed);
+        let busy = requests.begin();
         let refusal = host::refusal(&request);
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
@@ -251,7 +293,7 @@ async fn talk(
                 None => respond(request, router, early_refusals).await,
             };
             received.hold_with(Some(next_head));
-            response
+            response.map(|response| until_sent(response, busy))
         }
     });
     let mut builder = http1::Builder::new();
@@ -260,8 +302,8 @@ async fn talk(
     // Stores the header case in the request's extensions, for WebSocket answers.
     builder.preserve_header_case(true);
     let mut conversation = pin!(builder.serve_connection(TokioIo::new(wire), service).with_upgrades());
-    let mut late = pin!(sleep(if is_spare { limits.spare_head_time } else { limits.head_time }));
-    let (mut is_new, mut is_leaving) = (true, false);
+    let head_time = if is_spare { limits.spare_head_time } else { limits.head_time };
+    let (mut closing, mut is_leaving) = (pin!(reason_to_close(gives_way, head_time, begun)), false);
     loop {
         tokio::select! {
             ended = conversation.as_mut() => {
@@ -270,12 +312,9 @@ async fn talk(
                 }
                 return;
             }
-            () = late.as_mut(), if is_new => {
-                is_new = false;
-                if !begun.load(Ordering::Relaxed) {
-                    tracing::debug!(%peer, "A connection was closed: it sent no request.");
-                    return;
-                }
+            reason = closing.as_mut() => {
+                tracing::debug!(%peer, reason, "A connection was closed.");
+                return;
             }
             () = stop.cancelled(), if !is_leaving => {
                 is_leaving = true;

@@ -53,6 +53,15 @@ fn page(request: &PageRequest) -> Fragment {
     timelines::page(Dialect::Sqlite, UserId::try_new(7).unwrap(), request, Depth::Everything).0
 }
 
+#[test]
+fn operators_are_told_the_bounds_of_sqlites_caches() {
+    let page = include_str!("../../../../docs/operations.md");
+    let cache =
+        format!("| pages of the file that SQLite caches | {} MiB for each connection, of `store.", CACHE_KIB / 1024);
+    let prepared = format!("| prepared statements of a connection to SQLite (rusqlite) | {PREPARED} |");
+    assert!(page.contains(&cache) && page.contains(&prepared), "{cache}\n{prepared}");
+}
+
 #[tokio::test]
 async fn a_page_of_whatever_size_is_planned_once_a_connection() {
     let folder = tempfile::tempdir().unwrap();

@@ -105,7 +105,7 @@ impl Scene {
                 (command, Some(database))
             }
         };
-        let served = Served::start_as(command, settings).await?;
+        let served = Served::start_as(command, PROXIES, settings).await?;
         let mut others = Vec::new();
         if let Nodes::OnMariaDb(nodes) = nodes {
             for _ in 1..nodes {

@@ -17,6 +17,7 @@ const FLOOD_BYTES: usize = 64 * 1024 * 1024;
 const STALL_TIME: Duration = Duration::from_secs(2);
 /// What the node works for ends after so long.
 const WORK_TIME: Duration = Duration::from_secs(3);
+const SHORT_TIME: Duration = Duration::from_millis(500);
 /// After a refused socket, the next one is opened so much later.
 const REFUSED_TIME: Duration = Duration::from_millis(20);
 /// Bytes written at once.
@@ -25,20 +26,46 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const OF_TWO: u64 = 32 * 1024 * 1024;
 const OF_MANY: u64 = 128 * 1024 * 1024;
 
-/// What a socket sends: `begin` once, then `again` without an end.
+/// What a connection sends: `begin` once, then `again` without an end.
 struct Flood {
     what: &'static str,
+    over: Over,
     begin: Vec<u8>,
     again: Vec<u8>,
     time: Duration,
 }
 
+#[derive(Clone, Copy)]
+enum Over {
+    WebSocket,
+    Http,
+}
+
 fn flood(what: &'static str, unit: &[u8]) -> Flood {
-    Flood { what, begin: Vec::new(), again: unit.repeat(CHUNK_BYTES.div_ceil(unit.len())), time: LIMIT }
+    Flood {
+        what,
+        over: Over::WebSocket,
+        begin: Vec::new(),
+        again: unit.repeat(CHUNK_BYTES.div_ceil(unit.len())),
+        time: LIMIT,
+    }
 }
 
 fn work(what: &'static str, unit: &[u8]) -> Flood {
     Flood { time: WORK_TIME, ..flood(what, unit) }
+}
+
+/// What ends its socket at once, so that most of the work is to open others.
+fn ending(what: &'static str, unit: &[u8]) -> Flood {
+    Flood { time: SHORT_TIME, ..flood(what, unit) }
+}
+
+/// Requests of which no answer is read.
+fn requests(what: &'static str, (method, headers): (&str, &str), body: &str) -> Flood {
+    let length = body.len();
+    let head = format!("{method} HTTP/1.1\r\nhost: a\r\nx-forwarded-for: {ADDRESS}\r\n{headers}");
+    let unit = format!("{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}");
+    Flood { over: Over::Http, time: SHORT_TIME, ..flood(what, unit.as_bytes()) }
 }
 
 fn message(message: &Json) -> Vec<u8> {
@@ -55,7 +82,7 @@ fn operations(query: &str) -> Vec<u8> {
     (0..1_000).flat_map(|id| message(&subscribe(id))).collect()
 }
 
-/// Every kind of message that may be sent again and again.
+/// Every kind of message and request that can be sent again and again.
 fn floods() -> Vec<Flood> {
     let feed =
         json!({ "type": "subscribe", "id": "1", "payload": { "query": "subscription { newFeed { __typename } }" } });
@@ -72,20 +99,36 @@ fn floods() -> Vec<Flood> {
         work("operations that are refused", &operations("{ missing }")),
         work("operations", &operations("{ __typename }")),
         work("subscriptions that begin and end", &[message(&feed), message(&end)].concat()),
+        ending("second connection_inits", &message(&json!({ "type": "connection_init" }))),
+        ending("types that are none", &message(&json!({ "type": "none" }))),
+        ending("binary frames", &sockets::frame(0x82, &[0; 1_000])),
+        ending("closing frames", &sockets::frame(0x88, b"")),
+        requests("queries", ("POST /graphql", "accept: application/json\r\n"), r#"{"query":"{ __typename }"}"#),
+        requests("streams", ("POST /graphql", "accept: text/event-stream\r\n"), r#"{"query":"{ __typename }"}"#),
+        requests("preflights", ("OPTIONS /graphql", "origin: https://a.example\r\n"), ""),
+        requests("unknown paths", ("GET /missing", ""), ""),
         Flood { begin: sockets::frame(0x01, b"x"), ..flood("a message of empty parts", &sockets::frame(0, b"")) },
     ]
 }
 
-/// Sends a flood over one socket after another, until `bytes` are sent or the node reads no more.
+async fn open(served: &Served, over: Over) -> Result<TcpStream> {
+    match over {
+        Over::Http => Ok(Line::to(&served.peer).await?.0),
+        Over::WebSocket => {
+            let init = json!({ "authorization": format!("Bearer {}", served.token) });
+            Ok(sockets::socket(&served.peer, ADDRESS, init).await?.into_inner())
+        }
+    }
+}
+
+/// Sends a flood over one connection after another, until `bytes` are sent or the node reads no more.
 async fn send(served: &Served, flood: &Flood, bytes: &AtomicUsize) {
-    let init = json!({ "authorization": format!("Bearer {}", served.token) });
     while bytes.load(Ordering::Relaxed) < FLOOD_BYTES {
         // A node that is full refuses a new socket of this address, too; `stands` asks that the flood was sent at all.
-        let Ok(mut socket) = sockets::socket(&served.peer, ADDRESS, init.clone()).await else {
+        let Ok(mut stream) = open(served, flood.over).await else {
             sleep(REFUSED_TIME).await;
             continue;
         };
-        let stream = socket.get_mut();
         // An error means that the node has ended the socket.
         let mut is_open = stream.write_all(&flood.begin).await.is_ok();
         while is_open && bytes.fetch_add(flood.again.len(), Ordering::Relaxed) < FLOOD_BYTES {
@@ -129,7 +172,9 @@ async fn two_flooding_sockets_take_little_memory_which_comes_back() -> Result<()
 async fn two_hundred_flooding_sockets_take_bounded_memory_which_comes_back() -> Result<()> {
     let served = Served::in_little_memory().await?;
     let before = served.node.most_resident_bytes()?;
-    let floods = floods();
+    let mut floods = floods();
+    // A node with so much to do needs time to let each of them in.
+    floods.iter_mut().for_each(|flood| flood.time = flood.time.max(WORK_TIME));
     served.stands(&floods, 200 / floods.len(), (before, OF_MANY)).await?;
     served.until_all_is_given_back().await?;
     served.is_back_within(before).await

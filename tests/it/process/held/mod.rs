@@ -5,8 +5,12 @@ mod bodies;
 mod fairness;
 #[cfg(target_os = "linux")]
 mod floods;
+#[cfg(target_os = "linux")]
+mod idle;
 mod sockets;
 mod storms;
+#[cfg(target_os = "linux")]
+mod subscriptions;
 
 use std::collections::HashMap;
 
@@ -31,6 +35,8 @@ const TEXTS: usize = 25;
 /// limit of an answer.
 const LARGE_BYTES: usize = 12 * TEXTS * TEXT_CHARS * TEXT.len();
 
+/// This machine is a proxy, which says who asks.
+const PROXIES: &str = "[\"127.0.0.0/8\"]";
 /// Everybody's password.
 const PASSWORD: &str = "correct horse battery";
 
@@ -53,13 +59,19 @@ struct Served {
 impl Served {
     /// `server` has lines of the configuration's section of that name. `limit` is an option of `prlimit`.
     async fn start(server: &str, limit: Option<&str>) -> Result<Self> {
-        let command = CommandLine::embedded()?;
-        Self::start_as(if let Some(limit) = limit { command.within(limit) } else { command }, server).await
+        Self::start_behind(PROXIES, server, limit).await
     }
 
-    async fn start_as(command: CommandLine, server: &str) -> Result<Self> {
+    /// As [`Self::start`], with these trusted proxies.
+    async fn start_behind(proxies: &str, server: &str, limit: Option<&str>) -> Result<Self> {
+        let command = CommandLine::embedded()?;
+        let command = if let Some(limit) = limit { command.within(limit) } else { command };
+        Self::start_as(command, proxies, server).await
+    }
+
+    async fn start_as(command: CommandLine, proxies: &str, server: &str) -> Result<Self> {
         let configuration = format!(
-            "[server]\nlisten = \"127.0.0.1:0\"\ntrusted_proxies = [\"127.0.0.0/8\"]\n{server}\n[log]\nformat = \"json\"\n\
+            "[server]\nlisten = \"127.0.0.1:0\"\ntrusted_proxies = {proxies}\n{server}\n[log]\nformat = \"json\"\n\
              [rate_limit]\nviewer_points = 1000000000\nanonymous_points = 1000000000\n"
         );
         std::fs::write(command.path().join("tidefeed.toml"), configuration)?;
@@ -91,7 +103,11 @@ impl Served {
     }
 
     async fn until_all_is_given_back(&self) -> Result<()> {
-        until("all is given back", async || Ok(self.held("bodies").await? + self.held("answers").await? == 0)).await
+        until("all is given back", async || {
+            let held = [self.held("bodies").await?, self.held("documents").await?, self.held("answers").await?];
+            Ok(held == [0; 3])
+        })
+        .await
     }
 }
 

@@ -101,10 +101,11 @@ async fn the_longest_unfinished_message_gives_way_when_there_is_no_room() -> Res
     served.until_all_is_given_back().await
 }
 
-/// A subscription keeps its document while it runs. Otherwise many subscriptions would hold documents without a bound.
+/// A subscription keeps its document while it runs, in room of its own: of an address a quarter of what its requests
+/// have.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_document_of_a_subscription_counts_until_it_ends() -> Result<()> {
-    let served = Served::start(&format!("max_incoming_bytes_per_address = {ONE}"), None).await?;
+    let served = Served::start(&format!("max_incoming_bytes_per_address = {}", 4 * ONE), None).await?;
     let mut ann =
         socket(&served.peer, "192.0.2.1", json!({ "authorization": format!("Bearer {}", served.token) })).await?;
     let live = |id: &str, length: usize| {
@@ -115,11 +116,15 @@ async fn the_document_of_a_subscription_counts_until_it_ends() -> Result<()> {
     for id in ["1", "2", "3", "4", "5"] {
         ann.send(live(id, 51_500)).await?;
     }
-    served.until_held("bodies", 5 * 51_500).await?;
+    served.until_held("documents", 5 * 51_500).await?;
     ann.send(live("6", 5_000)).await?;
     let refused: Value = serde_json::from_str(next_message(&mut ann).await?.to_text()?)?;
     ensure!(refused["type"] == "error" && refused["id"] == "6", "{refused}");
     ensure!(refused["payload"][0]["extensions"]["code"] == "RATE_LIMITED", "{refused}");
+    let mut other = socket(&served.peer, "192.0.2.1", json!({})).await?;
+    other.send(Message::text(padded(BEGIN))).await?;
+    let answer = next_message(&mut other).await?;
+    ensure!(answer.to_text()?.contains("__typename"), "subscriptions leave the room of requests alone: {answer}");
     for id in ["1", "2", "3", "4", "5"] {
         ann.send(Message::text(json!({ "type": "complete", "id": id }).to_string())).await?;
     }

@@ -43,15 +43,10 @@ impl Served {
         pages.buffer_unordered(AT_ONCE).try_collect().await
     }
 
-    /// Waits until the memory is returned, however long that takes. Pages are read meanwhile: the allocator keeps what
-    /// others have freed of a thread's memory until this thread allocates again.
+    /// Waits until the memory is returned, however long that takes, while nobody asks for anything.
     pub(super) async fn is_back_within(&self, before: u64) -> Result<()> {
         let most = before * 3 / 2;
-        let is_back = async || {
-            self.serves_pages().await?;
-            Ok(self.node.resident_bytes()? <= most)
-        };
-        let back = until("the memory is given back", is_back).await;
+        let back = until("the memory is given back", async || Ok(self.node.resident_bytes()? <= most)).await;
         back.with_context(|| format!("{before} bytes before, {:?} now", self.node.resident_bytes()))
     }
 }
