@@ -146,7 +146,11 @@ pub fn redis_options(config: &Config) -> Option<RedisOptions> {
         urls,
         cluster: config.redis.cluster,
         sentinel: sentinel(&config.redis),
-        certificates: redis_certificates(&config.redis),
+        certificates: CertificateFiles::named([
+            &config.redis.tls_ca,
+            &config.redis.tls_certificate,
+            &config.redis.tls_key,
+        ]),
         prefix: config.redis.prefix.clone(),
         connect_timeout_ms: REDIS_CONNECT_MS.max(command_timeout_ms),
         command_timeout_ms,
@@ -166,15 +170,6 @@ fn sentinel(redis: &RedisSettings) -> Option<SentinelOptions> {
         user: redis.sentinel_user.clone(),
         password: redis.sentinel_password.expose().to_owned(),
     })
-}
-
-fn redis_certificates(redis: &RedisSettings) -> CertificateFiles {
-    let file = |path: &str| (!path.is_empty()).then(|| path.into());
-    CertificateFiles {
-        authority: file(&redis.tls_ca),
-        certificate: file(&redis.tls_certificate),
-        key: file(&redis.tls_key),
-    }
 }
 
 type Backends = (Arc<dyn Queue>, Arc<dyn OutboxCache>, Arc<dyn Announcements>);

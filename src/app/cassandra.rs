@@ -9,6 +9,7 @@ use crate::{
     store::{
         InboxStore,
         cassandra::{self, Cassandra, CassandraInboxes, CassandraOptions},
+        certificates::CertificateFiles,
         inspection::Finding,
     },
 };
@@ -37,6 +38,9 @@ fn options(config: &Config) -> CassandraOptions {
         datacenter: cassandra.datacenter.clone(),
         user: cassandra.user.clone(),
         password: cassandra.password.expose().to_owned(),
+        certificates: cassandra
+            .tls
+            .then(|| CertificateFiles::named([&cassandra.tls_ca, &cassandra.tls_certificate, &cassandra.tls_key])),
         timeout: cassandra.timeout_ms.duration(),
     }
 }

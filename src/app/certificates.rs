@@ -34,12 +34,7 @@ pub async fn inspect_certificates(config: &Config, now_ms: i64) -> Vec<Finding> 
         if !servers.files.is_any() && servers.hosts.is_empty() {
             continue;
         }
-        let warnings = servers.inspect(now_ms).await;
-        if warnings.is_empty() {
-            let seen = format!("none ends within {DAYS_OF_WARNING} days");
-            findings.push(Finding::fine(&format!("certificates of {}", servers.name), seen));
-        }
-        findings.extend(warnings);
+        findings.extend(servers.inspect(now_ms).await);
     }
     findings
 }
@@ -47,14 +42,17 @@ pub async fn inspect_certificates(config: &Config, now_ms: i64) -> Vec<Finding> 
 impl Servers {
     async fn inspect(&self, now_ms: i64) -> Vec<Finding> {
         let mut warnings = Vec::new();
+        let mut unseen = 0_usize;
         for file in [&self.files.authority, &self.files.certificate].into_iter().flatten() {
             warnings.extend(in_file(file, now_ms).await);
         }
-        let Ok(certificates) = self.files.read().await else { return warnings };
         for (host, port) in &self.hosts {
-            let asked = presented((host, *port), self.greeting, &certificates);
-            // What a connection is refused for is reported where the server is tried.
-            let Ok(Ok(shown)) = tokio::time::timeout(LIMIT, asked).await else { continue };
+            let asked = presented((host, *port), self.greeting, &self.files);
+            let Ok(Ok(shown)) = tokio::time::timeout(LIMIT, asked).await else {
+                // Why, is reported where the server is tried.
+                unseen += 1;
+                continue;
+            };
             if let Some(day) = end_within(&shown, now_ms) {
                 let seen = format!("its certificate ends on {day}");
                 warnings.push(Finding::doubtful(
@@ -63,6 +61,10 @@ impl Servers {
                     "renew it on the server: from that day on this node refuses it",
                 ));
             }
+        }
+        if warnings.is_empty() && unseen == 0 {
+            let seen = format!("none ends within {DAYS_OF_WARNING} days");
+            warnings.push(Finding::fine(&format!("certificates of {}", self.name), seen));
         }
         warnings
     }
@@ -99,13 +101,16 @@ fn redis(config: &Config) -> Option<Servers> {
     Some(Servers { name: "redis", files: options.certificates, hosts, greeting: Greeting::None })
 }
 
-#[cfg(feature = "cassandra")]
 fn cassandra(config: &Config) -> Option<Servers> {
-    let _ = config;
-    None
-}
-
-#[cfg(not(feature = "cassandra"))]
-const fn cassandra(_config: &Config) -> Option<Servers> {
-    None
+    let cassandra = &config.cassandra;
+    if !config.inbox.store.is_cassandra() || !cassandra.tls {
+        return None;
+    }
+    let host = |point: &String| {
+        let (host, port) = point.rsplit_once(':')?;
+        Some((host.trim_matches(['[', ']']).to_owned(), port.parse().ok()?))
+    };
+    let hosts = cassandra.contact_points.iter().filter_map(host).collect();
+    let files = CertificateFiles::named([&cassandra.tls_ca, &cassandra.tls_certificate, &cassandra.tls_key]);
+    Some(Servers { name: "cassandra", files, hosts, greeting: Greeting::None })
 }

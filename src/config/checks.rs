@@ -3,7 +3,7 @@
 use url::{Host, Url};
 
 use super::{
-    Address, Config, InboxPlace, InboxSettings, RedisSettings, SqlEngine, reader::Reader,
+    Address, CassandraSettings, Config, InboxPlace, InboxSettings, RedisSettings, SqlEngine, reader::Reader,
     signing_secret::MIN_SECRET_BYTES,
 };
 
@@ -19,6 +19,7 @@ pub fn check(config: &Config, reader: &mut Reader) {
     issuer(config, reader);
     delivery(config, reader);
     redis(config, reader);
+    cassandra(&config.cassandra, reader);
     server(config, reader);
     graphql(config, reader);
     inbox(config, reader);
@@ -178,6 +179,17 @@ fn redis_transport(redis: &RedisSettings, reader: &mut Reader) {
     }
     if redis.tls_certificate.is_empty() != redis.tls_key.is_empty() {
         reader.refuse("redis.tls_certificate", "expected redis.tls_certificate and redis.tls_key together".to_owned());
+    }
+}
+
+fn cassandra(cassandra: &CassandraSettings, reader: &mut Reader) {
+    let files = [&cassandra.tls_ca, &cassandra.tls_certificate, &cassandra.tls_key];
+    if !cassandra.tls && files.iter().any(|file| !file.is_empty()) {
+        reader.refuse("cassandra.tls", "is false, but a file of certificates is named: set it to true".to_owned());
+    }
+    if cassandra.tls_certificate.is_empty() != cassandra.tls_key.is_empty() {
+        let expected = "expected cassandra.tls_certificate and cassandra.tls_key together";
+        reader.refuse("cassandra.tls_certificate", expected.to_owned());
     }
 }
 

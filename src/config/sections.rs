@@ -115,6 +115,10 @@ fn cassandra(reader: &mut Reader) -> CassandraSettings {
         datacenter: reader.text("cassandra.datacenter"),
         user: reader.text("cassandra.user"),
         password: Secret::new(reader.text("cassandra.password")),
+        tls: reader.flag("cassandra.tls"),
+        tls_ca: reader.text("cassandra.tls_ca"),
+        tls_certificate: reader.text("cassandra.tls_certificate"),
+        tls_key: reader.text("cassandra.tls_key"),
         timeout_ms: millis(reader, "cassandra.timeout_ms", 10, MINUTE_MS),
     }
 }

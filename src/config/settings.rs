@@ -113,6 +113,10 @@ pub struct CassandraSettings {
     pub datacenter: String,
     pub user: String,
     pub password: Secret,
+    pub tls: bool,
+    pub tls_ca: String,
+    pub tls_certificate: String,
+    pub tls_key: String,
     pub timeout_ms: Millis,
 }
 

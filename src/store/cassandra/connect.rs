@@ -11,12 +11,12 @@ use scylla::{
 use tokio::sync::OnceCell;
 
 use super::{
-    error::{late, no_session, not_connected},
+    error::{late, no_session, not_connected, not_readable},
     options::CassandraOptions,
     schema,
     statements::Statements,
 };
-use crate::store::StoreError;
+use crate::store::{StoreError, certificates};
 
 /// How often an idle connection is tried, so that a node that went silent is noticed.
 const KEEPALIVE: Duration = Duration::from_secs(2);
@@ -99,5 +99,10 @@ pub(super) async fn session(options: &CassandraOptions) -> Result<Session, Store
     if !options.user.is_empty() {
         builder = builder.user(&options.user, &options.password);
     }
-    builder.build().await.map_err(|error| no_session(&options.contact_points, error))
+    if let Some(files) = &options.certificates {
+        let client =
+            certificates::client(files.clone()).map_err(|error| not_readable(&options.contact_points, error))?;
+        builder = builder.tls_context(Some(Arc::new(client)));
+    }
+    builder.build().await.map_err(|error| no_session(options, error))
 }

@@ -2,9 +2,17 @@
 
 use std::time::Duration;
 
-use scylla::errors::{DbError, ExecutionError, NewSessionError, PrepareError, RequestAttemptError};
+use scylla::errors::{
+    BrokenConnectionErrorKind, ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, DbError,
+    ExecutionError, FrameHeaderParseError, MetadataError, NewSessionError, PrepareError, RequestAttemptError,
+};
 
-use crate::store::{StoreError, error::OfCassandra};
+use super::options::CassandraOptions;
+use crate::store::{
+    StoreError,
+    certificates::{CertificateFiles, CertificateRefusal, UnusableFile, refusal},
+    error::OfCassandra,
+};
 
 /// Nobody has connected yet, or nobody could.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +28,21 @@ struct FailedRecently(String);
 #[derive(Debug, thiserror::Error)]
 #[error("no connection to {0}")]
 struct NoSession(String, #[source] NewSessionError);
+
+/// No session, because of a certificate.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection over TLS to {0}")]
+struct NotTrusted(String, #[source] CertificateRefusal);
+
+/// With TLS 1.3 a server looks at a client's certificate after the handshake, and the client library drops its reason.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} ended the connection over TLS: perhaps it wants another certificate from this node")]
+struct EndedAtOnce(String, #[source] NewSessionError);
+
+/// No session, because of a file.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection over TLS to {0}")]
+struct NoFiles(String, #[source] UnusableFile);
 
 /// No session within the time that connecting may take.
 #[derive(Debug, thiserror::Error)]
@@ -56,8 +79,49 @@ const fn is_refusal(error: &DbError) -> bool {
 }
 
 /// No session with these nodes: another try may help.
-pub fn no_session(contact_points: &[String], error: NewSessionError) -> StoreError {
-    StoreError::Unavailable(of_cassandra(NoSession(contact_points.join(", "), error)))
+pub fn no_session(options: &CassandraOptions, error: NewSessionError) -> StoreError {
+    let nodes = options.contact_points.join(", ");
+    let authorities = options.certificates.as_ref().map(CertificateFiles::authorities).unwrap_or_default();
+    match io_error(&error).and_then(|error| refusal(error, &authorities)) {
+        Some(refusal) => StoreError::Unavailable(of_cassandra(NotTrusted(nodes, refusal))),
+        None if options.certificates.is_some() && ended_at_once(&error) => {
+            StoreError::Unavailable(of_cassandra(EndedAtOnce(nodes, error)))
+        }
+        None => StoreError::Unavailable(of_cassandra(NoSession(nodes, error))),
+    }
+}
+
+/// Files of certificates cannot be used: another try may help.
+pub fn not_readable(contact_points: &[String], error: UnusableFile) -> StoreError {
+    StoreError::Unavailable(of_cassandra(NoFiles(contact_points.join(", "), error)))
+}
+
+/// Whether the node has ended the connection before it answered anything.
+fn ended_at_once(error: &NewSessionError) -> bool {
+    let NewSessionError::MetadataError(MetadataError::ConnectionPoolError(error)) = error else { return false };
+    let ConnectionPoolError::Broken { last_connection_error } = error else { return false };
+    let ConnectionError::ConnectionSetupRequestError(failed) = last_connection_error else { return false };
+    matches!(failed.error, ConnectionSetupRequestErrorKind::BrokenConnection(_))
+}
+
+/// What the last connection failed with. The client library does not count it among its sources.
+fn io_error(error: &NewSessionError) -> Option<&std::io::Error> {
+    let NewSessionError::MetadataError(MetadataError::ConnectionPoolError(error)) = error else { return None };
+    let ConnectionPoolError::Broken { last_connection_error } = error else { return None };
+    let broken = match last_connection_error {
+        ConnectionError::IoError(error) => return Some(error),
+        ConnectionError::BrokenConnection(broken) => broken,
+        ConnectionError::ConnectionSetupRequestError(failed) => match &failed.error {
+            ConnectionSetupRequestErrorKind::BrokenConnection(broken) => broken,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    match broken.downcast_ref::<BrokenConnectionErrorKind>()? {
+        BrokenConnectionErrorKind::WriteError(error)
+        | BrokenConnectionErrorKind::FrameHeaderParseError(FrameHeaderParseError::HeaderIoError(error)) => Some(error),
+        _ => None,
+    }
 }
 
 /// A statement could not be prepared: no node, or no such table yet.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::store::certificates::CertificateFiles;
+
 /// How Cassandra is reached.
 #[derive(Clone)]
 pub struct CassandraOptions {
@@ -17,6 +19,8 @@ pub struct CassandraOptions {
     pub user: String,
     /// Of the user.
     pub password: String,
+    /// Connections use TLS, with these.
+    pub certificates: Option<CertificateFiles>,
     /// How long a request may take.
     pub timeout: Duration,
 }

@@ -108,6 +108,7 @@ mod tests {
             datacenter: String::new(),
             user: String::new(),
             password: String::new(),
+            certificates: None,
             timeout: std::time::Duration::ZERO,
         };
         let tables = statements(&options, true, &["inbox_rows"]);

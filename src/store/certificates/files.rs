@@ -3,16 +3,12 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::Arc,
     time::SystemTime,
 };
 
-use rustls::{
-    ClientConfig, RootCertStore,
-    pki_types::{
-        CertificateDer, PrivateKeyDer,
-        pem::{self, PemObject as _},
-    },
+use rustls::pki_types::{
+    CertificateDer, PrivateKeyDer,
+    pem::{self, PemObject as _},
 };
 
 /// Where certificates of connections to one store are. Without any of them the authorities of Mozilla's list are
@@ -62,19 +58,25 @@ pub enum UnusableFile {
 }
 
 impl CertificateFiles {
+    /// Authority, certificate and key; an empty text names none.
+    pub fn named(paths: [&String; 3]) -> Self {
+        let [authority, certificate, key] = paths.map(|path| (!path.is_empty()).then(|| path.into()));
+        Self { authority, certificate, key }
+    }
+
     /// Whether any file is named.
     pub const fn is_any(&self) -> bool {
         self.authority.is_some() || self.certificate.is_some() || self.key.is_some()
     }
 
-    /// Reads all files, and checks that they hold what they should.
-    pub async fn read(&self) -> Result<Certificates, UnusableFile> {
+    /// Reads all files, which are small, and checks that they hold what they should.
+    pub fn read(&self) -> Result<Certificates, UnusableFile> {
         let authority = match &self.authority {
-            Some(path) => Some(certificates_in(path).await?),
+            Some(path) => Some(certificates_in(path)?),
             None => None,
         };
         let own = match (&self.certificate, &self.key) {
-            (Some(certificate), Some(key)) => Some((certificates_in(certificate).await?, key_in(key).await?)),
+            (Some(certificate), Some(key)) => Some((certificates_in(certificate)?, key_in(key)?)),
             _ => None,
         };
         Ok(Certificates { authority, own })
@@ -93,42 +95,22 @@ impl CertificateFiles {
 }
 
 /// What is trusted without a file.
-pub const MOZILLA: &str = "Mozilla's list of authorities";
+const MOZILLA: &str = "Mozilla's list of authorities";
 
-impl Certificates {
-    /// How a client of rustls uses them.
-    pub fn client(&self) -> Result<ClientConfig, rustls::Error> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-        let mut roots = RootCertStore::empty();
-        match &self.authority {
-            Some(authority) => {
-                roots.add_parsable_certificates(CertificateDer::pem_slice_iter(authority).filter_map(Result::ok));
-            }
-            None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
-        }
-        let builder = builder.with_root_certificates(roots);
-        let Some((certificate, key)) = &self.own else { return Ok(builder.with_no_client_auth()) };
-        let chain = CertificateDer::pem_slice_iter(certificate).filter_map(Result::ok).collect();
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| rustls::Error::General(error.to_string()))?;
-        builder.with_client_auth_cert(chain, key)
-    }
-}
-
-async fn certificates_in(path: &Path) -> Result<Vec<u8>, UnusableFile> {
-    let text = text_of(path).await?;
+fn certificates_in(path: &Path) -> Result<Vec<u8>, UnusableFile> {
+    let text = text_of(path)?;
     let other = |source| UnusableFile::Other { path: path.to_owned(), what: "certificate", source };
     let found = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>().map_err(other)?;
     if found.is_empty() { Err(other(pem::Error::NoItemsFound)) } else { Ok(text) }
 }
 
-async fn key_in(path: &Path) -> Result<Vec<u8>, UnusableFile> {
-    let text = text_of(path).await?;
+fn key_in(path: &Path) -> Result<Vec<u8>, UnusableFile> {
+    let text = text_of(path)?;
     let other = |source| UnusableFile::Other { path: path.to_owned(), what: "private key", source };
     PrivateKeyDer::from_pem_slice(&text).map_err(other)?;
     Ok(text)
 }
 
-async fn text_of(path: &Path) -> Result<Vec<u8>, UnusableFile> {
-    tokio::fs::read(path).await.map_err(|error| UnusableFile::Unreadable(path.to_owned(), error))
+fn text_of(path: &Path) -> Result<Vec<u8>, UnusableFile> {
+    std::fs::read(path).map_err(|error| UnusableFile::Unreadable(path.to_owned(), error))
 }

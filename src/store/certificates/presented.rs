@@ -9,7 +9,7 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::Certificates;
+use super::{CertificateFiles, client};
 
 /// What is said before TLS begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +35,9 @@ const ASK_FOR_TLS: [u8; 36] = {
 pub async fn presented(
     (host, port): (&str, u16),
     greeting: Greeting,
-    certificates: &Certificates,
+    files: &CertificateFiles,
 ) -> io::Result<Vec<CertificateDer<'static>>> {
-    let connector = TlsConnector::from(Arc::new(certificates.client().map_err(io::Error::other)?));
+    let connector = TlsConnector::from(Arc::new(client(files.clone()).map_err(io::Error::other)?));
     let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
     let mut socket = TcpStream::connect((host, port)).await?;
     if greeting == Greeting::MySql {

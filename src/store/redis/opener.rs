@@ -103,7 +103,7 @@ impl Opener {
         let at = address.addr().to_string().into();
         let opened = async {
             let client = match address.addr() {
-                ConnectionAddr::TcpTls { .. } => Client::build_with_tls(address, self.certificates().await?)?,
+                ConnectionAddr::TcpTls { .. } => Client::build_with_tls(address, self.certificates()?)?,
                 _ => Client::open(address)?,
             };
             client.get_multiplexed_async_connection_with_config(config).await
@@ -120,7 +120,7 @@ impl Opener {
     ) -> RedisResult<ClusterConnection> {
         let mut builder = ClusterClient::builder(self.addresses.iter().cloned());
         if self.addresses.iter().any(|it| matches!(it.addr(), ConnectionAddr::TcpTls { .. })) {
-            builder = builder.certs(self.certificates().await?);
+            builder = builder.certs(self.certificates()?);
         }
         let client = configure(builder)
             .connection_timeout(self.options.connect_timeout())
@@ -174,8 +174,8 @@ impl Opener {
         Err((ErrorKind::Server(ServerErrorKind::ReadOnly), "the server that a Sentinel named is no master").into())
     }
 
-    async fn certificates(&self) -> RedisResult<TlsCertificates> {
-        let files = self.options.certificates.read().await.map_err(io::Error::other)?;
+    fn certificates(&self) -> RedisResult<TlsCertificates> {
+        let files = self.options.certificates.read().map_err(io::Error::other)?;
         let client_tls = files.own.map(|(client_cert, client_key)| ClientTlsConfig { client_cert, client_key });
         Ok(TlsCertificates { client_tls, root_cert: files.authority })
     }

@@ -154,7 +154,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     }
     let server = server.charset("utf8mb4").disable_statement_logging();
     let certificates = options.certificate_files();
-    certificates.read().await.map_err(|error| StoreError::Refused(Box::new(error)))?;
+    certificates.read().map_err(|error| StoreError::Refused(Box::new(error)))?;
     let authorities = certificates.authorities();
     let connections = ServerConnections::to(server, mysql_session(options), options.acquire_timeout, authorities);
     connections.try_take().await.map_err(|error| refused(error, &options.url))?.give_back();

@@ -62,6 +62,7 @@ fn cassandra_at(address: String) -> Inboxes {
         datacenter: String::new(),
         user: String::new(),
         password: String::new(),
+        certificates: None,
         timeout: Duration::from_secs(2),
     })
 }

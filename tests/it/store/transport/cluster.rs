@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use tidefeed::store::{
-    certificates::CertificateFiles,
-    redis::{Redis, RedisOptions},
-};
+use tidefeed::store::redis::{Redis, RedisOptions};
 
 use super::{Files, NAMES};
 use crate::servers::{Kind, Recipe, RedisCluster, Validity, connect_redis};
@@ -48,9 +45,7 @@ mod redis_cluster {
     async fn a_cluster_over_tls_changes_its_authority_without_a_restart() -> Result<()> {
         let files = Files::new()?;
         let cluster = cluster(&files).await?;
-        let file = |name| Some(files.path(name));
-        let certificates =
-            CertificateFiles { authority: file("ca.pem"), certificate: file("client.pem"), key: file("client.key") };
+        let certificates = files.certificates();
         let urls = cluster.nodes().iter().map(|node| format!("rediss://127.0.0.1:{}/", node.port() + 5_000)).collect();
         let options = RedisOptions { urls, cluster: true, certificates, ..RedisOptions::default() };
         let redis = Redis::connect(options).await?;

@@ -1,15 +1,18 @@
 //! Tests connections to stores over TLS, over sockets of this machine, and by Sentinels, against real servers whose
 //! certificates are made here.
 
+mod cassandra;
 mod cluster;
 mod redis;
 mod sentinel;
+mod shown;
 mod sql;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use tempfile::TempDir;
+use tidefeed::store::certificates::CertificateFiles;
 
 use crate::servers::{Authority, Signed, Validity};
 
@@ -44,6 +47,12 @@ impl Files {
     /// The folder, as texts of options name it.
     fn folder(&self) -> std::path::Display<'_> {
         self.folder.path().display()
+    }
+
+    /// What a client over TLS is given.
+    fn certificates(&self) -> CertificateFiles {
+        let file = |name| Some(self.path(name));
+        CertificateFiles { authority: file("ca.pem"), certificate: file("client.pem"), key: file("client.key") }
     }
 
     /// What the server shows from its next look at its files on.

@@ -17,9 +17,7 @@ const fn tls_port(port: u16) -> u16 {
 }
 
 fn options(files: &Files, url: String) -> RedisOptions {
-    let file = |name| Some(files.path(name));
-    let certificates =
-        CertificateFiles { authority: file("ca.pem"), certificate: file("client.pem"), key: file("client.key") };
+    let certificates = files.certificates();
     RedisOptions {
         urls: vec![url],
         certificates,

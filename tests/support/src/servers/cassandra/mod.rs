@@ -4,6 +4,7 @@
 mod node;
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ pub struct CassandraCluster {
     sync: String,
     is_behind_lines: bool,
     asks_for_names: bool,
+    tls: Option<PathBuf>,
     nodes: Vec<CassandraNode>,
 }
 
@@ -58,6 +60,15 @@ impl CassandraCluster {
         Ok(cluster)
     }
 
+    /// One node that speaks TLS alone and asks for certificates. `files` is given its IP address and names a folder
+    /// with `keystore.pem` (key and certificate) and `authority.pem`.
+    pub async fn over_tls(files: impl FnOnce(&str) -> Result<PathBuf>) -> Result<Self> {
+        let mut cluster = Self::on_free_network("periodic", false)?;
+        cluster.tls = Some(files(&cluster.own(0))?);
+        cluster.begin(1).await?;
+        Ok(cluster)
+    }
+
     /// A cluster whose nodes begin when there are lines before them, and are reached through these alone, by clients
     /// and by each other.
     pub fn behind_lines() -> Result<Self> {
@@ -67,7 +78,15 @@ impl CassandraCluster {
     fn on_free_network(sync: &str, is_behind_lines: bool) -> Result<Self> {
         let network = free_network()?;
         let name = format!("tidefeed-{}", network.replace('.', "-"));
-        Ok(Self { name, network, sync: sync.to_owned(), is_behind_lines, asks_for_names: false, nodes: Vec::new() })
+        Ok(Self {
+            name,
+            network,
+            sync: sync.to_owned(),
+            is_behind_lines,
+            asks_for_names: false,
+            tls: None,
+            nodes: Vec::new(),
+        })
     }
 
     /// The proxies that the node at this index needs: for clients, and for the other nodes.
@@ -106,6 +125,7 @@ impl CassandraCluster {
             address: &self.announced(node),
             sync: &self.sync,
             asks_for_names: self.asks_for_names,
+            tls: self.tls.as_deref(),
             ring_delay_ms: if node == 0 { 1 } else { RING_DELAY_MS },
             replaces,
         };
@@ -143,6 +163,7 @@ impl CassandraCluster {
             datacenter: String::new(),
             user: String::new(),
             password: String::new(),
+            certificates: None,
             timeout: Duration::from_mins(1),
         }
     }

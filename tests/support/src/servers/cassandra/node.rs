@@ -35,6 +35,8 @@ pub(super) struct Setup<'a> {
     pub(super) sync: &'a str,
     /// Whether it asks clients who they are, and what they may.
     pub(super) asks_for_names: bool,
+    /// The folder of its certificates, if it speaks TLS.
+    pub(super) tls: Option<&'a Path>,
     /// How long it waits for an answer of the others when it starts. The first one goes on alone.
     pub(super) ring_delay_ms: u32,
     /// The address of a lost node that it replaces: it fetches its part of the data from the others.
@@ -48,11 +50,8 @@ pub struct CassandraNode {
     watchdog: Watchdog,
 }
 
-fn recipe() -> Recipe {
-    Recipe {
-        program: repository().join("target/cassandra/cassandra").display().to_string(),
-        within: std::env::temp_dir(),
-        prepare: r#"cat >"$folder/cassandra.yaml" <<END
+/// Writes the configuration.
+const PREPARE: &str = r#"cat >"$folder/cassandra.yaml" <<END
 cluster_name: $cluster
 num_tokens: 1
 partitioner: org.apache.cassandra.dht.Murmur3Partitioner
@@ -94,7 +93,23 @@ authenticator: PasswordAuthenticator
 authorizer: CassandraAuthorizer
 role_manager: CassandraRoleManager
 END
-;; esac"#,
+;; esac
+case $tls in ?*) cat >>"$folder/cassandra.yaml" <<END
+client_encryption_options:
+  enabled: true
+  optional: false
+  require_client_auth: true
+  ssl_context_factory: {class_name: org.apache.cassandra.security.PEMBasedSslContextFactory}
+  keystore: $tls/keystore.pem
+  truststore: $tls/authority.pem
+END
+;; esac"#;
+
+fn recipe() -> Recipe {
+    Recipe {
+        program: repository().join("target/cassandra/cassandra").display().to_string(),
+        within: std::env::temp_dir(),
+        prepare: PREPARE,
         serve: r#"exec "$program" "$folder" $options"#,
         more: String::new(),
         remedy: "run scripts/fetch-cassandra.sh, or leave Cassandra out: cargo test -- --skip ::cassandra::",
@@ -111,6 +126,7 @@ impl CassandraNode {
             setup.ring_delay_ms,
             replaces.unwrap_or_default()
         );
+        let tls = setup.tls.map(|folder| folder.display().to_string()).unwrap_or_default();
         let variables = [
             ("cluster", setup.cluster),
             ("seed", setup.seed),
@@ -121,6 +137,7 @@ impl CassandraNode {
             ("bootstrap", if setup.replaces.is_some() { "true" } else { "false" }),
             ("sync", setup.sync),
             ("names", if setup.asks_for_names { "true" } else { "false" }),
+            ("tls", &tls),
             ("options", &options),
         ];
         tags::require(tags::CASSANDRA)?;
