@@ -174,7 +174,9 @@ async fn two_hundred_flooding_sockets_take_bounded_memory_which_comes_back() -> 
     let before = served.node.most_resident_bytes()?;
     let mut floods = floods();
     // A node with so much to do needs time to let each of them in.
-    floods.iter_mut().for_each(|flood| flood.time = flood.time.max(WORK_TIME));
+    for flood in &mut floods {
+        flood.time = flood.time.max(WORK_TIME);
+    }
     served.stands(&floods, 200 / floods.len(), (before, OF_MANY)).await?;
     served.until_all_is_given_back().await?;
     served.is_back_within(before).await
