@@ -14,8 +14,12 @@ want mariadb-client-core "mariadb-install-db needs its my_print_defaults" have_p
 want nginx "the tests put one before the binary, as docs/operations.md has it" have_programs nginx
 want openssl "the tests make certificates for nginx" have_programs openssl
 want redis-server "tests and scripts start a private Redis from it" have_programs redis-server redis-cli
-browser=chromium-headless-shell
-apt-cache show "$browser" >/dev/null 2>&1 || browser=chromium # other distributions have one build only
+# Other distributions, and Debian before 12, have one build only.
+# shellcheck disable=SC1091
+case $(. /etc/os-release 2>/dev/null && echo "$ID-${VERSION_ID:-testing}") in
+debian-1[2-9] | debian-testing) browser=chromium-headless-shell ;;
+*) browser=chromium ;;
+esac
 want "$browser" "the tests use the page in a real browser" find_browser
 if command -v dpkg-query >/dev/null; then
     want fonts-liberation "without a font the browser draws no text" have_package fonts-liberation

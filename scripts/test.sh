@@ -121,6 +121,10 @@ stage_it() { rust_tests_on_servers --test it -- --test-threads=4 --skip cassandr
 stage it_cassandra 0 build cassandra
 stage_it_cassandra() { is_left_out cassandra || rust_tests --test it -- cassandra::; }
 
+# Its deliveries wait between two tries, so it begins early.
+stage chaos 1 build servers mysql cassandra
+stage_chaos() { rust_tests_on_servers --test chaos --; }
+
 stage browser 1 build web servers
 stage_browser() {
     local port app status=0 log=$logs/$this_stage.log
@@ -145,9 +149,6 @@ stage_browser() {
 # It counts by itself.
 stage clients 1 build packages servers
 stage_clients() { COUNTS=$scratch/results.clients FAILURES=$scratch/failures.clients scripts/clients.sh; }
-
-stage chaos 1 build servers mysql cassandra
-stage_chaos() { rust_tests_on_servers --test chaos --; }
 
 # Every row of the benchmark, for a moment each: it waits for clocks and disks.
 stage bench 1 build servers

@@ -12,8 +12,9 @@ use tokio::time::{sleep, timeout};
 use super::*;
 
 const ADDRESS: &str = "192.0.2.1";
-/// A flood ends after so many bytes, or when a socket is not read from for so long.
-const FLOOD_BYTES: usize = 64 * 1024 * 1024;
+/// A flood ends after so many MiB, or as many as `FLOOD_MIB` says (`make soak`), or when a socket is not read from for
+/// so long.
+const FLOOD_MIB: usize = 24;
 const STALL_TIME: Duration = Duration::from_secs(2);
 /// What the node works for ends after so long.
 const WORK_TIME: Duration = Duration::from_secs(3);
@@ -23,7 +24,7 @@ const REFUSED_TIME: Duration = Duration::from_millis(20);
 /// Bytes written at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// What two flooding sockets may take beside what the node took before, and two hundred.
-const OF_TWO: u64 = 32 * 1024 * 1024;
+const OF_TWO: u64 = 12 * 1024 * 1024;
 const OF_MANY: u64 = 128 * 1024 * 1024;
 
 /// What a connection sends: `begin` once, then `again` without an end.
@@ -123,7 +124,8 @@ async fn open(served: &Served, over: Over) -> Result<TcpStream> {
 
 /// Sends a flood over one connection after another, until `bytes` are sent or the node reads no more.
 async fn send(served: &Served, flood: &Flood, bytes: &AtomicUsize) {
-    while bytes.load(Ordering::Relaxed) < FLOOD_BYTES {
+    let most = flood_bytes();
+    while bytes.load(Ordering::Relaxed) < most {
         // A node that is full refuses a new socket of this address, too; `stands` asks that the flood was sent at all.
         let Ok(mut stream) = open(served, flood.over).await else {
             sleep(REFUSED_TIME).await;
@@ -131,11 +133,20 @@ async fn send(served: &Served, flood: &Flood, bytes: &AtomicUsize) {
         };
         // An error means that the node has ended the socket.
         let mut is_open = stream.write_all(&flood.begin).await.is_ok();
-        while is_open && bytes.fetch_add(flood.again.len(), Ordering::Relaxed) < FLOOD_BYTES {
+        while is_open && bytes.fetch_add(flood.again.len(), Ordering::Relaxed) < most {
             let Ok(written) = timeout(STALL_TIME, stream.write_all(&flood.again)).await else { return };
             is_open = written.is_ok();
         }
     }
+}
+
+fn flood_bytes() -> usize {
+    std::env::var("FLOOD_MIB").ok().and_then(|mib| mib.parse().ok()).unwrap_or(FLOOD_MIB) * 1024 * 1024
+}
+
+#[expect(clippy::print_stdout, reason = "with --nocapture the peaks are a table")]
+fn print(row: &str) {
+    println!("{row}");
 }
 
 impl Served {
@@ -152,6 +163,9 @@ impl Served {
         }
         until("pages are served again", async || Ok(self.serves_pages().await.is_ok())).await?;
         let peak = self.node.most_resident_bytes()?;
+        let what: Vec<_> = floods.iter().map(|flood| flood.what).collect();
+        let mib = |bytes: u64| bytes / 1024 / 1024;
+        print(&format!("| {each} x {} | {} MiB | {} MiB |", what.join(", "), mib(before), mib(peak)));
         ensure!(peak <= before + most, "{before} bytes before, {peak} at most");
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::super::watchdog::{Watchdog, is_running};
 use super::{PORT, STORAGE_PORT};
 use crate::repository;
 
-/// Logged by a node that takes connections.
+/// Logged by a node that is about to take connections.
 const READY: &str = "Starting listening for CQL clients";
 /// Time limit for a start, on a busy machine.
 pub(super) const READY_WITHIN: Duration = Duration::from_mins(4);
@@ -46,6 +46,8 @@ pub(super) struct Setup<'a> {
 /// One node.
 pub struct CassandraNode {
     address: String,
+    /// The address at which it takes connections itself.
+    own_address: String,
     pid: AtomicU32,
     watchdog: Watchdog,
 }
@@ -147,7 +149,8 @@ impl CassandraNode {
         ensure!(found == "found", "Cassandra is not on this machine: {}", recipe.remedy);
         let prepared = watchdog.order("prepare").await?;
         ensure!(prepared == "prepared", "Cassandra could not be prepared:\n{}", watchdog.last_words());
-        Ok(Self { address: setup.address.to_owned(), pid: AtomicU32::new(0), watchdog })
+        let [address, own_address] = [setup.address, setup.own_address].map(str::to_owned);
+        Ok(Self { address, own_address, pid: AtomicU32::new(0), watchdog })
     }
 
     /// The address at which others and clients reach it, on the loopback interface.
@@ -179,12 +182,16 @@ impl CassandraNode {
         let pid = self.watchdog.order("start").await?;
         self.pid.store(pid.parse().with_context(|| format!("not a process id: {pid:?}"))?, Ordering::Relaxed);
         let deadline = Instant::now() + READY_WITHIN;
-        while !says(&log, written, READY) {
+        while !says(&log, written, READY) || !self.takes_connections().await {
             ensure!(is_running(self.pid()), "a Cassandra has ended:\n{}", complaints(&log, written));
             ensure!(Instant::now() < deadline, "a Cassandra did not start:\n{}", self.watchdog.last_words());
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(())
+    }
+
+    async fn takes_connections(&self) -> bool {
+        tokio::net::TcpStream::connect((self.own_address.as_str(), PORT)).await.is_ok()
     }
 
     /// Stops the process as a debugger does: it keeps its connections and answers nothing.
