@@ -184,7 +184,7 @@ build_all() {
     scripts/install-compiler.sh
     scripts/web.sh
     if [ "$profile" = dev ]; then
-        features=as-in-tests takes="4 to 8 minutes"
+        features=as-in-tests takes="3 to 6 minutes"
     fi
     tidefeed_bin=$target_dir/$([ "$profile" = dev ] && echo debug || echo "$profile")/tidefeed
     step "Building tidefeed (cargo, profile $profile; $takes the first time on two cores, then a part of it after a change)"
