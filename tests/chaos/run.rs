@@ -32,7 +32,7 @@ const CLIENTS: u64 = 16;
 /// runs take the processors from what they test.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Longer than any wait between two tries of a delivery that has failed a few times.
-const PATIENCE: Duration = Duration::from_mins(5);
+const PATIENCE: Duration = Duration::from_mins(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Mismatches that are printed in full.
 const PRINTED: usize = 5;
