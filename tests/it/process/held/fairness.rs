@@ -273,11 +273,6 @@ fn subscribe(id: &str, query: &str) -> Message {
     Message::text(json!({ "type": "subscribe", "id": id, "payload": { "query": query } }).to_string())
 }
 
-#[expect(clippy::print_stdout, reason = "with --nocapture the counts are a table")]
-fn print(row: &str) {
-    println!("{row}");
-}
-
 async fn operations(nodes: Nodes) -> Result<()> {
     let scene = Scene::new(nodes, SETTINGS).await?;
     let ann = Some(scene.served.token.as_str());

@@ -144,11 +144,6 @@ fn flood_bytes() -> usize {
     std::env::var("FLOOD_MIB").ok().and_then(|mib| mib.parse().ok()).unwrap_or(FLOOD_MIB) * 1024 * 1024
 }
 
-#[expect(clippy::print_stdout, reason = "with --nocapture the peaks are a table")]
-fn print(row: &str) {
-    println!("{row}");
-}
-
 impl Served {
     /// Sends floods over `each` sockets at once, and fails if the node takes more than `most` bytes beside what it took
     /// `before` at most.
