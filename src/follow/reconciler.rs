@@ -8,7 +8,6 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use super::outside_cover;
 use crate::{
     clock::SharedClock,
-    domain::backoff,
     rng::SharedRng,
     store::{
         Inboxes, Queue, Relations, StoreError,
@@ -79,7 +78,7 @@ impl RelationReconciler {
             error = &error as &dyn std::error::Error,
             "Applying a follow or an unfollow to an inbox failed. It will be tried again."
         );
-        let retry_at = self.clock.now_ms() + backoff::wait_ms(relation.attempts + 1, self.rng.u32());
+        let retry_at = self.clock.now_ms() + error.wait_ms(relation.attempts + 1, self.rng.u32());
         self.relations.record_failure(&relation, retry_at).await
     }
 

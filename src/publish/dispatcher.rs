@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 use super::outside_delivery;
 use crate::{
     clock::SharedClock,
-    domain::{ContentId, backoff, delivery::DeliveryPolicy, limits::MAX_SUBTASKS_PER_TX},
+    domain::{ContentId, delivery::DeliveryPolicy, limits::MAX_SUBTASKS_PER_TX},
     rng::SharedRng,
     store::{
         Deliveries, Queue, StoreError,
@@ -113,7 +113,7 @@ impl Dispatcher {
 
     async fn record(&self, content: ContentId, error: &StoreError) -> Result<(), StoreError> {
         let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
-        let retry_at = self.clock.now_ms() + backoff::wait_ms(delivery.attempts + 1, self.rng.u32());
+        let retry_at = self.clock.now_ms() + error.wait_ms(delivery.attempts + 1, self.rng.u32());
         self.deliveries.record_failure(content, None, &error.with_causes(), retry_at).await
     }
 

@@ -8,7 +8,7 @@ use super::outside_delivery;
 use crate::{
     clock::SharedClock,
     domain::{
-        ContentId, backoff,
+        ContentId,
         delivery::{
             AuthorFacts, DeliveryPolicy,
             subtask::{Progress, Range},
@@ -94,7 +94,7 @@ impl SubtaskExecutor {
 
     async fn record(&self, (content, after): (ContentId, i64), error: &StoreError) -> Result<(), StoreError> {
         let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
-        let retry_at = self.clock.now_ms() + backoff::wait_ms(delivery.attempts + 1, self.rng.u32());
+        let retry_at = self.clock.now_ms() + error.wait_ms(delivery.attempts + 1, self.rng.u32());
         self.deliveries.record_failure(content, Some(after), &error.with_causes(), retry_at).await
     }
 

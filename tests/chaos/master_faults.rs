@@ -127,7 +127,7 @@ async fn move_slot(masters: &[Server], rng: &SharedRng) -> Result<()> {
     let to = (from + 1 + below(rng, masters.len() - 1)) % masters.len();
     let (from, to) = (&masters[from], &masters[to]);
     let slot: u16 = ask(from, cmd("CLUSTER").arg("KEYSLOT").arg(&key)).await?;
-    let known = identities(&inboxes(to).await?);
+    let identity = identity(to, &key).await?;
     let (giver, taker): (String, String) =
         (ask(from, cmd("CLUSTER").arg("MYID")).await?, ask(to, cmd("CLUSTER").arg("MYID")).await?);
     set_slot(to, slot, ["IMPORTING", &giver]).await?;
@@ -152,7 +152,7 @@ async fn move_slot(masters: &[Server], rng: &SharedRng) -> Result<()> {
     let tag = bucket_tag(&key).to_owned();
     until("an inbox of the slot is opened on its new master", async || {
         let of_slot = inboxes(to).await?.into_iter().filter(|(key, _)| bucket_tag(key) == tag).collect();
-        Ok(!identities(&of_slot).is_subset(&known))
+        Ok(identities(&of_slot).contains(&identity))
     })
     .await
 }
@@ -212,6 +212,15 @@ fn rows(inboxes: &BTreeMap<String, Inbox>) -> impl Iterator<Item = (&String, &St
 fn identities(inboxes: &BTreeMap<String, Inbox>) -> BTreeSet<String> {
     let tokens = inboxes.values().flatten().filter(|(_, score)| **score == TOKEN_SCORE);
     tokens.filter_map(|(token, _)| Some(token.split_once(':')?.0.to_owned())).collect()
+}
+
+/// The identity under which this master opens inboxes beside the one with this key.
+async fn identity(master: &Server, key: &str) -> Result<String> {
+    let place = format!("{}/0", key.split(":{").next().unwrap_or_default());
+    let namespace = place.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    let info: InfoDict = ask(master, cmd("INFO").arg("replication")).await?;
+    let id: String = info.get("master_replid").context("the id of a master's data")?;
+    ask(master, cmd("EVAL").arg("return redis.sha1hex(ARGV[1])").arg(0).arg(format!("{id}:{namespace}"))).await
 }
 
 /// Scripts that the server has run.
