@@ -133,6 +133,7 @@ const METRICS: MetricNames = MetricNames {
     sockets: metrics::SOCKETS,
     sockets_cut_off: metrics::SOCKETS_CUT_OFF,
     streams: metrics::STREAMS,
+    refused: metrics::REFUSED,
     operations_running: metrics::OPERATIONS_RUNNING,
     operations_waiting: metrics::OPERATIONS_WAITING,
     operations_refused: metrics::OPERATIONS_REFUSED,

@@ -106,7 +106,9 @@ where
     let admission = Admission::new(settings.admission, transport.always_admitted, settings.metrics);
     let lasting = Ledger::in_parts("documents", settings.request.documents, settings.metrics);
     let kept = KeptOperations::new(lasting);
-    let engine = Engine { schema, documents, attach, admission, budget, answer_bytes, answers, kept, suggests };
+    let refused = settings.metrics.refused;
+    let engine =
+        Engine { schema, documents, attach, admission, budget, answer_bytes, answers, kept, suggests, refused };
     let free_sockets = Arc::new(Semaphore::new(settings.socket.sockets));
     let free_streams = Arc::new(Semaphore::new(settings.stream.streams));
     let readers = middleware::cors(settings.allowed_origins.clone());

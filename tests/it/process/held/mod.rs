@@ -11,6 +11,7 @@ mod floods;
 #[cfg(target_os = "linux")]
 mod idle;
 mod parts;
+mod refused;
 mod sockets;
 mod storms;
 #[cfg(target_os = "linux")]
