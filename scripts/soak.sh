@@ -20,7 +20,7 @@ cargo test --locked --quiet --test it -- --ignored ::mysql:: "${arguments[@]}"
 step "Floods of MariaDB with Redis, of one node and of two, beside an honest client"
 cargo test --locked --quiet --test it -- --ignored --nocapture held::fairness::mariadb::
 step "Floods of each kind of message, ten times as long"
-FLOOD_MIB=256 cargo test --locked --quiet --test it -- --nocapture held::floods
+FLOOD_MIB=256 cargo test --locked --quiet --test it -- --include-ignored --nocapture held::floods
 asked=${SEED:-}
 for round in $(seq "${ROUNDS:-10}"); do
     SEED=${asked:-$(fresh_seed)}

@@ -21,10 +21,14 @@ pub struct MetricNames {
     /// Gauge: open WebSockets.
     pub sockets: &'static str,
     /// Counter: WebSockets that the server has ended because of what their clients do, by `reason`: `unread` (they
-    /// leave answers unread) or `messages` (they send too many that cost no points).
+    /// leave answers unread), `messages` (they send too many that cost no points), `operations` or `sockets` (more at
+    /// once than they may have).
     pub sockets_cut_off: &'static str,
     /// Gauge: open or reserved event streams.
     pub streams: &'static str,
+    /// Counter: what a client was refused beyond its bound or the node's, by `bound`: `points`, `sockets`, `streams` or
+    /// `stream_operations`. What other counters count is not in it.
+    pub refused: &'static str,
 }
 
 impl Default for MetricNames {
@@ -40,6 +44,7 @@ impl Default for MetricNames {
             sockets: "graphql_websockets",
             sockets_cut_off: "graphql_websockets_cut_off_total",
             streams: "graphql_event_streams",
+            refused: "graphql_refused_total",
         }
     }
 }

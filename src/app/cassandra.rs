@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::settings::files_for_cassandra;
 use crate::{
     config::Config,
     domain::{limits::NODE_ID_BYTES, timeline::outside::NodeId},
@@ -9,7 +10,6 @@ use crate::{
     store::{
         InboxStore,
         cassandra::{self, Cassandra, CassandraInboxes, CassandraOptions},
-        certificates::CertificateFiles,
         inspection::Finding,
     },
 };
@@ -38,9 +38,7 @@ fn options(config: &Config) -> CassandraOptions {
         datacenter: cassandra.datacenter.clone(),
         user: cassandra.user.clone(),
         password: cassandra.password.expose().to_owned(),
-        certificates: cassandra
-            .tls
-            .then(|| CertificateFiles::named([&cassandra.tls_ca, &cassandra.tls_certificate, &cassandra.tls_key])),
+        certificates: files_for_cassandra(config),
         timeout: cassandra.timeout_ms.duration(),
     }
 }

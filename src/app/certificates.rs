@@ -6,7 +6,7 @@ use std::{path::Path, time::Duration};
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 use url::Url;
 
-use super::{adapters::store_options, redis_options};
+use super::{adapters::store_options, redis_options, settings::files_for_cassandra};
 use crate::{
     config::{Config, SqlEngine},
     store::{
@@ -102,15 +102,14 @@ fn redis(config: &Config) -> Option<Servers> {
 }
 
 fn cassandra(config: &Config) -> Option<Servers> {
-    let cassandra = &config.cassandra;
-    if !config.inbox.store.is_cassandra() || !cassandra.tls {
+    if !config.inbox.store.is_cassandra() {
         return None;
     }
+    let files = files_for_cassandra(config)?;
     let host = |point: &String| {
         let (host, port) = point.rsplit_once(':')?;
         Some((host.trim_matches(['[', ']']).to_owned(), port.parse().ok()?))
     };
-    let hosts = cassandra.contact_points.iter().filter_map(host).collect();
-    let files = CertificateFiles::named([&cassandra.tls_ca, &cassandra.tls_certificate, &cassandra.tls_key]);
+    let hosts = config.cassandra.contact_points.iter().filter_map(host).collect();
     Some(Servers { name: "cassandra", files, hosts, greeting: Greeting::None })
 }

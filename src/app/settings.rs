@@ -25,6 +25,7 @@ use crate::{
     },
     live::LiveSettings,
     publish::FirstServed,
+    store::certificates::CertificateFiles,
     telemetry::metrics,
 };
 
@@ -132,6 +133,7 @@ const METRICS: MetricNames = MetricNames {
     sockets: metrics::SOCKETS,
     sockets_cut_off: metrics::SOCKETS_CUT_OFF,
     streams: metrics::STREAMS,
+    refused: metrics::REFUSED,
     operations_running: metrics::OPERATIONS_RUNNING,
     operations_waiting: metrics::OPERATIONS_WAITING,
     operations_refused: metrics::OPERATIONS_REFUSED,
@@ -296,12 +298,19 @@ fn manifest(path: &str) -> Result<Option<Manifest>, ManifestError> {
     Manifest::parse(&std::fs::read_to_string(path).map_err(unreadable)?).map(Some)
 }
 
+/// The files for connections to Cassandra; `None` if those are in the clear.
+pub fn files_for_cassandra(config: &Config) -> Option<CertificateFiles> {
+    let it = &config.cassandra;
+    it.tls.then(|| CertificateFiles::named([&it.tls_ca, &it.tls_certificate, &it.tls_key]))
+}
+
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use graphql_transport::http::buffers;
 
     use super::*;
+    use crate::{domain::limits::MAX_FOLLOWS, store::redis::RedisOptions};
 
     #[test]
     fn every_buffer_is_listed_with_its_bound() {
@@ -309,5 +318,27 @@ mod tests {
         let rows = buffers(&http(&Config::defaults().unwrap()).unwrap());
         let table: Vec<String> = rows.iter().map(ToString::to_string).collect();
         assert!(page.contains(&table.join("\n")), "the table of docs/operations.md is:\n{}", table.join("\n"));
+    }
+    #[test]
+    fn operators_are_told_the_bounds_between_a_node_and_its_stores() {
+        let page = include_str!("../../docs/operations.md");
+        let announcements = RedisOptions::default().announcement_buffer;
+        for row in [
+            format!("| announcements that wait to be passed on | {announcements}; "),
+            format!("a page and one row, a batch of work, or {} followed authors |", MAX_FOLLOWS + 1),
+        ] {
+            assert!(page.contains(&row), "{row}");
+        }
+    }
+
+    #[test]
+    fn the_bounds_of_libraries_are_those_of_the_versions_in_use() {
+        let (page, lock) = (include_str!("../../docs/operations.md"), include_str!("../../Cargo.lock"));
+        for library in ["hyper", "redis", "reqwest", "rusqlite", "scylla", "sqlx-mysql", "tungstenite"] {
+            let (_, found) = lock.split_once(&format!("name = \"{library}\"\nversion = \"")).unwrap();
+            let named = format!("{library} {}", found.split('"').next().unwrap());
+            let remedy = "read its code: do its rows in docs/operations.md still hold? Then name this version there";
+            assert!(page.contains(&named), "{named}: {remedy}");
+        }
     }
 }

@@ -163,6 +163,9 @@ mod tests {
         ] {
             assert!(Address::store(bad).is_err(), "{bad}");
         }
+        for good in ["mysql://h/d", "mariadb://u:p@h:3306/d", "sqlite://a/b.db"] {
+            assert!(Address::store(good).is_ok(), "{good}");
+        }
         for bad in ["", "localhost:6379", "http://h", "rediss://h/#insecure", "redis+unix://", "unix://h/s"] {
             assert!(Address::redis(bad).is_err(), "{bad}");
         }

@@ -58,6 +58,8 @@ pub const TIER_CHANGES: &str = "tidefeed_inbox_tier_changes_total";
 pub const BUCKET_CHANGES: &str = "tidefeed_outside_inbox_buckets_total";
 /// Outboxes asked of the cache, by outcome: hit or miss.
 pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";
+/// What clients were refused beyond their bound or the node's, by bound. What other metrics count is not in it.
+pub const REFUSED: &str = "tidefeed_refused_total";
 /// Contents of pages, by whether the node remembered their card (hit) or read it (miss).
 pub const REMEMBERED_CARDS: &str = "tidefeed_remembered_cards_total";
 /// Contents of pages, by whether the node remembered their JSON (hit) or resolved them (miss).
@@ -166,7 +168,13 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         SOCKETS_CUT_OFF,
         Kind::Counter,
         Unit::Count,
-        "WebSockets ended because of their clients, by reason: unread (they do not take what is sent to them) or messages (they send too many that cost no points)",
+        "WebSockets ended because of their clients, by reason: unread (they do not take what is sent to them) messages (they send too many that cost no points), operations or sockets (more at once than they may have)",
+    ),
+    (
+        REFUSED,
+        Kind::Counter,
+        Unit::Count,
+        "What clients were refused beyond their bound or the node's, by bound: points, sockets, streams, stream_operations, subscriptions, passwords, registrations or exports",
     ),
     (STREAMS, Kind::Gauge, Unit::Count, "Streams of server-sent events open or reserved"),
     (SUBSCRIPTIONS, Kind::Gauge, Unit::Count, "newFeed subscriptions open"),

@@ -45,6 +45,8 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) kept: KeptOperations,
     /// Whether errors may name parts of the schema that the request does not name.
     pub(super) suggests: bool,
+    /// Name of the counter of refusals.
+    pub(super) refused: &'static str,
 }
 
 /// An operation that has passed the guard, is admitted and paid for.
@@ -161,10 +163,8 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
              Try again in {} s, or ask for less at once.",
             seconds(wait)
         );
-        let mut refused = Refused::new(Reason::TooManyPoints, RATE_LIMITED, message);
-        for error in &mut refused.errors {
-            error.extensions.get_or_insert_default().set("retryAfter", seconds(wait));
-        }
+        metrics::counter!(self.refused, "bound" => "points").increment(1);
+        let refused = Refused::new(Reason::TooManyPoints, RATE_LIMITED, message).for_seconds(seconds(wait));
         Err(Refused { charge: Some(charge), ..refused })
     }
 

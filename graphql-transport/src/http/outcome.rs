@@ -94,6 +94,14 @@ impl Refused {
     pub(super) fn new(reason: Reason, code: &str, message: impl Into<String>) -> Self {
         Self { reason, errors: vec![coded(code, message)], charge: None }
     }
+
+    /// Says after how many seconds to try again.
+    pub(super) fn for_seconds(mut self, seconds: u64) -> Self {
+        for error in &mut self.errors {
+            error.extensions.get_or_insert_default().set("retryAfter", seconds);
+        }
+        self
+    }
 }
 
 /// The status of an answer. For `application/json`, 200 means "the request was well-formed".
@@ -201,11 +209,7 @@ pub(super) fn overloaded() -> Refused {
     let message = format!(
         "The server has more to do than it can. Nothing of this operation was done. Try again in {COME_AGAIN} s."
     );
-    let mut refused = Refused::new(Reason::Overloaded, OVERLOADED, message);
-    for error in &mut refused.errors {
-        error.extensions.get_or_insert_default().set("retryAfter", COME_AGAIN);
-    }
-    refused
+    Refused::new(Reason::Overloaded, OVERLOADED, message).for_seconds(COME_AGAIN)
 }
 
 /// The refusal of a body for which there is no memory.
@@ -227,19 +231,16 @@ pub(super) fn no_room_for_subscription(no_room: NoRoom) -> Refused {
 }
 
 fn full(no_room: NoRoom, message: impl Into<String>) -> Refused {
-    let mut refused = match no_room {
+    let refused = match no_room {
         NoRoom::Client => Refused::new(Reason::TooMuchHeld, RATE_LIMITED, message),
         NoRoom::Node => Refused::new(Reason::NoRoom, INTERNAL, message),
     };
-    for error in &mut refused.errors {
-        error.extensions.get_or_insert_default().set("retryAfter", wait_for_room(no_room));
-    }
-    refused
+    refused.for_seconds(wait_for_room(no_room))
 }
 
 /// Seconds to wait.
-fn wait_for_room(no_room: NoRoom) -> u64 {
-    if no_room == NoRoom::Client { 1 } else { 5 }
+pub(super) const fn wait_for_room(no_room: NoRoom) -> u64 {
+    if matches!(no_room, NoRoom::Client) { 1 } else { 5 }
 }
 
 /// The JSON of `value` if it has at most `most` bytes. Never writes more than that.

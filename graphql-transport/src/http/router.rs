@@ -101,12 +101,14 @@ where
     let (budget, suggests) = (settings.rate.map(Budget::new).map(Arc::new), settings.guard.introspection);
     let charges = Charges::new(budget.clone());
     let answer_bytes = settings.request.answer_bytes;
-    let answers = Ledger::new("answers", settings.request.unsent, settings.metrics);
+    let answers = Ledger::in_parts("answers", settings.request.unsent, settings.metrics);
     let bodies = Ledger::new("bodies", settings.request.bodies, settings.metrics);
     let admission = Admission::new(settings.admission, transport.always_admitted, settings.metrics);
-    let lasting = Ledger::new("documents", settings.request.documents, settings.metrics);
+    let lasting = Ledger::in_parts("documents", settings.request.documents, settings.metrics);
     let kept = KeptOperations::new(lasting);
-    let engine = Engine { schema, documents, attach, admission, budget, answer_bytes, answers, kept, suggests };
+    let refused = settings.metrics.refused;
+    let engine =
+        Engine { schema, documents, attach, admission, budget, answer_bytes, answers, kept, suggests, refused };
     let free_sockets = Arc::new(Semaphore::new(settings.socket.sockets));
     let free_streams = Arc::new(Semaphore::new(settings.stream.streams));
     let readers = middleware::cors(settings.allowed_origins.clone());

@@ -2,7 +2,8 @@
 //! requests and unsent answers have a ledger each.
 //!
 //! If the node's bound is reached, what is unfinished of a client with more gives way to another client's: a few
-//! clients that never finish what they send do not keep out all others.
+//! clients that never finish what they send do not keep out all others. What cannot give way is bounded by what is left
+//! ([`Ledger::in_parts`]).
 
 use std::{
     collections::HashMap,
@@ -46,6 +47,8 @@ struct Inner {
     /// What it counts, as a label of the metrics.
     what: &'static str,
     limits: LedgerLimits,
+    /// How many times as much as a client holds has to be left for others.
+    left: usize,
     metrics: MetricNames,
     held: Mutex<Held>,
 }
@@ -80,8 +83,21 @@ pub struct Hold {
 impl Ledger {
     /// An empty ledger. `what`: the label of its metrics, named by `metrics`.
     pub fn new(what: &'static str, limits: LedgerLimits, metrics: MetricNames) -> Self {
+        Self::leaving(0, what, limits, metrics)
+    }
+
+    /// An empty ledger in which a client may hold only a part of what is left, the same part for all: as much as its
+    /// own bound while it is alone, and less the more others hold. So there is room for one more client, however many
+    /// take as much as they can.
+    pub fn in_parts(what: &'static str, limits: LedgerLimits, metrics: MetricNames) -> Self {
+        let parts = limits.node.checked_div(limits.client).unwrap_or(1);
+        Self::leaving(parts.saturating_sub(1), what, limits, metrics)
+    }
+
+    fn leaving(left: usize, what: &'static str, limits: LedgerLimits, metrics: MetricNames) -> Self {
         let client = if limits.client == 0 { usize::MAX } else { limits.client };
-        Self(Arc::new(Inner { what, limits: LedgerLimits { client, ..limits }, metrics, held: Mutex::default() }))
+        let limits = LedgerLimits { client, ..limits };
+        Self(Arc::new(Inner { what, limits, left, metrics, held: Mutex::default() }))
     }
 
     /// An empty hold.
@@ -122,13 +138,14 @@ impl Ledger {
     }
 
     fn refusal(&self, held: &Held, clients: Clients, more: usize) -> Option<NoRoom> {
-        let limits = self.0.limits;
-        let is_full = |client| held.of.get(client).copied().unwrap_or(0).saturating_add(more) > limits.client;
-        if clients.iter().flatten().any(is_full) {
-            Some(NoRoom::Client)
-        } else {
-            (held.total.saturating_add(more) > limits.node).then_some(NoRoom::Node)
+        let Inner { limits, left, .. } = &*self.0;
+        let of = clients.iter().flatten().filter_map(|client| held.of.get(client)).copied().max().unwrap_or(0);
+        let with_more = of.saturating_add(more);
+        if with_more > limits.client && clients.iter().any(Option::is_some) {
+            return Some(NoRoom::Client);
         }
+        let for_others = with_more.saturating_mul(*left);
+        (held.total.saturating_add(more).saturating_add(for_others) > limits.node).then_some(NoRoom::Node)
     }
 }
 
@@ -323,6 +340,26 @@ mod tests {
         assert_eq!((ledger.total(), ledger.open([BOB, None]).grow_to(1)), (1_000, Err(NoRoom::Node)));
         drop(ann);
         assert_eq!(ledger.total(), 0);
+    }
+
+    #[test]
+    fn in_parts_a_client_leaves_as_much_as_it_takes() {
+        let limits = LedgerLimits { node: 120, client: 60 };
+        let ledger = Ledger::in_parts("tests", limits, MetricNames::default());
+        let mut ann = ledger.open([ANN, None]);
+        assert_eq!((ann.grow_to(61), ann.grow_to(60)), (Err(NoRoom::Client), Ok(())));
+        let mut bob = ledger.open([BOB, None]);
+        assert_eq!((bob.grow_to(31), bob.grow_to(30)), (Err(NoRoom::Node), Ok(())));
+        assert_eq!(ledger.open([BOB, None]).grow_to(1), Err(NoRoom::Node), "all that he holds counts");
+        let mut other = ledger.open([ADDRESS_OF_ANN, None]);
+        assert_eq!((other.grow_to(16), other.grow_to(15)), (Err(NoRoom::Node), Ok(())));
+        drop(ann);
+        assert_eq!(bob.grow_to(52), Ok(()));
+        for client in [0, 61] {
+            let ledger = Ledger::in_parts("tests", LedgerLimits { client, ..limits }, MetricNames::default());
+            let (mut ann, mut bob) = (ledger.open([ANN, None]), ledger.open([BOB, None]));
+            assert_eq!((ann.grow_to(61), bob.grow_to(59)), (Ok(()), Ok(())), "a client may have more than half");
+        }
     }
 
     #[test]

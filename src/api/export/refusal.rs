@@ -5,7 +5,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
-use crate::accounts::{TokenError, export::ExportError};
+use crate::{
+    accounts::{TokenError, export::ExportError},
+    telemetry::metrics::REFUSED,
+};
 
 /// Seconds after which an export under way has probably ended.
 const RETRY_AFTER: u64 = 30;
@@ -43,6 +46,9 @@ pub fn refusal(error: &ExportError) -> Response {
             (StatusCode::SERVICE_UNAVAILABLE, text)
         }
     };
+    if matches!(error, ExportError::ViewerBusy | ExportError::TooManyPoints(_) | ExportError::NodeBusy) {
+        metrics::counter!(REFUSED, "bound" => "exports").increment(1);
+    }
     let mut response = (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response();
     let headers = response.headers_mut();
     match status {

@@ -17,6 +17,7 @@ use crate::{
     live::LiveError,
     publish::PublishError,
     store::StoreError,
+    telemetry::metrics::REFUSED,
 };
 
 /// The values of `extensions.code` in resolvers' errors; the transport has more.
@@ -143,6 +144,16 @@ impl Failure {
         }
     }
 
+    /// The bound that refused it, as the label of a metric.
+    const fn bound(&self) -> Option<&'static str> {
+        match self {
+            Self::Live(LiveError::TooMany(_)) => Some("subscriptions"),
+            Self::Account(AccountError::Password(PasswordError::Busy)) => Some("passwords"),
+            Self::Account(AccountError::TooManyRegistrations(_)) => Some("registrations"),
+            _ => None,
+        }
+    }
+
     /// The message for a failure of our own, without internal details.
     fn in_words(&self) -> &'static str {
         let error = match self {
@@ -173,11 +184,16 @@ impl Failure {
     /// As [`Self::into_api_error`], without logging.
     pub fn shown(self) -> ApiError {
         let code = self.code();
+        if let Some(bound) = self.bound() {
+            metrics::counter!(REFUSED, "bound" => bound).increment(1);
+        }
         let retry_after_s = match &self {
             Self::Logged(error) => return error.clone(),
             Self::Account(AccountError::TooManyRegistrations(seconds)) => Some(*seconds),
             Self::Publish(PublishError::TooManyUnindexed) => Some(INDEXED_WITHIN_S),
-            Self::Account(AccountError::Password(PasswordError::Busy)) => Some(BUSY_S),
+            Self::Account(AccountError::Password(PasswordError::Busy)) | Self::Live(LiveError::TooMany(_)) => {
+                Some(BUSY_S)
+            }
             _ => None,
         };
         if code != ErrorCode::InternalServerError {

@@ -10,7 +10,6 @@ use super::{
     error::{late, store_error},
     lasting::Lasting,
     link::Link,
-    open::Open,
     opener::Opener,
     options::{InvalidRedisOptions, RedisOptions},
 };
@@ -141,7 +140,7 @@ impl Redis {
     pub(super) async fn connect_blocking(&self, wait: Duration) -> RedisResult<Link> {
         let limit = self.options().command_timeout() + wait;
         if self.options().cluster {
-            return self.opener.cluster(limit, |it| it).await.map(|it| Link::Own(Open::Cluster(it)));
+            return self.opener.cluster(limit, |it| it).await.map(Link::Own);
         }
         let config = self.opener.config().set_response_timeout(Some(limit));
         self.opener.single(ProtocolVersion::RESP2, &config).await.map(|it| Link::Own(it.into()))
@@ -160,7 +159,7 @@ impl Redis {
             let opened = self.opener.cluster(self.options().command_timeout(), |builder| {
                 builder.use_protocol(ProtocolVersion::RESP3).push_sender(pushed)
             });
-            return opened.await.map(|it| Link::Own(Open::Cluster(it)));
+            return opened.await.map(Link::Own);
         }
         let config = self.opener.config().set_push_sender(pushed);
         self.opener.single(ProtocolVersion::RESP3, &config).await.map(|it| Link::Own(it.into()))

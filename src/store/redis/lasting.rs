@@ -130,7 +130,7 @@ impl Current {
 
 async fn open(opener: &Opener) -> RedisResult<Open> {
     if opener.options().cluster {
-        return opener.cluster(opener.options().command_timeout(), |it| it).await.map(Open::Cluster);
+        return opener.cluster(opener.options().command_timeout(), |it| it).await;
     }
     opener.single(ProtocolVersion::RESP2, &opener.config()).await.map(Open::from)
 }

@@ -2,27 +2,47 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use redis::{
     Cmd, Pipeline, RedisFuture, RedisResult, Value,
     aio::{ConnectionLike, MultiplexedConnection},
     cluster_async::ClusterConnection,
 };
-
-use super::opener::Opened;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// A connection that stands.
 #[derive(Clone)]
 pub enum Open {
     /// To one server, and its address.
     Single(MultiplexedConnection, Arc<str>),
-    /// To every node of a cluster; the library finds the node of each command's key.
-    Cluster(ClusterConnection),
+    /// To every node of a cluster.
+    Cluster(Cluster),
 }
 
-impl From<Opened> for Open {
-    fn from(opened: Opened) -> Self {
-        Self::Single(opened.connection, opened.at)
+/// A connection to a cluster; the library finds the node of each command's key. Clones share it.
+///
+/// The library queues whatever it is given. So requests wait here, in order, while as many as may be are under way.
+#[derive(Clone)]
+pub struct Cluster {
+    connection: ClusterConnection,
+    permits: Arc<Semaphore>,
+}
+
+impl Cluster {
+    /// Lets `most` requests be under way at once.
+    pub fn new(connection: ClusterConnection, most: usize) -> Self {
+        Self { connection, permits: Arc::new(Semaphore::new(most)) }
     }
+
+    async fn run(&mut self, command: &Cmd) -> RedisResult<Value> {
+        let _permit = permit(&self.permits).await;
+        self.connection.req_packed_command(command).await
+    }
+}
+
+/// `None` never comes: nobody closes the semaphore.
+async fn permit(permits: &Semaphore) -> Option<SemaphorePermit<'_>> {
+    permits.acquire().await.ok()
 }
 
 impl Open {
@@ -37,7 +57,7 @@ impl Open {
         if let Self::Cluster(cluster) = self {
             let run = |command: Cmd| {
                 let mut cluster = cluster.clone();
-                async move { command.query_async::<Value>(&mut cluster).await }
+                async move { cluster.run(&command).await.and_then(Value::extract_error) }
             };
             return Ok(futures_util::future::join_all(commands.into_iter().map(run)).await);
         }
@@ -61,7 +81,7 @@ impl ConnectionLike for Open {
     fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
         match self {
             Self::Single(link, _) => link.req_packed_command(command),
-            Self::Cluster(link) => link.req_packed_command(command),
+            Self::Cluster(link) => link.run(command).boxed(),
         }
     }
 
@@ -73,14 +93,18 @@ impl ConnectionLike for Open {
     ) -> RedisFuture<'a, Vec<Value>> {
         match self {
             Self::Single(link, _) => link.req_packed_commands(pipeline, offset, count),
-            Self::Cluster(link) => link.req_packed_commands(pipeline, offset, count),
+            Self::Cluster(link) => async move {
+                let _permit = permit(&link.permits).await;
+                link.connection.req_packed_commands(pipeline, offset, count).await
+            }
+            .boxed(),
         }
     }
 
     fn get_db(&self) -> i64 {
         match self {
             Self::Single(link, _) => link.get_db(),
-            Self::Cluster(link) => link.get_db(),
+            Self::Cluster(link) => link.connection.get_db(),
         }
     }
 }

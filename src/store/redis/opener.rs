@@ -1,19 +1,21 @@
 //! Opens connections: to the server that the addresses or the Sentinels name, with the certificates that the files hold
 //! now.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, pin::pin, sync::Arc, time::Duration};
 
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use futures_util::{Stream, StreamExt as _, stream::FuturesUnordered};
 use redis::{
     AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, ErrorKind, InfoDict,
     ProtocolVersion, RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, TlsCertificates,
     aio::MultiplexedConnection,
     cluster::{ClusterClient, ClusterClientBuilder},
-    cluster_async::ClusterConnection,
     io::tcp::TcpSettings,
 };
 
-use super::options::{InvalidRedisOptions, RedisOptions, SentinelOptions};
+use super::{
+    open::{Cluster, Open},
+    options::{InvalidRedisOptions, RedisOptions, SentinelOptions},
+};
 use crate::store::certificates::{FileTimes, refusal};
 
 /// How long sent bytes may stay unconfirmed until a connection counts as lost: a partition closes nothing.
@@ -23,6 +25,9 @@ const UNCONFIRMED_AT_MOST: Duration = Duration::from_secs(10);
 /// Requests of one connection that wait for an answer; any more wait for their turn. Without this bound, the library
 /// queues as many as are made while Redis does not answer.
 const REQUESTS_AT_ONCE: usize = 1_024;
+/// The same for a connection to a cluster, which leads to all of its servers: requests to one that does not answer
+/// leave room for those to others.
+const REQUESTS_OF_A_CLUSTER: usize = 4 * REQUESTS_AT_ONCE;
 
 /// A connection to one server, and the address that it leads to.
 pub struct Opened {
@@ -30,6 +35,12 @@ pub struct Opened {
     pub connection: MultiplexedConnection,
     /// host:port, or the path of a socket.
     pub at: Arc<str>,
+}
+
+impl From<Opened> for Open {
+    fn from(opened: Opened) -> Self {
+        Self::Single(opened.connection, opened.at)
+    }
 }
 
 /// Opens connections to one Redis. Clones are the same.
@@ -83,19 +94,8 @@ impl Opener {
             let address = self.addresses.first().ok_or_else(no_address)?;
             return self.at(speaking(address, protocol), config).await;
         };
-        let mut asked: FuturesUnordered<_> = self.addresses.iter().map(|it| self.master(sentinel, it)).collect();
-        let mut last = no_address();
-        while let Some(answer) = asked.next().await {
-            let opened = match answer {
-                Ok(address) => self.master_at(speaking(&address, protocol), config).await,
-                Err(error) => Err(error),
-            };
-            match opened {
-                Err(error) => last = error,
-                opened => return opened,
-            }
-        }
-        Err(last)
+        let opened = self.masters(sentinel).then(async |it| self.master_at(speaking(&it?, protocol), config).await);
+        first(opened).await
     }
 
     /// A connection to this address.
@@ -117,7 +117,7 @@ impl Opener {
         &self,
         limit: Duration,
         configure: impl FnOnce(ClusterClientBuilder) -> ClusterClientBuilder,
-    ) -> RedisResult<ClusterConnection> {
+    ) -> RedisResult<Open> {
         let mut builder = ClusterClient::builder(self.addresses.iter().cloned());
         if self.addresses.iter().any(|it| matches!(it.addr(), ConnectionAddr::TcpTls { .. })) {
             builder = builder.certs(self.certificates()?);
@@ -127,7 +127,8 @@ impl Opener {
             .response_timeout(limit)
             .tcp_settings(tcp_settings())
             .build()?;
-        client.get_async_connection().await.map_err(|error| self.explained(error))
+        let connection = client.get_async_connection().await.map_err(|error| self.explained(error))?;
+        Ok(Open::Cluster(Cluster::new(connection, REQUESTS_OF_A_CLUSTER)))
     }
 
     /// Where this Sentinel says that the master is, with what commands need there.
@@ -155,13 +156,12 @@ impl Opener {
     /// host:port of the master that the first Sentinel to answer names; `None` without Sentinels, or if none answers.
     pub async fn named_master(&self) -> Option<String> {
         let sentinel = self.options.sentinel.as_ref()?;
-        let mut asked: FuturesUnordered<_> = self.addresses.iter().map(|it| self.master(sentinel, it)).collect();
-        while let Some(answer) = asked.next().await {
-            if let Ok(master) = answer {
-                return Some(master.addr().to_string());
-            }
-        }
-        None
+        Some(first(self.masters(sentinel)).await.ok()?.addr().to_string())
+    }
+
+    /// Asks all Sentinels at once; what each answers, as it comes.
+    fn masters(&self, sentinel: &SentinelOptions) -> impl Stream<Item = RedisResult<ConnectionInfo>> {
+        self.addresses.iter().map(|it| self.master(sentinel, it)).collect::<FuturesUnordered<_>>()
     }
 
     /// Sentinels learn of a change late: whoever is no master is refused.
@@ -194,6 +194,19 @@ impl Opener {
 #[error("the Sentinel knows no Redis of the name {0:?} (redis.sentinel_master)")]
 struct UnknownMaster(String);
 
+/// The first success; otherwise the last error.
+async fn first<T>(answers: impl Stream<Item = RedisResult<T>>) -> RedisResult<T> {
+    let mut answers = pin!(answers);
+    let mut last = no_address();
+    while let Some(answer) = answers.next().await {
+        match answer {
+            Err(error) => last = error,
+            success => return success,
+        }
+    }
+    Err(last)
+}
+
 fn no_address() -> RedisError {
     (ErrorKind::InvalidClientConfig, "no address").into()
 }
@@ -220,7 +233,10 @@ mod tests {
 
     #[test]
     fn operators_are_told_the_bound_of_waiting_requests() {
-        let row = format!("| requests on their way to Redis (redis) | {REQUESTS_AT_ONCE} for each connection;");
+        let row = format!(
+            "| requests on their way to Redis (redis) | {REQUESTS_AT_ONCE} for each connection, {REQUESTS_OF_A_CLUSTER} \
+             for one to a cluster;"
+        );
         assert!(include_str!("../../../docs/operations.md").contains(&row), "{row}");
     }
 }

@@ -11,4 +11,5 @@ mod refused_writes;
 pub mod rows_touched;
 mod sql;
 mod transport;
+mod waiting_requests;
 mod wal;

@@ -27,7 +27,7 @@ use crate::{
     http::{
         codes::{BAD_USER_INPUT, RATE_LIMITED},
         engine::AdmittedOperation,
-        outcome::{Payload, Reason, Refused, json_within},
+        outcome::{COME_AGAIN, Payload, Reason, Refused, json_within},
         request_id::RequestId,
         runner::{self, OperationSink, TooLarge, extensions_of, over, signed_out},
         state::Core,
@@ -176,8 +176,9 @@ pub fn join<E: PreparedExecutor, V: Viewer>(
             return Err(Refused::new(Reason::Conflict, BAD_USER_INPUT, message));
         }
         if operations.len() >= core.settings.stream.operations {
+            metrics::counter!(core.settings.metrics.refused, "bound" => "stream_operations").increment(1);
             let message = "Too many operations run on this stream.";
-            return Err(Refused::new(Reason::TooManyPoints, RATE_LIMITED, message));
+            return Err(Refused::new(Reason::TooManyPoints, RATE_LIMITED, message).for_seconds(COME_AGAIN));
         }
         operations.insert(id.clone(), stop.clone());
         Ok(())

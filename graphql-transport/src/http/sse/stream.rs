@@ -20,12 +20,13 @@ use crate::{
     http::{
         accept::Media,
         codes::{INTERNAL, RATE_LIMITED},
-        outcome::{Reason, Refused},
+        outcome::{COME_AGAIN, Reason, Refused, wait_for_room},
         request_id::{self, RequestId},
         slots::{Gauged, Slot},
         state::Core,
         viewer::{Scope, Viewer},
     },
+    memory::NoRoom,
     payer::Payer,
 };
 
@@ -41,13 +42,17 @@ pub struct StreamPermit {
 
 /// Takes a slot among the streams of this node and of the client.
 pub fn take_permit<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<StreamPermit, Refused> {
+    let count = || metrics::counter!(core.settings.metrics.refused, "bound" => "streams").increment(1);
     let slot = core.stream_slots.take(scope.payer()).ok_or_else(|| {
+        count();
         let message = "Too many streams are open or reserved already. Close one, or use one for several operations.";
-        Refused::new(Reason::TooManyPoints, RATE_LIMITED, message)
+        Refused::new(Reason::TooManyPoints, RATE_LIMITED, message).for_seconds(COME_AGAIN)
     })?;
     let permit = Arc::clone(&core.free_streams).try_acquire_owned().map_err(|_| {
+        count();
         tracing::warn!("A stream was refused: there are too many.");
-        Refused::new(Reason::NoRoom, INTERNAL, "No room for another stream. Try again in a few seconds.")
+        let refused = Refused::new(Reason::NoRoom, INTERNAL, "No room for another stream. Try again in a few seconds.");
+        refused.for_seconds(wait_for_room(NoRoom::Node))
     })?;
     Ok(StreamPermit { _node: permit, _client: slot, _gauged: Gauged::new(core.settings.metrics.streams) })
 }

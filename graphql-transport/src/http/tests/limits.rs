@@ -107,8 +107,9 @@ async fn remembered(queries: &[&str]) -> usize {
     let answers = Ledger::new("answers", settings.request.unsent, settings.metrics);
     let (admission, answer_bytes) = (Admission::new(settings.admission, &[], settings.metrics), 1 << 20);
     let kept = KeptOperations::new(answers.clone());
-    let (budget, suggests) = (None, true);
-    let engine = Engine { schema, documents, attach, admission, budget, answer_bytes, answers, kept, suggests };
+    let (budget, suggests, refused) = (None, true, settings.metrics.refused);
+    let engine =
+        Engine { schema, documents, attach, admission, budget, answer_bytes, answers, kept, suggests, refused };
     for query in queries {
         let scope = Scope { viewer: None, request_id: RequestId::new(&counted()), client: Client::default() };
         let params = params::Params::of_json(json!({ "query": query })).unwrap();

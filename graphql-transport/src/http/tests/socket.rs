@@ -157,6 +157,7 @@ async fn the_viewer_comes_from_the_first_message_or_from_the_header() {
     for (header, payload, viewer) in [
         ("Bearer good", json!({}), "ann"),
         ("Bearer expired", json!({"Authorization": "Bearer good"}), "ann"),
+        ("Bearer expired", json!({"headers": {"Authorization": "Bearer good"}}), "ann"),
         ("Bearer good", json!({"authorization": "Bearer nobody"}), "nobody"),
     ] {
         let mut client = server.open(&[("authorization", header)]).await.unwrap();

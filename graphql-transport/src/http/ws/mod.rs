@@ -71,6 +71,7 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     }
     let Ok(room) = Arc::clone(&core.free_sockets).try_acquire_owned() else {
         tracing::warn!("A WebSocket was refused: there are too many.");
+        metrics::counter!(core.settings.metrics.refused, "bound" => "sockets").increment(1);
         return (
             StatusCode::SERVICE_UNAVAILABLE,
             [(RETRY_AFTER, "5")],
@@ -80,6 +81,7 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     };
     let client = Client::of(&headers, &extensions, trusted_proxies);
     let Some(slot) = core.socket_slots.take(Payer::of_address(client.address)) else {
+        metrics::counter!(core.settings.metrics.refused, "bound" => "sockets").increment(1);
         let message = "Too many WebSockets of this address have no viewer. Close one, or authenticate it.";
         return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "5")], message).into_response();
     };

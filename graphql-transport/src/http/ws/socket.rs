@@ -57,11 +57,13 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    /// What the client has done wrong, as the label of a metric, if it makes the node work in vain.
+    /// What the client has done wrong, as the label of a metric, if it wants more than it may have.
     pub(super) fn fault(&self) -> Option<&'static str> {
         match self {
             Self::Unread => Some("unread"),
             Self::Close(Closing::TooManyMessages { .. }) => Some("messages"),
+            Self::Close(Closing::TooManyOperations { .. }) => Some("operations"),
+            Self::Close(Closing::TooManySockets { .. }) => Some("sockets"),
             Self::Close(_) | Self::Closed | Self::Lost => None,
         }
     }

@@ -1,6 +1,7 @@
 //! Floods nodes in each way that their clients can, beside an honest client, and counts how often that one is served.
-//! No time is asserted. `make soak` does it on MariaDB with Redis, too, with one node and with two; with `--nocapture`
-//! each count is printed.
+//! No time is asserted. The nodes have little memory, live, and give back what a flood took. `make soak` does it on
+//! MariaDB with Redis, too, with one node and with two. With `--nocapture` it prints each count, and the memory of
+//! each node in MiB: before, at most, afterwards.
 
 use std::{
     fmt::Write as _,
@@ -11,8 +12,10 @@ use futures_util::{SinkExt as _, StreamExt as _, future::join_all};
 use tokio::sync::Mutex;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::*;
-use crate::servers::{self, Backend, EmptyDatabase};
+use super::{
+    fleet::{Fleet, Nodes, in_words},
+    *,
+};
 
 const JSON: &str = "application/json";
 /// Where the flood comes from, and where the honest client is.
@@ -41,20 +44,10 @@ fn sign_in(handle: &str) -> String {
     format!("mutation {{ signIn(input: {input}) {{ token userErrors {{ code }} }} }}")
 }
 
-/// Where the nodes keep their rows, and how many there are.
-#[derive(Debug, Clone, Copy)]
-enum Nodes {
-    OnSqlite,
-    OnMariaDb(usize),
-}
-
 /// Nodes, and who floods them: nobody in particular, or accounts.
 struct Scene {
     nodes: Nodes,
-    served: Served,
-    /// Those besides `served`.
-    others: Vec<(Node, Peer)>,
-    _database: Option<EmptyDatabase>,
+    fleet: Fleet,
     tokens: Vec<String>,
     sent: AtomicUsize,
     /// The rows of acts that were served too seldom.
@@ -95,44 +88,12 @@ fn accepting(token: Option<&str>) -> String {
 
 impl Scene {
     async fn new(nodes: Nodes, settings: &str) -> Result<Self> {
-        let (command, database) = match nodes {
-            Nodes::OnSqlite => (CommandLine::embedded()?, None),
-            Nodes::OnMariaDb(_) => {
-                let (database, keys) = (Backend::MariaDb.empty_database().await?, servers::fresh_keys().await?);
-                let command = CommandLine::on(&database.url)?
-                    .with("TIDEFEED__REDIS__URL", &keys.url)
-                    .with("TIDEFEED__REDIS__PREFIX", &keys.prefix);
-                (command, Some(database))
-            }
-        };
-        let served = Served::start_as(command, PROXIES, settings).await?;
-        let mut others = Vec::new();
-        if let Nodes::OnMariaDb(nodes) = nodes {
-            for _ in 1..nodes {
-                others.push(Node::listening(&served.command, &["serve"], "Serving the API.").await?);
-            }
-        }
+        let fleet = Fleet::start(nodes, settings).await?;
         let mut tokens = Vec::new();
         for number in 0..ACCOUNTS {
-            tokens.push(register(&served.peer, &format!("eve{number}")).await?);
+            tokens.push(register(&fleet.served.peer, &format!("eve{number}")).await?);
         }
-        Ok(Self {
-            nodes,
-            served,
-            others,
-            _database: database,
-            tokens,
-            sent: AtomicUsize::new(0),
-            refused: Mutex::default(),
-        })
-    }
-
-    /// The node that the client with this number asks.
-    fn peer(&self, place: usize) -> &Peer {
-        match place % (1 + self.others.len()) {
-            0 => &self.served.peer,
-            other => &self.others[other - 1].1,
-        }
+        Ok(Self { nodes, fleet, tokens, sent: AtomicUsize::new(0), refused: Mutex::default() })
     }
 
     fn token(&self, who: Who, place: usize) -> Option<&str> {
@@ -142,7 +103,7 @@ impl Scene {
     /// Repeats an operation over one connection, for ever and at once.
     async fn repeat(&self, place: usize, token: Option<&str>, query: &str) -> Result<()> {
         loop {
-            let mut line = Line::to(self.peer(place)).await?;
+            let mut line = Line::to(self.fleet.peer(place)).await?;
             loop {
                 line.ask(FLOOD, &accepting(token), query).await;
                 self.sent.fetch_add(1, Ordering::Relaxed);
@@ -162,13 +123,14 @@ impl Scene {
         flood: impl Fn(usize) -> F,
     ) -> Result<()> {
         self.sent.store(0, Ordering::Relaxed);
+        let before = self.fleet.begin_flood()?;
         let flooding = join_all((0..CONNECTIONS).map(flood));
         let honest = async {
             until("the flood has begun", async || Ok(self.sent.load(Ordering::Relaxed) >= CONNECTIONS)).await?;
             let mut counts = vec![0; acts.len()];
             for place in 0..ASKED {
                 for (act, count) in acts.iter().zip(&mut counts) {
-                    *count += usize::from(self.serves(self.peer(place), address, act).await?);
+                    *count += usize::from(self.serves(self.fleet.peer(place), address, act).await?);
                 }
             }
             for (act, count) in acts.iter().zip(counts) {
@@ -182,14 +144,28 @@ impl Scene {
         };
         tokio::select! {
             ended = honest => ended,
-            ended = flooding => bail!("the flood has ended: {ended:?}"),
+            ended = flooding => Err(anyhow!("the flood has ended: {ended:?}")),
+        }?;
+        let peak = self.fleet.peak()?;
+        let back = self.fleet.is_back_within(&before).await;
+        let row = format!(
+            "| {:?} | {what} by {who:?} | memory | {} | {} | {} |",
+            self.nodes,
+            in_words(&before),
+            in_words(&peak),
+            in_words(&self.fleet.memory()?)
+        );
+        print(&row);
+        if let Err(error) = back {
+            writeln!(self.refused.lock().await, "{row} {error:#}")?;
         }
+        Ok(())
     }
 
-    /// Fails if the honest client was shut out of anything.
+    /// Fails if the honest client was shut out of anything, or if memory was kept.
     async fn verdict(&self) -> Result<()> {
         let refused = self.refused.lock().await;
-        ensure!(refused.is_empty(), "the honest client was shut out:\n{refused}");
+        ensure!(refused.is_empty(), "the honest client was shut out, or memory was kept:\n{refused}");
         Ok(())
     }
 
@@ -206,7 +182,7 @@ impl Scene {
     async fn converse(&self, place: usize, token: Option<&str>, queries: &[&str]) -> Result<()> {
         let init = token.map_or_else(|| json!({}), |token| json!({ "authorization": format!("Bearer {token}") }));
         loop {
-            let Ok(mut socket) = sockets::socket(self.peer(place), FLOOD, init.clone()).await else { continue };
+            let Ok(mut socket) = sockets::socket(self.fleet.peer(place), FLOOD, init.clone()).await else { continue };
             let mut id = 0_usize;
             for query in queries.iter().cycle() {
                 id += 1;
@@ -224,7 +200,7 @@ impl Scene {
     /// Begins bodies for ever, and never ends one.
     async fn begin_bodies(&self, place: usize, address: &str, token: Option<&str>) -> Result<()> {
         loop {
-            let mut line = Line::to(self.peer(place)).await?;
+            let mut line = Line::to(self.fleet.peer(place)).await?;
             line.post((address, &accepting(token)), BODY_BYTES, &vec![b' '; BODY_BYTES - 1]).await;
             self.sent.fetch_add(1, Ordering::Relaxed);
             let _ = line.answer().await;
@@ -233,7 +209,7 @@ impl Scene {
 
     /// The path of a link to an export.
     async fn export_link(&self, token: &str) -> Result<String> {
-        let answer = self.served.peer.query(Some(token), "mutation { exportViewer { url } }").await?;
+        let answer = self.fleet.served.peer.query(Some(token), "mutation { exportViewer { url } }").await?;
         let url = answer["data"]["exportViewer"]["url"].as_str().with_context(|| answer.to_string())?;
         Ok(url.trim_start_matches('/').to_owned())
     }
@@ -241,7 +217,7 @@ impl Scene {
     /// Opens a link for ever.
     async fn export(&self, place: usize, path: &str) -> Result<()> {
         loop {
-            let Line(mut stream) = Line::to(self.peer(place)).await?;
+            let Line(mut stream) = Line::to(self.fleet.peer(place)).await?;
             let head =
                 format!("GET /{path} HTTP/1.1\r\nhost: a\r\nx-forwarded-for: {FLOOD}\r\nconnection: close\r\n\r\n");
             let _ = stream.write_all(head.as_bytes()).await;
@@ -275,8 +251,8 @@ fn subscribe(id: &str, query: &str) -> Message {
 
 async fn operations(nodes: Nodes) -> Result<()> {
     let scene = Scene::new(nodes, SETTINGS).await?;
-    let ann = Some(scene.served.token.as_str());
-    register(&scene.served.peer, "bob").await?;
+    let ann = Some(scene.fleet.served.token.as_str());
+    register(&scene.fleet.served.peer, "bob").await?;
     let welcome = sign_in("bob");
     let acts = [Act::Post(ann, PAGE), Act::Post(ann, CHANGE), Act::Post(None, &welcome)];
     let failing = sign_in("nobody");
@@ -297,7 +273,7 @@ async fn operations(nodes: Nodes) -> Result<()> {
 /// Who is signed in counts as a viewer, not as the address that they share with others.
 async fn own_address(nodes: Nodes) -> Result<()> {
     let scene = Scene::new(nodes, SETTINGS).await?;
-    let ann = Some(scene.served.token.as_str());
+    let ann = Some(scene.fleet.served.token.as_str());
     let (acts, failing) = ([Act::Post(ann, PAGE), Act::Post(ann, CHANGE)], sign_in("nobody"));
     for (what, query) in [("queries", r#"{ user(handle: "ann") { id } }"#), ("sign-ins", failing.as_str())] {
         let flood = |place| scene.repeat(place, None, query);
@@ -308,9 +284,9 @@ async fn own_address(nodes: Nodes) -> Result<()> {
 
 async fn over_sockets(nodes: Nodes) -> Result<()> {
     let scene = Scene::new(nodes, SETTINGS).await?;
-    let token = scene.served.token.as_str();
+    let token = scene.fleet.served.token.as_str();
     let acts = [Act::Post(Some(token), PAGE), Act::Post(Some(token), CHANGE), Act::Socket(token)];
-    let user = scene.served.peer.query(Some(token), "{ viewer { id } }").await?;
+    let user = scene.fleet.served.peer.query(Some(token), "{ viewer { id } }").await?;
     let user = user["data"]["viewer"]["id"].as_str().context("no id")?;
     let [mute, unmute] = ["mute", "unmute"]
         .map(|verb| format!(r#"mutation {{ {verb}User(input: {{ userId: "{user}" }}) {{ userErrors {{ code }} }} }}"#));
@@ -330,7 +306,7 @@ async fn over_sockets(nodes: Nodes) -> Result<()> {
 async fn bodies(nodes: Nodes) -> Result<()> {
     let room = "max_incoming_bytes = 800000\nmax_incoming_bytes_per_address = 262144";
     let scene = Scene::new(nodes, &format!("{room}\n{SETTINGS}")).await?;
-    let ann = Some(scene.served.token.as_str());
+    let ann = Some(scene.fleet.served.token.as_str());
     let acts = [Act::Post(ann, PAGE), Act::Post(ann, CHANGE)];
     for who in [Who::Nobody, Who::Accounts] {
         let addresses = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
@@ -338,20 +314,20 @@ async fn bodies(nodes: Nodes) -> Result<()> {
         scene.stands(("bodies", who), &acts, HONEST, flood).await?;
     }
     scene.verdict().await?;
-    let cut = scene.served.peer.metric(r#"tidefeed_held_bytes_refused_total{what="bodies",bound="cut"}"#).await?;
+    let cut = scene.fleet.served.peer.metric(r#"tidefeed_held_bytes_refused_total{what="bodies",bound="cut"}"#).await?;
     ensure!(cut.is_some_and(|cut| cut > 0.0), "the room was never full");
     Ok(())
 }
 
 async fn exports(nodes: Nodes) -> Result<()> {
     let scene = Scene::new(nodes, SETTINGS).await?;
-    let own = scene.export_link(&scene.served.token).await?;
+    let own = scene.export_link(&scene.fleet.served.token).await?;
     let mut links = Vec::new();
     for token in &scene.tokens {
         links.push(scene.export_link(token).await?);
     }
     let flood = |place: usize| scene.export(place, &links[place % ACCOUNTS]);
-    let acts = [Act::Get(&own), Act::Post(Some(&scene.served.token), PAGE)];
+    let acts = [Act::Get(&own), Act::Post(Some(&scene.fleet.served.token), PAGE)];
     scene.stands(("exports", Who::Accounts), &acts, HONEST, flood).await?;
     scene.verdict().await
 }

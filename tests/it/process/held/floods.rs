@@ -1,6 +1,9 @@
-//! Tests that sockets which send without an end and read nothing make a node neither keep memory nor die.
+//! Tests that sockets which send without an end and read nothing make a node neither keep memory nor die. With
+//! `--nocapture` the memory of each node is printed in MiB, before and at most. `make soak` does it on MariaDB with
+//! Redis, too, with one node and with two.
 
 use std::{
+    fmt::Write as _,
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
@@ -9,7 +12,10 @@ use futures_util::future::join_all;
 use serde_json::Value as Json;
 use tokio::time::{sleep, timeout};
 
-use super::*;
+use super::{
+    fleet::{Fleet, Memory, Nodes, in_words},
+    *,
+};
 
 const ADDRESS: &str = "192.0.2.1";
 /// A flood ends after so many MiB, or as many as `FLOOD_MIB` says (`make soak`), or when a socket is not read from for
@@ -112,22 +118,22 @@ fn floods() -> Vec<Flood> {
     ]
 }
 
-async fn open(served: &Served, over: Over) -> Result<TcpStream> {
+async fn open((peer, token): (&Peer, &str), over: Over) -> Result<TcpStream> {
     match over {
-        Over::Http => Ok(Line::to(&served.peer).await?.0),
+        Over::Http => Ok(Line::to(peer).await?.0),
         Over::WebSocket => {
-            let init = json!({ "authorization": format!("Bearer {}", served.token) });
-            Ok(sockets::socket(&served.peer, ADDRESS, init).await?.into_inner())
+            let init = json!({ "authorization": format!("Bearer {token}") });
+            Ok(sockets::socket(peer, ADDRESS, init).await?.into_inner())
         }
     }
 }
 
 /// Sends a flood over one connection after another, until `bytes` are sent or the node reads no more.
-async fn send(served: &Served, flood: &Flood, bytes: &AtomicUsize) {
+async fn send(to: (&Peer, &str), flood: &Flood, bytes: &AtomicUsize) {
     let most = flood_bytes();
     while bytes.load(Ordering::Relaxed) < most {
         // A node that is full refuses a new socket of this address, too; `stands` asks that the flood was sent at all.
-        let Ok(mut stream) = open(served, flood.over).await else {
+        let Ok(mut stream) = open(to, flood.over).await else {
             sleep(REFUSED_TIME).await;
             continue;
         };
@@ -144,49 +150,103 @@ fn flood_bytes() -> usize {
     std::env::var("FLOOD_MIB").ok().and_then(|mib| mib.parse().ok()).unwrap_or(FLOOD_MIB) * 1024 * 1024
 }
 
-impl Served {
-    /// Sends floods over `each` sockets at once, and fails if the node takes more than `most` bytes beside what it took
-    /// `before` at most.
-    async fn stands(&self, floods: &[Flood], each: usize, (before, most): (u64, u64)) -> Result<()> {
+impl Fleet {
+    /// Nodes with contents to read, that have read them.
+    async fn to_flood(nodes: Nodes) -> Result<Self> {
+        let fleet = Self::start(nodes, "").await?;
+        fleet.served.publish_the_longest_texts().await?;
+        fleet.serves_pages().await?;
+        Ok(fleet)
+    }
+
+    /// Sends floods over `each` sockets at once. Fails if a node takes more than `most` bytes beside what it took
+    /// before, or dies.
+    async fn stands(&self, nodes: Nodes, floods: &[Flood], (each, most): (usize, u64)) -> Result<()> {
+        let before = self.begin_flood()?;
         let budgets: Vec<_> = floods.iter().map(|_| AtomicUsize::new(0)).collect();
         let sending = floods.iter().zip(&budgets).flat_map(|(flood, bytes)| {
-            (0..each).map(async move |_| timeout(flood.time, send(self, flood, bytes)).await)
+            (0..each).map(move |place| {
+                let to = (self.peer(place), self.served.token.as_str());
+                timeout(flood.time, send(to, flood, bytes))
+            })
         });
         join_all(sending).await;
         for (flood, bytes) in floods.iter().zip(&budgets) {
             ensure!(bytes.load(Ordering::Relaxed) >= CHUNK_BYTES, "no socket was let in: {}", flood.what);
         }
-        until("pages are served again", async || Ok(self.serves_pages().await.is_ok())).await?;
-        let peak = self.node.most_resident_bytes()?;
+        until("pages are served again", async || {
+            self.memory()?;
+            Ok(self.serves_pages().await.is_ok())
+        })
+        .await?;
+        let peak = self.peak()?;
         let what: Vec<_> = floods.iter().map(|flood| flood.what).collect();
-        let mib = |bytes: u64| bytes / 1024 / 1024;
-        print(&format!("| {each} x {} | {} MiB | {} MiB |", what.join(", "), mib(before), mib(peak)));
-        ensure!(peak <= before + most, "{before} bytes before, {peak} at most");
+        let what = what.join(", ");
+        print(&format!("| {nodes:?} | {each} x {what} | {} | {} |", in_words(&before), in_words(&peak)));
+        let is_little = before.iter().zip(&peak).all(|(before, peak)| *peak <= before + most);
+        ensure!(is_little, "{before:?} bytes before, {peak:?} at most");
         Ok(())
     }
-}
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_flooding_sockets_take_little_memory_which_comes_back() -> Result<()> {
-    let served = Served::in_little_memory().await?;
-    let before = served.node.most_resident_bytes()?;
-    for flood in floods() {
-        served.stands(std::slice::from_ref(&flood), 2, (before, OF_TWO)).await.context(flood.what)?;
+    async fn gives_all_back(&self, before: &Memory) -> Result<()> {
+        self.served.until_all_is_given_back().await?;
+        self.is_back_within(before).await
     }
-    served.until_all_is_given_back().await?;
-    served.is_back_within(before).await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_hundred_flooding_sockets_take_bounded_memory_which_comes_back() -> Result<()> {
-    let served = Served::in_little_memory().await?;
-    let before = served.node.most_resident_bytes()?;
+/// Each flood by itself. One that a node does not stand does not keep the others from being tried.
+async fn over_two_sockets(nodes: Nodes) -> Result<()> {
+    let mut fleet = Fleet::to_flood(nodes).await?;
+    let before = fleet.memory()?;
+    let mut failed = String::new();
+    for flood in floods() {
+        let Err(error) = fleet.stands(nodes, std::slice::from_ref(&flood), (2, OF_TWO)).await else { continue };
+        print(&format!("| {nodes:?} | 2 x {} | not stood |", flood.what));
+        writeln!(failed, "{}: {error:#}", flood.what)?;
+        fleet = Fleet::to_flood(nodes).await?;
+    }
+    ensure!(failed.is_empty(), "{failed}");
+    fleet.gives_all_back(&before).await
+}
+
+/// All floods at once.
+async fn over_two_hundred_sockets(nodes: Nodes) -> Result<()> {
+    let fleet = Fleet::to_flood(nodes).await?;
+    let before = fleet.memory()?;
     let mut floods = floods();
     // A node with so much to do needs time to let each of them in.
     for flood in &mut floods {
         flood.time = flood.time.max(WORK_TIME);
     }
-    served.stands(&floods, 200 / floods.len(), (before, OF_MANY)).await?;
-    served.until_all_is_given_back().await?;
-    served.is_back_within(before).await
+    fleet.stands(nodes, &floods, (200 / floods.len(), OF_MANY)).await?;
+    fleet.gives_all_back(&before).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_flooding_sockets_take_little_memory_which_comes_back() -> Result<()> {
+    over_two_sockets(Nodes::OnSqlite).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_flooding_sockets_take_bounded_memory_which_comes_back() -> Result<()> {
+    over_two_hundred_sockets(Nodes::OnSqlite).await
+}
+
+/// On MariaDB with Redis, one node and two.
+mod mariadb {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "`make soak` runs it"]
+    async fn two_flooding_sockets_take_little_memory_which_comes_back() -> Result<()> {
+        over_two_sockets(Nodes::OnMariaDb(1)).await?;
+        over_two_sockets(Nodes::OnMariaDb(2)).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "`make soak` runs it"]
+    async fn two_hundred_flooding_sockets_take_bounded_memory_which_comes_back() -> Result<()> {
+        over_two_hundred_sockets(Nodes::OnMariaDb(1)).await?;
+        over_two_hundred_sockets(Nodes::OnMariaDb(2)).await
+    }
 }

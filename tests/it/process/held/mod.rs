@@ -2,11 +2,16 @@
 
 mod answers;
 mod bodies;
+#[cfg(target_os = "linux")]
 mod fairness;
+#[cfg(target_os = "linux")]
+mod fleet;
 #[cfg(target_os = "linux")]
 mod floods;
 #[cfg(target_os = "linux")]
 mod idle;
+mod parts;
+mod refused;
 mod sockets;
 mod storms;
 #[cfg(target_os = "linux")]
@@ -14,7 +19,7 @@ mod subscriptions;
 
 use std::collections::HashMap;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -37,12 +42,20 @@ const LARGE_BYTES: usize = 12 * TEXTS * TEXT_CHARS * TEXT.len();
 
 /// This machine is a proxy, which says who asks.
 const PROXIES: &str = "[\"127.0.0.0/8\"]";
+/// Bytes of memory that the node may write to, including stacks. A limit of the address space would include the code,
+/// and what the allocator only reserves.
+const LITTLE_MEMORY: &str = "--data=629145600";
 /// Everybody's password.
 const PASSWORD: &str = "correct horse battery";
 
 /// A query that needs no token and has an answer of [`LARGE_BYTES`].
 fn large() -> String {
-    let texts = (0..12).map(|alias| format!("a{alias}: text ")).collect::<Vec<_>>().concat();
+    with_texts(12)
+}
+
+/// A query whose answer has each of Ann's texts so often.
+fn with_texts(times: usize) -> String {
+    let texts = (0..times).map(|alias| format!("a{alias}: text ")).collect::<Vec<_>>().concat();
     format!(r#"{{ user(handle: "ann") {{ contents(first: {TEXTS}) {{ edges {{ node {{ {texts} }} }} }} }} }}"#)
 }
 

@@ -4,9 +4,6 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::*;
 
-/// Bytes of memory that the node may write to, including stacks. A limit of the address space would include the code,
-/// and what the allocator only reserves.
-const LITTLE_MEMORY: &str = "--data=629145600";
 const JSON: &str = "application/json";
 /// Bodies from one address: nearly as many as it may have connections.
 const BODIES: usize = 1_990;
@@ -27,12 +24,17 @@ impl Served {
 
     /// Reads pages, so many at once that all connections to the store are open afterwards. They stay open.
     pub(super) async fn serves_pages(&self) -> Result<()> {
+        self.serves_pages_at(&self.peer).await
+    }
+
+    /// The same of another node.
+    pub(super) async fn serves_pages_at(&self, peer: &Peer) -> Result<()> {
         let page = format!("{{ timeline(first: {TEXTS}) {{ edges {{ node {{ id text }} }} }} }}");
         let pages = stream::iter(0..PAGES).map(async |_| {
             let mut answer = Value::Null;
             // A busy node may refuse a page, which is then asked for again.
             until("a page is not refused for load", async || {
-                answer = self.peer.query(Some(&self.token), &page).await?;
+                answer = peer.query(Some(&self.token), &page).await?;
                 Ok(answer["errors"][0]["extensions"]["code"] != "OVERLOADED")
             })
             .await?;

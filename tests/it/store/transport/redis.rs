@@ -12,7 +12,7 @@ use super::{EXPIRED, Files, NAMES, OTHER_NAME, UNKNOWN, expect_words};
 use crate::servers::{Kind, Recipe, Server, Validity, connect_redis};
 
 /// The port for TLS of a server on this port; [`Server`] has found it free.
-const fn tls_port(port: u16) -> u16 {
+pub(super) const fn tls_port(port: u16) -> u16 {
     port + 10_000
 }
 
@@ -27,20 +27,25 @@ fn options(files: &Files, url: String) -> RedisOptions {
     }
 }
 
-async fn refusal(options: &RedisOptions) -> Result<String> {
+pub(super) async fn refusal(options: &RedisOptions) -> Result<String> {
     let refused = Redis::connect(options.clone()).await.err().context("it was taken")?;
     Ok(format!("{:#}", anyhow::Error::from(refused)))
 }
 
-/// A Redis that speaks TLS and asks for certificates.
-async fn server(files: &Files) -> Result<Server> {
+/// Arguments of a server that shows the files' certificate.
+pub(super) fn tls(files: &Files) -> String {
     let folder = files.folder();
+    format!(
+        "--tls-ca-cert-file {folder}/authority.pem --tls-cert-file {folder}/server.pem --tls-key-file {folder}/server.key"
+    )
+}
+
+/// A Redis that speaks TLS and asks for certificates.
+pub(super) async fn server(files: &Files) -> Result<Server> {
     let mut recipe: Recipe = Kind::Redis.recipe();
     recipe.serve = r#"exec "$program" --port "$port" --tls-port $((port + 10000)) --unixsocket "$folder/r.sock" \
         --dir "$folder" --bind 127.0.0.1 --save '' --appendonly no $more"#;
-    recipe.more = format!(
-        "--tls-ca-cert-file {folder}/authority.pem --tls-cert-file {folder}/server.pem --tls-key-file {folder}/server.key"
-    );
+    recipe.more = tls(files);
     Server::start_from(Kind::Redis, &recipe).await
 }
 

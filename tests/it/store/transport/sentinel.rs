@@ -1,14 +1,35 @@
-//! A Redis that Sentinels lead to.
+//! A Redis that Sentinels lead to, in the clear and over TLS.
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use tidefeed::store::redis::{ConnectError, Redis, RedisOptions, SentinelOptions};
+use tidefeed::store::{
+    certificates::CertificateFiles,
+    redis::{ConnectError, Redis, RedisOptions, SentinelOptions},
+};
 
+use super::{
+    Files, UNKNOWN, expect_words,
+    redis::{refusal, server, tls, tls_port},
+};
 use crate::servers::{Kind, Recipe, Server, connect_redis};
 
 /// A Sentinel that asks for a password and watches `master`. It alone decides.
 async fn sentinel(master: &Server) -> Result<Server> {
+    Server::start_from(Kind::Redis, &recipe(master.port())).await
+}
+
+/// One that speaks TLS and asks for certificates, as its master does.
+async fn sentinel_over_tls(master: &Server, files: &Files) -> Result<Server> {
+    let mut recipe = recipe(tls_port(master.port()));
+    recipe.serve = r#"exec "$program" "$folder/sentinel.conf" --sentinel --port "$port" --bind 127.0.0.1 \
+        --tls-port $((port + 10000)) --tls-replication yes ${more#* }"#;
+    recipe.more = format!("{} {}", recipe.more, tls(files));
+    Server::start_from(Kind::Redis, &recipe).await
+}
+
+/// Watches the master on this port.
+fn recipe(master: u16) -> Recipe {
     let mut recipe: Recipe = Kind::Redis.recipe();
     recipe.prepare = r#"set -- $more; cat >"$folder/sentinel.conf" <<END
 sentinel monitor feed 127.0.0.1 $1 1
@@ -19,8 +40,8 @@ user default on nopass ~* &* +@all
 user asker on >of-the-sentinel ~* &* +@all
 END"#;
     recipe.serve = r#"exec "$program" "$folder/sentinel.conf" --sentinel --port "$port" --bind 127.0.0.1"#;
-    recipe.more = master.port().to_string();
-    Server::start_from(Kind::Redis, &recipe).await
+    recipe.more = master.to_string();
+    recipe
 }
 
 fn options(sentinels: &[&Server], master: &str) -> RedisOptions {
@@ -37,6 +58,26 @@ fn options(sentinels: &[&Server], master: &str) -> RedisOptions {
 
 mod redis_server {
     use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_redis_behind_sentinels_is_found_over_tls() -> Result<()> {
+        let files = Files::new()?;
+        let master = server(&files).await?;
+        let sentinel = sentinel_over_tls(&master, &files).await?;
+        let url = format!("rediss://127.0.0.1:{}/", tls_port(sentinel.port()));
+        let options =
+            RedisOptions { urls: vec![url], certificates: files.certificates(), ..options(&[&sentinel], "feed") };
+        Redis::connect(options.clone()).await?.probe_writes().await?;
+        let mut line = connect_redis(&master.url()).await?;
+        let keys: u64 = redis::cmd("DBSIZE").query_async(&mut line).await?;
+        ensure!(keys == 1, "the probe is not on the master");
+
+        let certificates = CertificateFiles { certificate: None, key: None, ..files.certificates() };
+        let message = refusal(&RedisOptions { certificates, ..options.clone() }).await?;
+        ensure!(message.contains("wants another certificate from this node"), "{message}");
+        files.trusted(&files.stranger.file())?;
+        expect_words(&refusal(&options).await?, UNKNOWN)
+    }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_fail_over_by_sentinels_is_followed() -> Result<()> {

@@ -85,9 +85,15 @@ impl Node {
         self.memory("VmRSS:")
     }
 
-    /// The most resident memory that it has ever had, in bytes.
+    /// The most resident memory that it has had since it started or was told to forget it, in bytes.
     pub fn most_resident_bytes(&self) -> Result<u64> {
         self.memory("VmHWM:")
+    }
+
+    /// Lets [`Node::most_resident_bytes`] begin anew.
+    pub fn forget_most_resident(&self) -> Result<()> {
+        let pid = self.process.id().context("The node has ended.")?;
+        Ok(std::fs::write(format!("/proc/{pid}/clear_refs"), "5")?)
     }
 
     fn memory(&self, what: &str) -> Result<u64> {
