@@ -3,13 +3,14 @@
 //! Bounds what the parser works on, and takes or refuses in its stead what it does not read as the specification says.
 
 use apollo_parser::{Lexer, Token, TokenKind};
+use async_graphql::Pos;
 
 use super::{limits::GuardLimits, positions::Positions, refusal::Refusal};
 
 /// `query` as the parser is to read it: with spaces in place of the bytes of commas and of the descriptions of
 /// operations, fragments and variables, which say nothing to a server.
 ///
-/// Refuses `query` for too many tokens, too many open brackets, an overlong name, and what is no token. Takes time
+/// Refuses `query` for too many tokens, too many open brackets, an overlong name, and an invalid token. Takes time
 /// linear in the query.
 pub fn readable(query: &str, limits: &GuardLimits) -> Result<String, Refusal> {
     let mut scan = Scan {
@@ -103,15 +104,14 @@ impl<'a> Scan<'a> {
     }
 
     fn count(&mut self, token: &Token<'a>) -> Result<(), Refusal> {
-        let length = token.data().len();
+        let (length, at) = (token.data().len(), token.index());
         let GuardLimits { tokens, name_bytes, .. } = *self.limits;
         self.tokens += usize::from(token.kind() != TokenKind::Eof);
         if self.tokens > tokens {
-            return Err(Refusal::TooManyTokens { limit: tokens, at: Positions::of(self.query).at(token.index()) });
+            return Err(Refusal::TooManyTokens { limit: tokens, at: self.at(at) });
         }
         if length > name_bytes && matches!(token.kind(), TokenKind::Name | TokenKind::Int | TokenKind::Float) {
-            let at = Positions::of(self.query).at(token.index());
-            return Err(Refusal::NameTooLong { found: length, limit: name_bytes, at });
+            return Err(Refusal::NameTooLong { found: length, limit: name_bytes, at: self.at(at) });
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ impl<'a> Scan<'a> {
         self.open.push(bracket);
         let (found, limit) = (self.open.len(), self.limits.nesting);
         if found > limit {
-            return Err(Refusal::NestedTooDeeply { found, limit, at: Positions::of(self.query).at(token.index()) });
+            return Err(Refusal::NestedTooDeeply { found, limit, at: self.at(token.index()) });
         }
         Ok(())
     }
@@ -178,16 +178,18 @@ impl<'a> Scan<'a> {
         bytes.filter(|byte| !matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
     }
 
+    fn at(&self, offset: usize) -> Pos {
+        Positions::of(self.query).at(offset)
+    }
+
     fn syntax(&self, offset: usize, words: &str) -> Refusal {
-        Refusal::syntax(words, Some(Positions::of(self.query).at(offset)))
+        Refusal::syntax(words, Some(self.at(offset)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-    use async_graphql::Pos;
-
     use super::*;
 
     fn limits(tokens: usize, nesting: usize) -> GuardLimits {
