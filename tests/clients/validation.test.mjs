@@ -148,6 +148,19 @@ query(){viewer{id}}
 {timeline(first:1x){nodes{id}}}
 {timeline(filter:{kinds:[POST}){nodes{id}}}
 {viewer{id,,, # nothing
+{user(handle:"\\u{1F600} \\ud83d\\ude00"){id}}
+query($i:[ ID! ] !){nodes(ids:$i){id}}
+query($n:Int=3 @skip(if:true)){timeline(first:$n){nodes{id}}}
+{timeline(first:-0){nodes{id}}}
+{node(id:"x"){..., on User{name}}}
+{node(id:nullable){id}}
+{user(handle){id}}
+{user(handle:"x" id){id}}
+{timeline(filter:{kinds}){nodes{id}}}
+{viewer{id @skip(if)}}
+{user(handle:"\\ud83d"){id}}
+{timeline(first:1e999){nodes{id}}}
+queryQ{viewer{id}}
 `.split("\n").filter((line) => line !== "");
 
 const server = await start();

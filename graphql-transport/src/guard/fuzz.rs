@@ -78,17 +78,6 @@ proptest! {
     }
 
     #[test]
-    fn respelling_leaves_each_character_and_line_in_its_place(tokens in prop::collection::vec(token(), 0..40)) {
-        let query = tokens.concat();
-        if lexer::scan(&query, &GuardLimits::default()).is_ok() {
-            let plain = respelling::without_descriptions(&query);
-            let (text, _) = BlockStrings::taken_from(&plain);
-            let lines = |text: &str| text.chars().map(|char| char == '\n').collect::<Vec<_>>();
-            prop_assert_eq!(lines(&query), lines(&text));
-        }
-    }
-
-    #[test]
     fn no_random_tokens_makes_the_gate_panic(tokens in prop::collection::vec(token(), 0..60), spaced in any::<bool>()) {
         let _ = pass(&tokens.join(if spaced { " " } else { "" }), None, value!({"v": true}));
     }

@@ -13,33 +13,30 @@ mod fault;
 mod field_merging;
 #[cfg(test)]
 mod fuzz;
-mod lexer;
 mod limits;
+mod parsing;
+mod positions;
 mod prepared;
 mod refusal;
-mod respelling;
 mod rules;
 mod shape;
 mod size;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod types;
 #[cfg(test)]
 mod validity;
 mod variable_usage;
 mod variables;
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use async_graphql::{
     Positioned, Variables,
-    parser::{
-        parse_query,
-        types::{OperationDefinition, OperationType, Selection},
-    },
+    parser::types::{OperationDefinition, OperationType, Selection},
 };
 
-use self::respelling::BlockStrings;
 pub use self::{
     document::SafeDocument,
     fault::Fault,
@@ -83,13 +80,8 @@ impl Guard {
         if query.len() > self.limits.query_bytes {
             return Err(Refusal::TooLong { found: query.len(), limit: self.limits.query_bytes });
         }
-        let bytes = query.len();
-        let query = &*with_counted_lines(query);
-        lexer::scan(query, &self.limits)?;
-        let query = &*respelling::without_descriptions(query);
-        let (respelled, block_strings) = BlockStrings::taken_from(query);
-        let mut parsed = parse_query(&*respelled)?;
-        block_strings.restore(&mut parsed);
+        let document = parsing::parse(query, &self.limits)?;
+        let parsed = parsing::executable(&document, query)?;
         let (operations, fragments) = (parsed.operations.iter().count(), parsed.fragments.len());
         if operations > self.limits.operations {
             return Err(Refusal::TooManyOperations { found: operations, limit: self.limits.operations });
@@ -97,7 +89,7 @@ impl Guard {
         if fragments > self.limits.fragments {
             return Err(Refusal::TooManyFragments { found: fragments, limit: self.limits.fragments });
         }
-        let size = size::check(&parsed, bytes, &self.limits)?;
+        let size = size::check(&parsed, query.len(), &self.limits)?;
         for (_, operation) in parsed.operations.iter() {
             check_subscription(operation)?;
             let set = &operation.node.selection_set.node;
@@ -105,7 +97,7 @@ impl Guard {
                 return Err(Refusal::NoIntrospection { at: operation.pos });
             }
         }
-        self.shape.check(query, self.limits.introspection)?;
+        self.shape.check((&document, query), self.limits.introspection)?;
         Ok(SafeDocument::new(parsed, size))
     }
 
@@ -133,17 +125,6 @@ impl Guard {
         }
         Ok(Admitted { operation: prepared, cost })
     }
-}
-
-/// `query` with each carriage return that stands alone as a line feed. Both end a line (GraphQL, 2.1.1, Line
-/// Terminators), but async-graphql counts lines by line feeds alone, so that two fields might have one position.
-fn with_counted_lines(query: &str) -> Cow<'_, str> {
-    let ends_line = |at: usize| query.as_bytes().get(at + 1) != Some(&b'\n');
-    if !query.bytes().enumerate().any(|(at, byte)| byte == b'\r' && ends_line(at)) {
-        return Cow::Borrowed(query);
-    }
-    let counted = |(at, char)| if char == '\r' && ends_line(at) { '\n' } else { char };
-    Cow::Owned(query.char_indices().map(counted).collect())
 }
 
 /// A subscription has one root field, in the operation itself. The executor would run several, and silently ignore

@@ -1,6 +1,6 @@
 //! Reasons why a document does not pass the guard. HTTP and WebSocket send them in different envelopes.
 
-use async_graphql::{ErrorExtensionValues, Pos, ServerError, parser};
+use async_graphql::{ErrorExtensionValues, Pos, ServerError};
 
 use super::fault::Fault;
 use crate::codes;
@@ -79,19 +79,13 @@ pub enum Refusal {
         /// Where it begins.
         at: Pos,
     },
-    /// A string that does not end.
-    #[error("Syntax error: a string begins at line {}, column {} and does not end.", .at.line, .at.column)]
-    UnterminatedString {
-        /// Where the string begins.
-        at: Pos,
-    },
     /// The parser does not understand the document.
     #[error("{message}")]
     Syntax {
         /// What was expected, and where.
         message: String,
-        /// The places concerned, the most important first.
-        at: Vec<Pos>,
+        /// Where, unless it concerns the whole document.
+        at: Option<Pos>,
     },
     /// More fields than `GuardLimits::expanded_fields`.
     #[error(
@@ -300,10 +294,16 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// A document that is not one; `words` say why.
+    pub(super) fn syntax(words: &str, at: Option<Pos>) -> Self {
+        let place = at.map_or_else(String::new, |Pos { line, column }| format!(" at line {line}, column {column}"));
+        Self::Syntax { message: format!("Syntax error{place}: {}.", words.trim_end_matches('.')), at }
+    }
+
     /// Its `extensions.code`.
     pub fn code(&self) -> RefusalCode {
         match self {
-            Self::UnterminatedString { .. } | Self::Syntax { .. } => RefusalCode::ParseFailed,
+            Self::Syntax { .. } => RefusalCode::ParseFailed,
             Self::FragmentCycle { .. }
             | Self::ManyRootFields { .. }
             | Self::SubscriptionFragment { .. }
@@ -362,7 +362,6 @@ impl Refusal {
             Self::TooManyTokens { at, .. }
             | Self::NestedTooDeeply { at, .. }
             | Self::NameTooLong { at, .. }
-            | Self::UnterminatedString { at }
             | Self::FragmentCycle { at, .. }
             | Self::ManyRootFields { at, .. }
             | Self::SubscriptionFragment { at }
@@ -373,25 +372,10 @@ impl Refusal {
             | Self::VariableFieldMissing { at, .. }
             | Self::VariableUnfit { at, .. }
             | Self::VariableInvalid { at, .. } => vec![*at],
-            Self::Syntax { at, .. } => at.clone(),
+            Self::Syntax { at, .. } => at.iter().copied().collect(),
             Self::Invalid { faults } => faults.first().and_then(|fault| fault.at).into_iter().collect(),
             _ => Vec::new(),
         }
-    }
-}
-
-impl From<parser::Error> for Refusal {
-    /// Keeps what the parser expected, and drops its excerpt of the query, which may be a line of 64 KiB.
-    fn from(error: parser::Error) -> Self {
-        let at: Vec<Pos> = error.positions().collect();
-        let text = error.to_string();
-        let expectation = text.lines().last().unwrap_or_default().trim_start_matches([' ', '=']).to_owned();
-        let message = match (at.first(), expectation.is_empty()) {
-            (_, true) => "Syntax error: this is not a GraphQL document.".to_owned(),
-            (Some(pos), false) => format!("Syntax error at line {}, column {}: {expectation}.", pos.line, pos.column),
-            (None, false) => format!("Syntax error: {expectation}."),
-        };
-        Self::Syntax { message, at }
     }
 }
 

@@ -1,20 +1,19 @@
 //! Validates a document by all rules of the specification, once for each document.
 //!
-//! async-graphql, which executes, has half of the rules, so apollo-compiler validates. Only this file and
-//! `variable_usage` name it. It sees documents within the guard's limits, and no values of variables.
+//! async-graphql, which executes, has half of the rules, so apollo-compiler validates, as it parses. It sees documents
+//! within the guard's limits, and no values of variables.
 
 use std::collections::{HashMap, HashSet};
 
 use apollo_compiler::{
     Name, Schema,
-    diagnostic::Diagnostic,
-    parser::Parser,
+    ast::Document,
+    diagnostic::{Diagnostic, ToCliReport as _},
     schema::ExtendedType,
     validation::{DiagnosticData, Valid},
 };
-use async_graphql::Pos;
 
-use super::{fault::Fault, refusal::Refusal, types::ScalarCheck, variable_usage};
+use super::{fault::Fault, positions::Positions, refusal::Refusal, types::ScalarCheck, variable_usage};
 
 /// Maximum number of faults reported for one document.
 const MAX_REPORTED: usize = 20;
@@ -44,22 +43,21 @@ impl Rules {
         Ok(Self { schema })
     }
 
-    /// Refuses a document that breaks a rule. `scalars`: the schema's own. `suggests`: whether messages may name parts
-    /// of the schema that `query` does not name.
-    pub fn check(&self, query: &str, scalars: &HashMap<String, ScalarCheck>, suggests: bool) -> Result<(), Refusal> {
-        let parsed = Parser::new().parse_ast(query, "document").map_err(|invalid| {
-            let fault = invalid.errors.iter().next().map(|it| fault(&it, it.error.to_string()));
-            syntax(&fault.unwrap_or_else(|| Fault { message: "this is no document".to_owned(), at: None }))
-        })?;
-        let faults: Vec<(Fault, Option<&str>)> = match parsed.to_executable_validate(&self.schema) {
-            Ok(document) => variable_usage::faults(&document, &self.schema, scalars)
+    /// Refuses a document that breaks a rule. `query`: its text. `scalars`: the schema's own. `suggests`: whether
+    /// messages may name parts of the schema that `query` does not name.
+    pub fn check(
+        &self,
+        (document, query): (&Document, &str),
+        scalars: &HashMap<String, ScalarCheck>,
+        suggests: bool,
+    ) -> Result<(), Refusal> {
+        let faults: Vec<(Fault, Option<&str>)> = match document.to_executable_validate(&self.schema) {
+            Ok(document) => variable_usage::faults((&document, query), &self.schema, scalars)
                 .into_iter()
                 .map(|fault| (fault, None))
                 .collect(),
             Err(invalid) => {
-                let named = |it: &Diagnostic<'_, DiagnosticData>| {
-                    (fault(it, it.error.to_string()), it.error.unstable_error_name())
-                };
+                let named = |it: &Diagnostic<'_, DiagnosticData>| (fault(it, query), it.error.unstable_error_name());
                 invalid.errors.iter().take(MAX_REPORTED).map(|it| named(&it)).collect()
             }
         };
@@ -125,18 +123,10 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-fn fault(diagnostic: &Diagnostic<'_, DiagnosticData>, message: String) -> Fault {
-    let location = diagnostic.to_json().locations.first().copied();
-    Fault { message, at: location.map(|location| Pos { line: location.line, column: location.column }) }
-}
-
-fn syntax(fault: &Fault) -> Refusal {
-    let words = fault.message.trim_start_matches("syntax error: ");
-    let message = match fault.at {
-        Some(Pos { line, column }) => format!("Syntax error at line {line}, column {column}: {words}."),
-        None => format!("Syntax error: {words}."),
-    };
-    Refusal::Syntax { message, at: fault.at.into_iter().collect() }
+/// What is wrong, and where in `query`.
+pub fn fault(diagnostic: &Diagnostic<'_, DiagnosticData>, query: &str) -> Fault {
+    let location = diagnostic.error.location();
+    Fault { message: diagnostic.error.to_string(), at: location.map(|span| Positions::of(query).at(span.offset())) }
 }
 
 /// `message` in the style of the other refusals: a capital, a full stop, names in quotation marks.

@@ -4,6 +4,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use apollo_compiler::ast::Document;
 use async_graphql::parser::{
     parse_schema,
     types::{OperationType, TypeDefinition, TypeKind, TypeSystemDefinition},
@@ -158,9 +159,9 @@ impl Shape {
         self.pages
     }
 
-    /// Validates a document against the schema, if there is one.
-    pub(super) fn check(&self, query: &str, suggests: bool) -> Result<(), Refusal> {
-        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(query, &self.scalars, suggests))
+    /// Validates a document, with its text, against the schema, if there is one.
+    pub(super) fn check(&self, document: (&Document, &str), suggests: bool) -> Result<(), Refusal> {
+        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(document, &self.scalars, suggests))
     }
 
     pub(super) fn kind(&self, name: &str) -> Option<&Kind> {

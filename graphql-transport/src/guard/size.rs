@@ -65,7 +65,7 @@ impl Size {
         Self { fields, ..Self::default() }
     }
 
-    /// The values in a value, including itself, and their strings. The lexer has bounded the nesting.
+    /// The values in a value, including itself, and their strings. The guard has bounded the nesting.
     fn of_value(value: &Value) -> Self {
         let mut size = Self::fields(1);
         match value {

@@ -12,21 +12,22 @@ use apollo_compiler::{
     executable::{Selection, SelectionSet},
     validation::Valid,
 };
-use async_graphql::{Pos, Value as Constant, indexmap::IndexMap};
+use async_graphql::{Value as Constant, indexmap::IndexMap};
 
-use super::{fault::Fault, types::ScalarCheck};
+use super::{fault::Fault, positions::Positions, types::ScalarCheck};
 
 /// Every variable whose type does not fit its place (specification, 5.8.5), every duplicate field of an input object
 /// (5.6.3), and every literal that is not of its custom scalar (5.6.1). Walks each fragment once for each operation.
 pub fn faults(
-    document: &Valid<ExecutableDocument>,
+    (document, query): (&Valid<ExecutableDocument>, &str),
     schema: &Valid<Schema>,
     scalars: &HashMap<String, ScalarCheck>,
 ) -> Vec<Fault> {
     let mut faults = Vec::new();
     for operation in document.operations.iter() {
         let variables = &operation.variables;
-        let mut walk = Walk { document, schema, scalars, variables, visited: HashSet::new(), faults: &mut faults };
+        let mut walk =
+            Walk { document, query, schema, scalars, variables, visited: HashSet::new(), faults: &mut faults };
         for variable in variables {
             walk.directives(&variable.directives);
             if let Some(default) = &variable.default_value {
@@ -41,6 +42,8 @@ pub fn faults(
 
 struct Walk<'a> {
     document: &'a ExecutableDocument,
+    /// Its text.
+    query: &'a str,
     schema: &'a Schema,
     scalars: &'a HashMap<String, ScalarCheck>,
     variables: &'a [Node<VariableDefinition>],
@@ -131,8 +134,8 @@ impl<'a> Walk<'a> {
     }
 
     fn report(&mut self, at: &Node<Value>, message: String) {
-        let location = at.location().and_then(|span| span.line_column(&self.document.sources));
-        self.faults.push(Fault { message, at: location.map(|it| Pos { line: it.line, column: it.column }) });
+        let at = at.location().map(|span| Positions::of(self.query).at(span.offset()));
+        self.faults.push(Fault { message, at });
     }
 }
 

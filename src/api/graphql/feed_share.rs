@@ -9,7 +9,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use async_graphql::{Context, Value};
+use async_graphql::{
+    Context, Name, Positioned, Value,
+    parser::types::{Field, Selection, SelectionSet},
+};
 use tokio::sync::OnceCell;
 
 use crate::domain::{Content, ContentId, Counters, Profile, UserId, account::profile::ProfileCounts};
@@ -93,7 +96,8 @@ pub fn shape(ctx: &Context<'_>, query: Arc<str>) -> Shape {
     // In the document, a variable begins with $ and a text with a quotation mark.
     let after = ctx.item.node.get_argument("after").map(|after| after.node.to_string());
     let resumes_at = after.as_deref().and_then(|after| after.strip_prefix('$'));
-    let resumes_at = resumes_at.filter(|name| uses(&query, name) <= DEFINED_AND_USED);
+    let fragments = ctx.query_env.fragments.values().map(|it| &it.node.selection_set.node);
+    let resumes_at = resumes_at.filter(|name| !shows(&ctx.item.node, fragments, name));
     let mut rest = ctx.query_env.operation_name.clone().unwrap_or_default();
     for (name, value) in ctx.query_env.variables.iter().filter(|(name, _)| Some(name.as_str()) != resumes_at) {
         rest = format!("{rest}\n{name}={value}");
@@ -103,22 +107,51 @@ pub fn shape(ctx: &Context<'_>, query: Arc<str>) -> Shape {
     Shape(Arc::new(ShapeParts { hash: hasher.finish(), rest: rest.into(), query }))
 }
 
-/// A variable's definition and its only use.
-const DEFINED_AND_USED: usize = 2;
-
-/// How often `$name` occurs in the text.
-fn uses(query: &str, name: &str) -> usize {
-    let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    query.split('$').skip(1).filter(|rest| rest.strip_prefix(name).is_some_and(|rest| !goes_on(rest))).count()
+/// Whether the value of `variable` may change what `field` shows: whether it is used other than in the argument
+/// `after`. Uses in other operations' fragments count, too.
+fn shows<'a>(field: &'a Field, fragments: impl Iterator<Item = &'a SelectionSet>, variable: &str) -> bool {
+    let visit = |used: Name| if used == *variable { Err(()) } else { Ok(Value::Null) };
+    let others = field.arguments.iter().filter(|(argument, _)| argument.node != "after");
+    let mut arguments: Vec<_> = others.chain(field.directives.iter().flat_map(|it| &it.node.arguments)).collect();
+    let mut sets: Vec<_> = fragments.chain([&field.selection_set.node]).collect();
+    while let Some(set) = sets.pop() {
+        for Positioned { node: selection, .. } in &set.items {
+            arguments.extend(selection.directives().iter().flat_map(|it| &it.node.arguments));
+            match selection {
+                Selection::Field(field) => {
+                    arguments.extend(&field.node.arguments);
+                    sets.push(&field.node.selection_set.node);
+                }
+                Selection::InlineFragment(inline) => sets.push(&inline.node.selection_set.node),
+                Selection::FragmentSpread(_) => {}
+            }
+        }
+    }
+    arguments.iter().any(|(_, value)| value.node.clone().into_const_with(visit).is_err())
 }
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use async_graphql::parser::parse_query;
+
     use super::*;
 
     #[test]
-    fn uses_of_a_variable_are_counted_by_its_whole_name() {
-        let query = "subscription($after: String, $afterwards: Int) { newFeed(after: $after) { a(x: $afterwards) } }";
-        assert_eq!((uses(query, "after"), uses(query, "afterwards"), uses(query, "a")), (2, 2, 0));
+    fn the_variable_of_after_shows_nothing_unless_it_is_used_elsewhere() {
+        let shown = |root: &str, rest: &str| {
+            let head = "subscription($after: String, $afterwards: Int)";
+            let document = parse_query(format!("{head} {{ newFeed(after: $after{root} }} {rest}")).unwrap();
+            let (_, operation) = document.operations.iter().next().unwrap();
+            let Selection::Field(field) = &operation.node.selection_set.node.items[0].node else { unreachable!() };
+            let fragments = || document.fragments.values().map(|it| &it.node.selection_set.node);
+            ["after", "afterwards", "a"].map(|name| shows(&field.node, fragments(), name))
+        };
+        assert_eq!(shown(") { a(x: $afterwards) }", ""), [false, true, false]);
+        assert_eq!(shown(", x: $after)", ""), [true, false, false]);
+        for nested in ["a(x: $after)", "a { b(x: [{y: $after}]) }", "... @c(x: $after) { a }", "...F @c(x: $after)"] {
+            assert_eq!(shown(&format!(") {{ {nested} }}"), ""), [true, false, false], "{nested}");
+        }
+        assert_eq!(shown(") { ...F }", "fragment F on T { a { b(x: $after) } }"), [true, false, false]);
     }
 }
