@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::{
     SqlStore,
     accounts::{self, profile_at},
-    content_rows::{self, content},
+    contents::{self, rows::content},
     dialect::Dialect,
     existing_accounts::account_exists,
     fragment::Fragment,
@@ -142,7 +142,7 @@ impl Asked {
             }
         }
         let (list, values) = id_list(ids);
-        Fragment::new(format!("SELECT {}", columns_of("c", content_rows::COLUMNS)), [])
+        Fragment::new(format!("SELECT {}", columns_of("c", contents::rows::COLUMNS)), [])
             .then(self.content_columns(parts))
             .then(from)
             .then(Fragment { text: format!(" WHERE c.id IN {list} AND c.removed_at IS NULL"), values })
@@ -187,7 +187,7 @@ impl Asked {
     }
 
     fn content_card(self, row: &mut Cursor<'_>, parts: ContentParts) -> Result<ContentCard, StoreError> {
-        row.next(content_rows::COLUMNS);
+        row.next(contents::rows::COLUMNS);
         Ok(ContentCard {
             content: Arc::new(content(row.row)?),
             counters: if parts.counters {

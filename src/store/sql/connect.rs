@@ -16,12 +16,12 @@ use tokio::task::spawn_blocking;
 
 use super::{
     connection_permits::ConnectionPermits,
+    contents::remembered::RememberedSubjects,
     dialect::Dialect,
     error::{connect_error, died, sqlite_error},
     finish::Finisher,
     options::{SqlOptions, one_connection},
-    remembered::RememberedSubjects,
-    search_task_terms::RememberedTask,
+    search::task_terms::RememberedTask,
     server_connections::ServerConnections,
     shared_commits::SharedCommits,
     sql_store::{Readers, SqlStore, TimeLimits, Writer},

@@ -13,12 +13,12 @@ use tokio::task::spawn_blocking;
 
 use super::{
     connection_permits::ConnectionPermits,
+    contents::remembered::RememberedSubjects,
     dialect::Dialect,
     error::{died, read_error},
     finish::Finisher,
-    remembered::RememberedSubjects,
     rows::Row,
-    search_task_terms::RememberedTask,
+    search::task_terms::RememberedTask,
     server_connections::ServerConnections,
     shared_commits::SharedCommits,
     sqlite_readers::SqliteReaders,

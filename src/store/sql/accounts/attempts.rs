@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use super::{SqlStore, open_transaction::Tx};
+use super::super::{SqlStore, open_transaction::Tx};
 use crate::{
     domain::account::attempts::{Admission, Attempts as Counted, admit},
     store::{Attempts, StoreError, attempts::Subjects},

@@ -4,9 +4,9 @@
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use super::{
+use super::super::{
     SqlStore,
-    authors_version::renew_authors,
+    follows::authors_version::renew_authors,
     open_transaction::Tx,
     rows::{Row, id_list},
 };

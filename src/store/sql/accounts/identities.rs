@@ -3,10 +3,7 @@
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use super::{
-    SqlStore,
-    accounts::{conflicting_account, insert_beginnings, insert_user},
-};
+use super::{super::SqlStore, conflicting_account, insert_beginnings, insert_user};
 use crate::{
     domain::UserId,
     store::{

@@ -1,5 +1,11 @@
 //! Users, their profiles and their credentials in SQL.
 
+mod attempts;
+mod deletions;
+mod identities;
+mod profiles;
+mod sessions;
+
 use async_trait::async_trait;
 use sea_orm::Value;
 
@@ -7,8 +13,8 @@ use super::{
     SqlStore,
     existing_accounts::account_exists,
     open_transaction::Tx,
+    people,
     rows::{MAX_LIST, Row, id_list},
-    user_names,
 };
 use crate::{
     domain::{EdgeMode, Floor, Handle, Profile, UserId, account::profile::ProfileCounts},
@@ -112,7 +118,7 @@ pub(super) async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(
     let id = Value::from(account.id.get());
     let (now, push) = (Value::from(account.now_ms), Value::from(EdgeMode::Push.code()));
     let floor = Floor::OPEN.trusted_from();
-    user_names::insert(tx, account.id, &account.registration.handle, &account.registration.name).await?;
+    people::names::insert(tx, account.id, &account.registration.handle, &account.registration.name).await?;
     if let Some(hash) = &account.password_hash {
         let values = [id.clone(), hash.0.as_str().into()];
         tx.execute("INSERT INTO credentials (user_id, password_hash) VALUES (?, ?)", values).await?;

@@ -6,12 +6,14 @@ use async_trait::async_trait;
 use sea_orm::Value;
 
 use super::{
-    SqlStore,
-    accounts::read_handle,
-    existing_accounts::account_exists,
-    open_transaction::Tx,
-    rows::{MAX_LIST, id_list},
-    user_names,
+    super::{
+        SqlStore,
+        existing_accounts::account_exists,
+        open_transaction::Tx,
+        people,
+        rows::{MAX_LIST, id_list},
+    },
+    read_handle,
 };
 use crate::{
     domain::{Handle, UserId, account::attributes::Attributes},
@@ -97,11 +99,11 @@ impl Profiles for SqlStore {
 
 /// Replaces the user's search keys by those of the current row, which is locked.
 async fn rewrite_names(tx: &Tx, user: UserId) -> Result<(), StoreError> {
-    user_names::delete(tx, user).await?;
+    people::names::delete(tx, user).await?;
     let Some(row) = tx.query_one("SELECT handle, name FROM users WHERE id = ?", [user.get().into()]).await? else {
         return Ok(());
     };
-    user_names::insert(tx, user, &read_handle(&row, 0)?, &row.get::<String>(1)?).await
+    people::names::insert(tx, user, &read_handle(&row, 0)?, &row.get::<String>(1)?).await
 }
 
 fn written(attributes: &Attributes) -> Result<Option<String>, StoreError> {

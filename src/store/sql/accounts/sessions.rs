@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use super::{
+use super::super::{
     SqlStore,
     open_transaction::Tx,
     rows::{MAX_LIST, Row, id_list},

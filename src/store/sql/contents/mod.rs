@@ -1,18 +1,24 @@
 //! Contents in SQL: publishing, removing, and reading them by id. Outboxes are read in `contents_outbox`, replies and
-//! reposts in `contents_references`.
+//! reposts in [`references`].
+
+pub(super) mod outbox;
+mod references;
+pub(super) mod remembered;
+pub(super) mod rows;
 
 use async_trait::async_trait;
 use sea_orm::Value;
 
+use self::{
+    outbox::Listed,
+    references::Referred,
+    rows::{COLUMNS, content, reference},
+};
 use super::{
     SqlStore,
-    content_rows::{COLUMNS, content, reference},
-    contents_outbox::Listed,
-    contents_references::{self as references, Referred},
     open_transaction::Tx,
     rows::{MAX_LIST, id_list},
-    search_task_terms::Kind,
-    search_tasks, search_terms,
+    search::{self, task_terms::Kind},
     visibility::not_blocked,
 };
 use crate::{
@@ -93,7 +99,7 @@ impl Contents for SqlStore {
             references::count(&tx, reference(&row, 4)?, -1).await?;
             tx.execute("DELETE FROM counters WHERE content_id = ?", [content.get().into()]).await?;
             let (entry, text) = (row.entry(0)?, row.get::<String>(6)?);
-            search_tasks::remove(&tx, entry, &text).await?;
+            search::tasks::remove(&tx, entry, &text).await?;
             tx.commit(Removed::Gone { entry, versions }).await
         })
         .await
@@ -251,12 +257,12 @@ async fn insert_companions(tx: &Tx, new: &NewContent) -> Result<(), StoreError> 
 async fn index(tx: &Tx, new: &NewContent, terms: &[Term]) -> Result<bool, StoreError> {
     let entry = Entry { publish_time: new.publish_time, content: new.id, author: new.author };
     if terms.len() <= MAX_INDEXED_TERMS {
-        return search_terms::insert(tx, entry.position(), terms).await.map(|()| true);
+        return search::terms::insert(tx, entry.position(), terms).await.map(|()| true);
     }
-    if !search_tasks::has_room(tx, new.author).await? {
+    if !search::tasks::has_room(tx, new.author).await? {
         return Ok(false);
     }
-    search_tasks::add(tx, Kind::Index, entry, None).await.map(|()| true)
+    search::tasks::add(tx, Kind::Index, entry, None).await.map(|()| true)
 }
 
 /// Finds which unique value of the new content exists already. A used key comes first, because the caller must not

@@ -3,7 +3,7 @@
 
 use sea_orm::Value;
 
-use super::{
+use super::super::{
     SqlStore,
     fragment::Fragment,
     keyset::Columns,
@@ -23,7 +23,7 @@ const POSITION: Columns = Columns { time: "publish_time", id: "id" };
 
 /// The lists ordered by position. Each has its own index.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Listed {
+pub(in super::super) enum Listed {
     /// An author's contents.
     By(UserId),
     /// An author's contents with media.
@@ -44,7 +44,7 @@ impl Listed {
 }
 
 /// What is listed, as `viewer` sees it.
-pub(super) fn entries(viewer: Option<UserId>, listed: Listed, kinds: Kinds) -> List {
+pub(in super::super) fn entries(viewer: Option<UserId>, listed: Listed, kinds: Kinds) -> List {
     let (column, key) = listed.key();
     let text = format!(
         "SELECT publish_time, id, author_id FROM contents WHERE {column} = ? AND removed_at IS NULL{}",

@@ -6,12 +6,14 @@ use std::collections::HashMap;
 use sea_orm::Value;
 
 use super::{
-    SqlStore,
-    content_rows::{COLUMNS, content},
-    fragment::Fragment,
-    open_transaction::Tx,
-    rows::{MAX_LIST, id_list},
-    visibility::not_blocked,
+    super::{
+        SqlStore,
+        fragment::Fragment,
+        open_transaction::Tx,
+        rows::{MAX_LIST, id_list},
+        visibility::not_blocked,
+    },
+    rows::{COLUMNS, content},
 };
 use crate::{
     domain::{Content, ContentId, Reference, UserId},

@@ -14,7 +14,7 @@ const CONTENTS: usize = 131_072;
 /// Only the removal changes a content's row. An id is a time and random bits, so no other content ever gets it, even
 /// if SQL has lost commits.
 #[derive(Clone)]
-pub(super) struct RememberedSubjects(Arc<Cache<ContentId, ContentId>>);
+pub(in super::super) struct RememberedSubjects(Arc<Cache<ContentId, ContentId>>);
 
 impl Default for RememberedSubjects {
     fn default() -> Self {

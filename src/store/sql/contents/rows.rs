@@ -1,13 +1,13 @@
 //! The columns of a content, and building a content from a row.
 
-use super::rows::Row;
+use super::super::rows::Row;
 use crate::{
     domain::{Content, ContentKind, Reference},
     store::StoreError,
 };
 
 /// As [`content`] takes them.
-pub(super) const COLUMNS: &str = "id, author_id, kind, text, media, publish_time, reply_to, repost_of";
+pub(in super::super) const COLUMNS: &str = "id, author_id, kind, text, media, publish_time, reply_to, repost_of";
 
 /// The columns `reply_to` and `repost_of`, from `column`.
 pub(super) fn reference(row: &Row, column: usize) -> Result<Reference, StoreError> {
@@ -19,7 +19,7 @@ pub(super) fn reference(row: &Row, column: usize) -> Result<Reference, StoreErro
 }
 
 /// A row of [`COLUMNS`].
-pub(super) fn content(row: &Row) -> Result<Content, StoreError> {
+pub(in super::super) fn content(row: &Row) -> Result<Content, StoreError> {
     let id = row.content(0)?;
     let code: i32 = row.get(2)?;
     let kind =

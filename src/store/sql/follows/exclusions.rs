@@ -7,11 +7,13 @@ use async_trait::async_trait;
 use sea_orm::Value;
 
 use super::{
-    SqlStore,
+    super::{
+        SqlStore,
+        existing_accounts::account_exists,
+        rows::{MAX_LIST, id_list},
+    },
     authors_version::renew_authors,
-    existing_accounts::account_exists,
-    follows::{end_edge, lock_counts},
-    rows::{MAX_LIST, id_list},
+    end_edge, lock_counts,
 };
 use crate::{
     domain::{

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{
+use super::super::{
     SqlStore, dialect::Dialect, fragment::Fragment, keyset::Columns, listing::List, rows::Row, visibility::not_blocked,
 };
 use crate::{
@@ -38,7 +38,7 @@ fn user(row: &Row) -> Result<UserId, StoreError> {
 }
 
 /// The author's followers, themselves left out.
-pub(super) fn followers(dialect: Dialect, viewer: Option<UserId>, author: UserId) -> List {
+pub(in super::super) fn followers(dialect: Dialect, viewer: Option<UserId>, author: UserId) -> List {
     let index = dialect.in_order_of("followers_by_time");
     let text =
         format!("SELECT followed_at, follower_id FROM follows{index} WHERE author_id = ? AND follower_id <> author_id");
@@ -47,7 +47,7 @@ pub(super) fn followers(dialect: Dialect, viewer: Option<UserId>, author: UserId
 }
 
 /// The users whom the follower follows, themselves left out.
-pub(super) fn following(dialect: Dialect, viewer: Option<UserId>, follower: UserId) -> List {
+pub(in super::super) fn following(dialect: Dialect, viewer: Option<UserId>, follower: UserId) -> List {
     let index = dialect.in_order_of("following_by_time");
     let text =
         format!("SELECT followed_at, author_id FROM follows{index} WHERE follower_id = ? AND author_id <> follower_id");

@@ -1,12 +1,17 @@
 //! Follow edges in SQL. All operations, and blocks, take locks in one order: counts by ascending user id, the edge,
 //! its pending relation.
 
+pub(super) mod authors_version;
+pub(super) mod exclusions;
+pub(super) mod lists;
+pub(super) mod relations;
+
 use async_trait::async_trait;
 use sea_orm::Value;
 
+use self::authors_version::renew_authors;
 use super::{
     SqlStore,
-    authors_version::renew_authors,
     dialect::Dialect,
     existing_accounts::author_remains,
     fragment::Fragment,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 
-use super::{
+use super::super::{
     SqlStore,
     open_transaction::Tx,
     rows::{MAX_LIST, Row},
@@ -68,7 +68,7 @@ async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<
         by_follower.entry(pair.follower.get()).or_default().push(pair.author.get());
     }
     for (follower, authors) in by_follower {
-        let (list, values) = super::rows::id_list(&authors);
+        let (list, values) = super::super::rows::id_list(&authors);
         let sql = format!("UPDATE relations SET look_at = ? WHERE follower_id = ? AND author_id IN {list}");
         tx.execute(&sql, [next_look_ms.into(), follower.into()].into_iter().chain(values)).await?;
     }

@@ -2,7 +2,10 @@
 
 use async_trait::async_trait;
 
-use super::{SqlStore, fragment::Fragment, inboxes::state::OUTSIDE};
+use super::{
+    super::{SqlStore, fragment::Fragment},
+    state::OUTSIDE,
+};
 use crate::{
     domain::{EdgeMode, UserId, timeline::audit::DifferenceCause},
     store::{Audits, StoreError, audits::Flaw},

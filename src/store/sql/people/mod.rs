@@ -1,5 +1,7 @@
 //! Finds and suggests people in SQL: a range of names, the follows of the followed, and the most followed.
 
+pub(super) mod names;
+
 use std::iter;
 
 use async_trait::async_trait;
@@ -8,7 +10,7 @@ use sea_orm::Value;
 use super::{
     SqlStore,
     dialect::Dialect,
-    follow_lists::following,
+    follows::lists::following,
     fragment::Fragment,
     rows::Row,
     visibility::{not_blocked, not_excluded},

@@ -5,7 +5,7 @@ use sea_orm::{ConnectionTrait as _, DbBackend, DbErr, Statement, Value};
 
 use std::collections::BTreeSet;
 
-use super::{
+use super::super::{
     SqlStore,
     dialect::Dialect,
     existing_accounts::account_exists,
@@ -22,24 +22,24 @@ use crate::{
 };
 
 /// The table with its columns, in the order of an insert.
-pub(super) const COLUMNS: &str = "user_names (folded, user_id)";
+pub(in super::super) const COLUMNS: &str = "user_names (folded, user_id)";
 /// Users whose rows the migration writes in one statement: at most ten each.
 const USERS_PER_STATEMENT: i64 = 500;
 
 /// The rows of a user.
-pub(super) fn rows(user: UserId, handle: &Handle, name: &str) -> impl Iterator<Item = [Value; 2]> {
+pub(in super::super) fn rows(user: UserId, handle: &Handle, name: &str) -> impl Iterator<Item = [Value; 2]> {
     keys_of(handle, name).into_iter().map(move |key| [key.into(), user.get().into()])
 }
 
 /// Inserts the rows of a user who has none, in one statement. Each number of rows has one text.
-pub(super) async fn insert(tx: &Tx, user: UserId, handle: &Handle, name: &str) -> Result<(), StoreError> {
+pub(in super::super) async fn insert(tx: &Tx, user: UserId, handle: &Handle, name: &str) -> Result<(), StoreError> {
     let values: Vec<Value> = rows(user, handle, name).flatten().collect();
     let placeholders = vec!["(?, ?)"; values.len() / 2].join(", ");
     tx.execute(&format!("INSERT INTO {COLUMNS} VALUES {placeholders}"), values).await.map(|_| ())
 }
 
 /// Deletes all rows of a user. The caller has locked the user's row.
-pub(super) async fn delete(tx: &Tx, user: UserId) -> Result<(), StoreError> {
+pub(in super::super) async fn delete(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     tx.execute("DELETE FROM user_names WHERE user_id = ?", [user.get().into()]).await.map(|_| ())
 }
 
@@ -108,7 +108,7 @@ async fn keys_in_use(tx: &Tx, users: &[UserId]) -> Result<Vec<(UserId, String)>,
 /// Fills the table from the existing users. It is here because it needs the form of the keys, which no migration of
 /// tables knows. May be repeated.
 #[derive(Debug)]
-pub(super) struct FillUserNames;
+pub(in super::super) struct FillUserNames;
 
 #[async_trait::async_trait]
 impl Migrate for FillUserNames {

@@ -8,13 +8,13 @@ use sea_orm::{
     TransactionOptions, TransactionTrait as _,
 };
 
-use super::{
+use super::super::{
     SqlStore,
     connect::file_for_migrations,
     error::{connect_error, migration_commit_error, migration_error},
+    people::names::FillUserNames,
     server_connections::ServerConnections,
     sql_store::Writer,
-    user_names::FillUserNames,
 };
 use crate::store::StoreError;
 

@@ -1,5 +1,8 @@
 //! The schema of the tables, as the migrations create them.
 
+mod migrate;
+mod write_probe;
+
 use async_trait::async_trait;
 
 use super::SqlStore;

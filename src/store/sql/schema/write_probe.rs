@@ -3,7 +3,7 @@
 use sea_orm::Value;
 use tokio::sync::watch;
 
-use super::{SqlStore, dialect::Dialect, writability::Writes};
+use super::super::{SqlStore, dialect::Dialect, writability::Writes};
 use crate::store::StoreError;
 
 /// Rows of a probe, each of some 100 bytes: as much room as a publish needs.

@@ -3,6 +3,11 @@
 //!
 //! The block is cut before anything is joined, so that the other terms do not change what a statement costs.
 
+mod rebuild;
+pub(super) mod task_terms;
+pub(super) mod tasks;
+pub(super) mod terms;
+
 use async_trait::async_trait;
 
 use super::{

@@ -1,11 +1,13 @@
 //! Goes through all contents by id, and gives each the terms of the current rules.
 
 use super::{
-    SqlStore,
-    open_transaction::{Ended, Tx},
-    search_task_terms::Kind,
-    search_tasks,
-    search_terms::{delete, insert},
+    super::{
+        SqlStore,
+        open_transaction::{Ended, Tx},
+    },
+    task_terms::Kind,
+    tasks,
+    terms::{delete, insert},
 };
 use crate::{
     domain::{
@@ -64,7 +66,7 @@ async fn index_after(tx: Tx, after: i64) -> Result<Ended<Indexed>, StoreError> {
             break;
         }
         if change.len() > MAX_INDEXED_TERMS {
-            search_tasks::add(&tx, Kind::Index, entry, None).await?;
+            tasks::add(&tx, Kind::Index, entry, None).await?;
         } else {
             insert(&tx, entry.position(), &change.added).await?;
             delete(&tx, entry.position(), &change.dropped).await?;

@@ -6,7 +6,7 @@ use crate::domain::{Position, search::terms::Term};
 
 /// What is to be done with a content's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in super::super) enum Kind {
     /// Write them.
     Index,
     /// Delete them.
@@ -33,7 +33,7 @@ pub(super) struct TaskTerms {
 /// The terms of the task that this node worked on last: it takes many steps, and cutting its text takes longer than
 /// one. A content's text never changes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RememberedTask(Arc<Mutex<Option<LastTask>>>);
+pub(in super::super) struct RememberedTask(Arc<Mutex<Option<LastTask>>>);
 
 type LastTask = (Kind, Position, Arc<TaskTerms>);
 

@@ -9,10 +9,12 @@ use std::{ops::Range, sync::Arc};
 use sea_orm::Value;
 
 use super::{
-    SqlStore,
-    open_transaction::{Ended, Tx},
-    search_task_terms::{Kind, RememberedTask, TaskTerms},
-    search_terms::{all_terms_of, delete as delete_terms, insert as insert_terms},
+    super::{
+        SqlStore,
+        open_transaction::{Ended, Tx},
+    },
+    task_terms::{Kind, RememberedTask, TaskTerms},
+    terms::{all_terms_of, delete as delete_terms, insert as insert_terms},
 };
 use crate::{
     domain::{
@@ -33,7 +35,7 @@ fn key(kind: Kind, at: Position) -> [Value; 3] {
 }
 
 /// Adds a task, unless the content has it already.
-pub(super) async fn add(tx: &Tx, kind: Kind, entry: Entry, text: Option<&str>) -> Result<(), StoreError> {
+pub(in super::super) async fn add(tx: &Tx, kind: Kind, entry: Entry, text: Option<&str>) -> Result<(), StoreError> {
     let sql = "INSERT INTO search_tasks (is_removal, publish_time, content_id, author_id, terms_done, text) \
                VALUES (?, ?, ?, ?, 0, ?)";
     let [time, id, author] = [entry.publish_time, entry.content.get(), entry.author.get()];
@@ -46,7 +48,7 @@ pub(super) async fn delete(tx: &Tx, kind: Kind, at: Position) -> Result<(), Stor
 }
 
 /// Deletes the terms of a content that is removed in this transaction, or leaves them to the indexer if they are many.
-pub(super) async fn remove(tx: &Tx, entry: Entry, text: &str) -> Result<(), StoreError> {
+pub(in super::super) async fn remove(tx: &Tx, entry: Entry, text: &str) -> Result<(), StoreError> {
     let terms = all_terms_of(text);
     if terms.len() <= MAX_INDEXED_TERMS {
         return delete_terms(tx, entry.position(), &terms).await;
@@ -56,7 +58,7 @@ pub(super) async fn remove(tx: &Tx, entry: Entry, text: &str) -> Result<(), Stor
 }
 
 /// Whether another content of the author may wait to be indexed. Publishes at once may each find the last place.
-pub(super) async fn has_room(tx: &Tx, author: UserId) -> Result<bool, StoreError> {
+pub(in super::super) async fn has_room(tx: &Tx, author: UserId) -> Result<bool, StoreError> {
     let sql = format!("SELECT author_id FROM search_tasks WHERE is_removal = 0 LIMIT {MAX_UNINDEXED}");
     let waiting = tx.query(&sql, []).await?;
     let mut own = 0;

@@ -1,9 +1,9 @@
-//! Rows of the search index. [`super::search_tasks`] writes those of contents that have many, and
-//! [`super::search_rebuild`] those of contents that are older.
+//! Rows of the search index. [`super::tasks`] writes those of contents that have many, and
+//! [`super::rebuild`] those of contents that are older.
 
 use sea_orm::Value;
 
-use super::{SqlStore, open_transaction::Tx, rows::id_list};
+use super::super::{SqlStore, open_transaction::Tx, rows::id_list};
 use crate::{
     domain::{
         Position,
@@ -13,13 +13,13 @@ use crate::{
 };
 
 /// The table with its columns, in the order of an insert.
-pub(super) const COLUMNS: &str = "search_terms (term, publish_time, content_id)";
+pub(in super::super) const COLUMNS: &str = "search_terms (term, publish_time, content_id)";
 /// Rows of one statement; a power of two. A content of usual length is one statement.
 const ROWS: usize = 512;
 
 /// Adds the missing terms. Statements are filled up to powers of two with their last row, because each connection
 /// prepares each distinct text once.
-pub(super) async fn insert(tx: &Tx, at: Position, terms: &[Term]) -> Result<(), StoreError> {
+pub(in super::super) async fn insert(tx: &Tx, at: Position, terms: &[Term]) -> Result<(), StoreError> {
     let keep =
         tx.dialect().on_conflict_nothing("term, publish_time, content_id", "content_id = search_terms.content_id");
     let [time, id] = [at.publish_time(), at.content_number()];

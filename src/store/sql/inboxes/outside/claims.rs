@@ -1,7 +1,10 @@
 //! The transactions that read the contents for a claim of an outside inbox. Each leaves a number in SQL. If SQL loses
 //! the transaction, it loses the number, and the claim does not count.
 
-use super::super::{deliveries::fences, inboxes::state, keyset::Columns, open_transaction::Tx, timelines};
+use super::super::{
+    super::{deliveries::fences, keyset::Columns, open_transaction::Tx, timelines},
+    state,
+};
 use crate::{
     domain::{
         Direction, EdgeMode, Position, UserId,

@@ -7,11 +7,13 @@ mod tiers;
 use async_trait::async_trait;
 
 use super::{
-    SqlStore,
-    authors_version::renew_authors,
-    deliveries::{fences, outside as deliveries},
-    inboxes::state::OUTSIDE,
-    timelines,
+    super::{
+        SqlStore,
+        deliveries::{fences, outside as deliveries},
+        follows::authors_version::renew_authors,
+        timelines,
+    },
+    state::OUTSIDE,
 };
 use crate::{
     domain::{

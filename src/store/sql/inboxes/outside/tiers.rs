@@ -1,11 +1,8 @@
 //! Tokens of buckets, and which readers are in the outside tier.
 
 use super::super::{
-    deliveries::fences,
-    existing_accounts::account_exists,
-    inboxes::state::{self, OUTSIDE},
-    open_transaction::Tx,
-    rows::Row,
+    super::{deliveries::fences, existing_accounts::account_exists, open_transaction::Tx, rows::Row},
+    state::{self, OUTSIDE},
 };
 use crate::{
     domain::{
