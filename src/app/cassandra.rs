@@ -1,5 +1,7 @@
 //! Inboxes in Cassandra as the configuration describes them, in binaries that are built with it.
 
+use certificates::CertificateFiles;
+
 use std::sync::Arc;
 
 use crate::{
@@ -9,7 +11,6 @@ use crate::{
     store::{
         InboxStore,
         cassandra::{self, Cassandra, CassandraInboxes, CassandraOptions},
-        certificates::CertificateFiles,
         inspection::Finding,
     },
 };

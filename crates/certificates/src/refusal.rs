@@ -77,7 +77,7 @@ const fn is_about_certificates(alert: AlertDescription) -> bool {
 }
 
 /// As `2026-11-26`.
-pub(super) fn day(time: UnixTime) -> String {
+pub(crate) fn day(time: UnixTime) -> String {
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     DateTime::from_timestamp(seconds, 0).unwrap_or(DateTime::<chrono::Utc>::MAX_UTC).format("%Y-%m-%d").to_string()
 }

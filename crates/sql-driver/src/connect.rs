@@ -1,36 +1,30 @@
 //! Opens the connections and configures every session.
 //!
 //! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each
-//! other's transactions, and readers never wait for it (WAL): `sqlite_writer`, `sqlite_readers`. With `synchronous =
+//! other's transactions, and readers never wait for it (WAL): `sqlite::writer`, `sqlite::readers`. With `synchronous =
 //! FULL`, a commit is on the disk before it is acknowledged, so that it survives a power loss as well as a crash.
-//! Transactions that wait for each other share a commit (`shared_commits`). **MySQL, MariaDB**: every session
-//! READ COMMITTED (`server_connections`). A store made by `with_own_connections` has its own connections beside these.
+//! Transactions that wait for each other share a commit (`sqlite::shared_commits`). **MySQL, MariaDB**: every session
+//! READ COMMITTED (`server::connections`). A database made by `with_own_connections` has its own connections beside these.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 
-use sea_orm::{
-    DatabaseConnection, SqlxSqliteConnector,
-    sqlx::{self, ConnectOptions, mysql::MySqlConnectOptions, sqlite::SqliteConnectOptions},
-};
+use sea_orm::sqlx::{self, ConnectOptions as _, mysql::MySqlConnectOptions, sqlite::SqliteConnectOptions};
+use store_error::StoreError;
 use tokio::task::spawn_blocking;
 
-use super::{
+use crate::{
     connection_permits::ConnectionPermits,
-    contents::remembered::RememberedSubjects,
+    database::{Database, Readers, TimeLimits, Writer},
     dialect::Dialect,
     error::{connect_error, died, sqlite_error},
     finish::Finisher,
-    options::{SqlOptions, one_connection},
-    search::task_terms::RememberedTask,
-    server_connections::ServerConnections,
-    shared_commits::SharedCommits,
-    sql_store::{Readers, SqlStore, TimeLimits, Writer},
-    sqlite_readers::SqliteReaders,
-    sqlite_writer::SqliteWriter,
-    timelines::shape::PageTexts,
+    options::SqlOptions,
+    server::connections::ServerConnections,
+    sqlite::readers::SqliteReaders,
+    sqlite::shared_commits::SharedCommits,
+    sqlite::writer::SqliteWriter,
     writability::Writability,
 };
-use crate::store::StoreError;
 
 /// Why an address cannot be used.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
@@ -53,16 +47,16 @@ impl From<Unusable> for StoreError {
     }
 }
 
-impl SqlStore {
+impl Database {
     /// Connects. Creates a missing SQLite file and its folder; a server must answer within the acquire time-out.
     /// Touches no table.
     pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
         open(options).await
     }
 
-    /// Opens the same store with separate connections, `options.max_connections` of them, so its users never wait for
+    /// Opens the same database with separate connections, `options.max_connections` of them, so its users never wait for
     /// users of these. On SQLite only the reading connections are separate: the one writing connection is shared.
-    /// All other `options` must equal those of this store.
+    /// All other `options` must equal those of these connections.
     pub async fn with_own_connections(&self, options: &SqlOptions) -> Result<Self, StoreError> {
         match &self.readers {
             Readers::File(readers) => {
@@ -79,7 +73,7 @@ impl SqlStore {
     }
 }
 
-async fn open(options: &SqlOptions) -> Result<SqlStore, StoreError> {
+async fn open(options: &SqlOptions) -> Result<Database, StoreError> {
     let operation = options.acquire_timeout.saturating_add(options.statement_timeout);
     let limits = TimeLimits { operation, write: operation, lock_wait: options.lock_wait() };
     match options.url.split(':').next() {
@@ -89,7 +83,7 @@ async fn open(options: &SqlOptions) -> Result<SqlStore, StoreError> {
     }
 }
 
-async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, StoreError> {
+async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<Database, StoreError> {
     if options.url.contains(":memory:") || options.url.contains("mode=memory") {
         return Err(Unusable::Memory.into());
     }
@@ -102,7 +96,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     let writer = writer.map_err(died)?.map_err(sqlite_error)?;
     let readers = SqliteReaders::open(file, options).await?;
     let permits = ConnectionPermits::new(1, options.acquire_timeout);
-    Ok(SqlStore {
+    Ok(Database {
         readers: Readers::File(Arc::new(readers)),
         writer: Writer::File(Arc::new(writer), SharedCommits::new(permits.clone())),
         permits,
@@ -111,20 +105,10 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
         // When another process holds the file's lock, a write fails after this time, also one that has waited for the
         // one connection.
         limits: TimeLimits { write: options.statement_timeout, lock_wait, ..limits },
-        subjects: RememberedSubjects::default(),
-        page_texts: PageTexts::default(),
-        last_task: RememberedTask::default(),
         sent: Arc::default(),
         begun: Arc::default(),
         writability: Writability::default(),
     })
-}
-
-/// A connection to the file for sea-orm, to be closed by its user.
-pub(super) async fn file_for_migrations(file: &Path, lock_wait: Duration) -> Result<DatabaseConnection, StoreError> {
-    let options = SqliteConnectOptions::new().filename(file).busy_timeout(lock_wait).disable_statement_logging();
-    let pool = one_connection::<sqlx::Sqlite>().connect_with(options).await.map_err(connect_error)?;
-    Ok(SqlxSqliteConnector::from_sqlx_sqlite_pool(pool))
 }
 
 async fn make_folder(file: &Path) -> Result<(), StoreError> {
@@ -147,7 +131,7 @@ async fn make_private(file: &Path) {
     let _ = options.open(file).await;
 }
 
-async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, StoreError> {
+async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<Database, StoreError> {
     let server: MySqlConnectOptions = options.url.parse().map_err(connect_error)?;
     if server.get_database().is_none_or(str::is_empty) {
         return Err(Unusable::NoDatabase.into());
@@ -158,16 +142,13 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     let authorities = certificates.authorities();
     let connections = ServerConnections::to(server, mysql_session(options), options.acquire_timeout, authorities);
     connections.try_take().await.map_err(|error| refused(error, &options.url))?.give_back();
-    Ok(SqlStore {
+    Ok(Database {
         readers: Readers::Server(connections.clone()),
         writer: Writer::Server(connections),
         permits: ConnectionPermits::new(options.connections(), options.acquire_timeout),
         finisher: Finisher::new(limits.operation),
         dialect: Dialect::Mysql,
         limits,
-        subjects: RememberedSubjects::default(),
-        page_texts: PageTexts::default(),
-        last_task: RememberedTask::default(),
         sent: Arc::default(),
         begun: Arc::default(),
         writability: Writability::default(),

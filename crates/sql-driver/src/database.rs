@@ -1,4 +1,4 @@
-//! The store's connections, and single reading statements.
+//! The connections to a database, and single reading statements.
 
 use std::{
     sync::{
@@ -9,51 +9,45 @@ use std::{
 };
 
 use sea_orm::Value;
-use tokio::task::spawn_blocking;
+use store_error::StoreError;
+use tokio::{sync::watch, task::spawn_blocking};
 
-use super::{
+use crate::{
     connection_permits::ConnectionPermits,
-    contents::remembered::RememberedSubjects,
     dialect::Dialect,
     error::{died, read_error},
     finish::Finisher,
     rows::Row,
-    search::task_terms::RememberedTask,
-    server_connections::ServerConnections,
-    shared_commits::SharedCommits,
-    sqlite_readers::SqliteReaders,
-    sqlite_writer::SqliteWriter,
-    timelines::shape::PageTexts,
-    writability::Writability,
+    server::connections::ServerConnections,
+    sqlite::readers::SqliteReaders,
+    sqlite::shared_commits::SharedCommits,
+    sqlite::writer::SqliteWriter,
+    writability::{Writability, Writes},
 };
-use crate::store::StoreError;
 
 /// Most values of a statement that may run on its caller's thread.
 const FEW: usize = 256;
 
-/// The adapter of all SQL engines. Cheap to clone: clones share the connections.
+/// A database of any engine. Cheap to clone: clones share the connections.
 #[derive(Clone, Debug)]
-pub struct SqlStore {
+pub struct Database {
     /// Single statements that read.
-    pub(super) readers: Readers,
+    pub(crate) readers: Readers,
     /// Transactions, and single statements that write.
-    pub(super) writer: Writer,
+    pub(crate) writer: Writer,
     /// Permits for the connections of `writer`.
-    pub(super) permits: ConnectionPermits,
-    pub(super) finisher: Finisher,
-    pub(super) dialect: Dialect,
-    pub(super) limits: TimeLimits,
-    pub(super) subjects: RememberedSubjects,
-    pub(super) page_texts: PageTexts,
-    pub(super) last_task: RememberedTask,
-    pub(super) sent: Arc<AtomicU64>,
-    pub(super) begun: Arc<AtomicU64>,
-    pub(super) writability: Writability,
+    pub(crate) permits: ConnectionPermits,
+    pub(crate) finisher: Finisher,
+    pub(crate) dialect: Dialect,
+    pub(crate) limits: TimeLimits,
+    pub(crate) sent: Arc<AtomicU64>,
+    pub(crate) begun: Arc<AtomicU64>,
+    pub(crate) writability: Writability,
 }
 
 /// Where single reading statements run.
 #[derive(Clone, Debug)]
-pub(super) enum Readers {
+pub(crate) enum Readers {
     /// Connections to a server.
     Server(ServerConnections),
     /// Connections to a file, each used by one thread at a time.
@@ -62,7 +56,7 @@ pub(super) enum Readers {
 
 /// Where transactions and single writing statements run.
 #[derive(Clone, Debug)]
-pub(super) enum Writer {
+pub(crate) enum Writer {
     /// Connections to a server: the same as the readers'.
     Server(ServerConnections),
     /// The connection that writes a file, and its commits.
@@ -71,40 +65,50 @@ pub(super) enum Writer {
 
 /// How long operations may take before they fail as unavailable or contended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TimeLimits {
+pub(crate) struct TimeLimits {
     /// Limit of a statement or a whole transaction, with the wait for a connection, on the caller's side.
-    pub(super) operation: Duration,
+    pub(crate) operation: Duration,
     /// Limit of a write, with its attempts and its waits for a connection and for locks.
-    pub(super) write: Duration,
+    pub(crate) write: Duration,
     /// Limit of one wait for a lock, on the store's side. The attempt is then given up.
-    pub(super) lock_wait: Duration,
+    pub(crate) lock_wait: Duration,
 }
 
-impl SqlStore {
-    /// Statements sent since the store was connected, by all clones together. Begins and ends of transactions do not
+impl Database {
+    /// Statements sent since the database was connected, by all clones together. Begins and ends of transactions do not
     /// count.
     pub fn statements(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Texts of pages built since the store was connected, by all clones together: one for each shape of a page.
-    pub fn page_texts_built(&self) -> u64 {
-        self.page_texts.built()
-    }
-
-    /// Transactions begun since the store was connected, by all clones together. Each takes two more statements, its
+    /// Transactions begun since the database was connected, by all clones together. Each takes two more statements, its
     /// begin and its end.
     pub fn transactions(&self) -> u64 {
         self.begun.load(Ordering::Relaxed)
     }
 
-    /// Commits on SQLite since the store was connected, by all clones together; transactions that end while others
+    /// Commits on SQLite since the database was connected, by all clones together; transactions that end while others
     /// wait share one.
     pub fn commits(&self) -> u64 {
         if let Writer::File(_, shared_commits) = &self.writer { shared_commits.commits() } else { 0 }
     }
 
-    /// Whether the store answers.
+    /// The engine's dialect.
+    pub const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// What is known about writing, with its changes.
+    pub fn writes(&self) -> watch::Receiver<Writes> {
+        self.writability.watch()
+    }
+
+    /// Records the outcome of a probe: writes of such a size and to such tables as its caller needs.
+    pub fn note_probe(&self, ended: &Result<(), StoreError>) {
+        self.writability.note_probe(ended);
+    }
+
+    /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read("SELECT 1", []).await.map(|_| ())
     }
@@ -128,16 +132,12 @@ impl SqlStore {
     }
 
     /// One statement that reads: one snapshot.
-    pub(super) async fn read(
-        &self,
-        sql: &str,
-        values: impl IntoIterator<Item = Value>,
-    ) -> Result<Vec<Row>, StoreError> {
+    pub async fn read(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<Vec<Row>, StoreError> {
         self.read_text(sql.into(), values.into_iter().collect()).await
     }
 
     /// As [`Self::read`], with a text that is kept.
-    pub(super) async fn read_text(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+    pub async fn read_text(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
         self.sent.fetch_add(1, Ordering::Relaxed);
         match &self.readers {
             Readers::Server(connections) => {
@@ -151,16 +151,12 @@ impl SqlStore {
 
     /// As [`Self::read`], for a statement that finds some dozen rows by their keys. On SQLite it runs on the caller's
     /// thread, unless it has many values.
-    pub(super) async fn read_few(
-        &self,
-        sql: &str,
-        values: impl IntoIterator<Item = Value>,
-    ) -> Result<Vec<Row>, StoreError> {
+    pub async fn read_few(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<Vec<Row>, StoreError> {
         self.read_few_text(sql.into(), values.into_iter().collect()).await
     }
 
     /// As [`Self::read_few`], with a text that is kept.
-    pub(super) async fn read_few_text(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+    pub async fn read_few_text(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
         let Readers::File(readers) = &self.readers else { return self.read_text(sql, values).await };
         if values.len() > FEW {
             return self.read_text(sql, values).await;

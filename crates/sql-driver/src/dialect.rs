@@ -1,11 +1,11 @@
 //! Holds the parts of SQL in which SQLite, MySQL and MariaDB differ. The store chooses a dialect once, when it
 //! connects, and fills its parts into statements that are otherwise the same. All engines take `?` as placeholder.
 
-use super::fragment::Fragment;
+use crate::fragment::Fragment;
 
 /// The dialect of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub enum Dialect {
     /// SQLite.
     Sqlite,
     /// MySQL, MariaDB and servers that speak their protocol.
@@ -16,7 +16,7 @@ impl Dialect {
     /// Opens an insert that skips rows whose key exists already; followed by the table's name. Affected rows count the
     /// new ones. On MySQL it ignores every other error of a row as well, so use it only for rows that the database
     /// itself selects.
-    pub(super) const fn insert_ignore(self) -> &'static str {
+    pub const fn insert_ignore(self) -> &'static str {
         match self {
             Self::Sqlite => "INSERT OR IGNORE INTO",
             Self::Mysql => "INSERT IGNORE INTO",
@@ -24,7 +24,7 @@ impl Dialect {
     }
 
     /// A join that reads its left side first, whatever the optimizer estimates; takes `ON`.
-    pub(super) const fn join_in_order(self) -> &'static str {
+    pub const fn join_in_order(self) -> &'static str {
         match self {
             Self::Sqlite => "CROSS JOIN",
             Self::Mysql => "STRAIGHT_JOIN",
@@ -33,7 +33,7 @@ impl Dialect {
 
     /// Follows a table of a join, which is then read through this index (`PRIMARY` for its key) or not at all. SQLite
     /// finds the index by itself.
-    pub(super) fn force_index(self, name: &str) -> String {
+    pub fn force_index(self, name: &str) -> String {
         match self {
             Self::Sqlite => String::new(),
             Self::Mysql => format!(" FORCE INDEX ({name})"),
@@ -42,7 +42,7 @@ impl Dialect {
 
     /// As [`Self::force_index`], on every engine, but not with `PRIMARY`. For lists in the order of an index: SQLite
     /// would otherwise take a key and sort.
-    pub(super) fn in_order_of(self, name: &str) -> String {
+    pub fn in_order_of(self, name: &str) -> String {
         match self {
             Self::Sqlite => format!(" INDEXED BY {name}"),
             Self::Mysql => self.force_index(name),
@@ -51,7 +51,7 @@ impl Dialect {
 
     /// An ordered or limited select as a branch of a `UNION ALL`. SQLite takes no brackets there; MySQL and MariaDB
     /// would write the table that SQLite needs to memory and read it again.
-    pub(super) fn limited_branch<V>(self, select: Fragment<V>) -> Fragment<V> {
+    pub fn limited_branch<V>(self, select: Fragment<V>) -> Fragment<V> {
         let text = match self {
             Self::Sqlite => format!("SELECT * FROM ({})", select.text),
             Self::Mysql => format!("({})", select.text),
@@ -61,7 +61,7 @@ impl Dialect {
 
     /// Most listed keys with a range each up to which one statement is cheaper than a lookup of each key. MySQL and
     /// MariaDB estimate the rows of every range before they read any, at 6 us each.
-    pub(super) const fn max_ranges(self) -> usize {
+    pub const fn max_ranges(self) -> usize {
         match self {
             Self::Sqlite => 4_096,
             Self::Mysql => 128,
@@ -70,7 +70,7 @@ impl Dialect {
 
     /// Ends a select that locks its rows until the transaction ends. SQLite has locked the whole database when the
     /// transaction began.
-    pub(super) const fn for_update(self) -> &'static str {
+    pub const fn for_update(self) -> &'static str {
         match self {
             Self::Sqlite => "",
             Self::Mysql => "FOR UPDATE",
@@ -78,7 +78,7 @@ impl Dialect {
     }
 
     /// As [`Self::for_update`], passing over rows that another transaction has locked.
-    pub(super) const fn for_update_skip_locked(self) -> &'static str {
+    pub const fn for_update_skip_locked(self) -> &'static str {
         match self {
             Self::Sqlite => "",
             Self::Mysql => "FOR UPDATE SKIP LOCKED",
@@ -86,7 +86,7 @@ impl Dialect {
     }
 
     /// The function of two or more numbers that gives the largest.
-    pub(super) const fn greatest(self) -> &'static str {
+    pub const fn greatest(self) -> &'static str {
         match self {
             Self::Sqlite => "MAX",
             Self::Mysql => "GREATEST",
@@ -96,7 +96,7 @@ impl Dialect {
     /// Follows the values of an insert, and is followed by assignments for the case that the row with this key (the
     /// columns of the primary key, comma-separated) exists. In them a bare column is the row's old value; see
     /// [`Self::incoming`] for the new one.
-    pub(super) fn on_conflict_update(self, key: &str) -> String {
+    pub fn on_conflict_update(self, key: &str) -> String {
         match self {
             Self::Sqlite => format!("ON CONFLICT ({key}) DO UPDATE SET"),
             Self::Mysql => "ON DUPLICATE KEY UPDATE".to_owned(),
@@ -104,7 +104,7 @@ impl Dialect {
     }
 
     /// Follows the values of an insert: a row with this key stays as it is. `unchanged` assigns a column its own value.
-    pub(super) fn on_conflict_nothing(self, key: &str, unchanged: &str) -> String {
+    pub fn on_conflict_nothing(self, key: &str, unchanged: &str) -> String {
         match self {
             Self::Sqlite => format!("ON CONFLICT ({key}) DO NOTHING"),
             Self::Mysql => format!("ON DUPLICATE KEY UPDATE {unchanged}"),
@@ -112,7 +112,7 @@ impl Dialect {
     }
 
     /// Within [`Self::on_conflict_update`]: the value that was to be inserted.
-    pub(super) fn incoming(self, column: &str) -> String {
+    pub fn incoming(self, column: &str) -> String {
         match self {
             Self::Sqlite => format!("excluded.{column}"),
             Self::Mysql => format!("VALUES({column})"),
@@ -121,7 +121,7 @@ impl Dialect {
 
     /// Renews the planner's statistics for tables that have grown much, reading some hundred rows of each index.
     /// Servers do so by themselves, in the background.
-    pub(super) const fn refresh_statistics(self) -> &'static [&'static str] {
+    pub const fn refresh_statistics(self) -> &'static [&'static str] {
         match self {
             // 0x10000: all tables, not only those that this connection has queried; 0x02: ANALYZE where it is due.
             Self::Sqlite => &["PRAGMA analysis_limit = 400", "PRAGMA optimize(0x10002)"],

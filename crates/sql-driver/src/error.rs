@@ -4,9 +4,8 @@ use sea_orm::{
     DbErr, RuntimeErr,
     sqlx::{self, error::DatabaseError, mysql::MySqlDatabaseError},
 };
+use store_error::StoreError;
 use tokio::task::JoinError;
-
-use crate::store::StoreError;
 
 /// MySQL and MariaDB: 1205 a lock wait that took too long, 1213 a deadlock.
 const MYSQL_CONTENDED: [u16; 2] = [1205, 1213];
@@ -37,7 +36,7 @@ const SQLITE_NOT_UNIQUE: [i32; 3] = [1555, 2067, 2579];
 
 /// Why a statement of the writer of a SQLite file, or the end of its transaction, failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum WriterError {
+pub(crate) enum WriterError {
     /// SQLite has refused it.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
@@ -46,14 +45,14 @@ pub(super) enum WriterError {
     Undone,
 }
 
-/// The driver's error as the port's.
-pub(super) fn store_error(error: sqlx::Error) -> StoreError {
+/// A library's error, sorted.
+pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     let class = class(&error);
     class.of(error)
 }
 
 /// As [`store_error`], for what comes through sea-orm.
-pub(super) fn migration_error(error: DbErr) -> StoreError {
+pub fn migration_error(error: DbErr) -> StoreError {
     let class = match &error {
         DbErr::ConnectionAcquire(_) | DbErr::Conn(_) => Class::Unavailable,
         DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause)) => class(cause),
@@ -64,7 +63,7 @@ pub(super) fn migration_error(error: DbErr) -> StoreError {
 
 /// As [`store_error`], for a statement that reads. No room for a temporary table does not mean that the store takes no
 /// writes.
-pub(super) fn read_error(error: sqlx::Error) -> StoreError {
+pub(crate) fn read_error(error: sqlx::Error) -> StoreError {
     match store_error(error) {
         StoreError::TakesNoWrites(cause) => StoreError::Unavailable(cause),
         other => other,
@@ -73,12 +72,12 @@ pub(super) fn read_error(error: sqlx::Error) -> StoreError {
 
 /// As [`store_error`], for a `COMMIT`. After any error except contention it is unknown whether the transaction was
 /// committed.
-pub(super) fn commit_error(error: sqlx::Error) -> StoreError {
+pub(crate) fn commit_error(error: sqlx::Error) -> StoreError {
     in_doubt(store_error(error))
 }
 
 /// As [`commit_error`], for what comes through sea-orm.
-pub(super) fn migration_commit_error(error: DbErr) -> StoreError {
+pub fn migration_commit_error(error: DbErr) -> StoreError {
     in_doubt(migration_error(error))
 }
 
@@ -90,7 +89,7 @@ fn in_doubt(error: StoreError) -> StoreError {
 }
 
 /// As [`store_error`], for an attempt to connect.
-pub(super) fn connect_error(error: sqlx::Error) -> StoreError {
+pub(crate) fn connect_error(error: sqlx::Error) -> StoreError {
     match class(&error) {
         Class::Refused => StoreError::Refused(Box::new(error)),
         Class::Contended | Class::Unavailable | Class::TakesNoWrites => StoreError::Unavailable(Box::new(error)),
@@ -98,7 +97,7 @@ pub(super) fn connect_error(error: sqlx::Error) -> StoreError {
 }
 
 /// As [`read_error`], for a reader of a SQLite file.
-pub(super) fn sqlite_error(error: rusqlite::Error) -> StoreError {
+pub(crate) fn sqlite_error(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error().map_or(Class::Refused, |failure| sqlite_class(failure.extended_code)) {
         Class::Contended => StoreError::Contended(Box::new(error)),
         Class::Unavailable | Class::TakesNoWrites => StoreError::Unavailable(Box::new(error)),
@@ -107,7 +106,7 @@ pub(super) fn sqlite_error(error: rusqlite::Error) -> StoreError {
 }
 
 /// As [`store_error`], for a statement of the writer of a SQLite file.
-pub(super) fn writer_error(error: WriterError) -> StoreError {
+pub(crate) fn writer_error(error: WriterError) -> StoreError {
     let WriterError::Sqlite(error) = error else { return StoreError::Contended(Box::new(error)) };
     match error.sqlite_error().map_or(Class::Refused, |failure| sqlite_class(failure.extended_code)) {
         Class::TakesNoWrites => StoreError::TakesNoWrites(Box::new(error)),
@@ -116,28 +115,28 @@ pub(super) fn writer_error(error: WriterError) -> StoreError {
 }
 
 /// As [`commit_error`], for the writer of a SQLite file.
-pub(super) fn writer_commit_error(error: WriterError) -> StoreError {
+pub(crate) fn writer_commit_error(error: WriterError) -> StoreError {
     in_doubt(writer_error(error))
 }
 
 /// As [`is_unique_violation`], for the writer of a SQLite file.
-pub(super) fn is_writers_unique_violation(error: &WriterError) -> bool {
+pub(crate) fn is_writers_unique_violation(error: &WriterError) -> bool {
     let WriterError::Sqlite(error) = error else { return false };
     error.sqlite_error().is_some_and(|failure| SQLITE_NOT_UNIQUE.contains(&failure.extended_code))
 }
 
 /// A thread for blocking work has panicked, or the runtime is stopping.
-pub(super) fn died(error: JoinError) -> StoreError {
+pub(crate) fn died(error: JoinError) -> StoreError {
     StoreError::Unavailable(Box::new(error))
 }
 
 /// Whether a row was refused because its key, or another unique value of it, exists already.
-pub(super) fn is_unique_violation(error: &sqlx::Error) -> bool {
+pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(DatabaseError::is_unique_violation)
 }
 
 /// Whether a server has ended the connection with this error.
-pub(super) fn has_ended_connection(error: &dyn DatabaseError) -> bool {
+pub(crate) fn has_ended_connection(error: &dyn DatabaseError) -> bool {
     let number = error.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number);
     number.is_none_or(|number| MYSQL_CONNECTION_ENDED.contains(&number))
 }

@@ -1,6 +1,6 @@
 //! Finishes work on a connection even if its caller is dropped.
 //!
-//! A connection to a server whose work is given up half way is of no use any more (`server_connections`), and the
+//! A connection to a server whose work is given up half way is of no use any more (`server::connections`), and the
 //! server would not notice before it has an answer.
 
 use std::{
@@ -14,24 +14,24 @@ use tokio::{runtime::Handle, time::timeout};
 
 /// Finishes abandoned work.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Finisher {
+pub(crate) struct Finisher {
     limit: Duration,
 }
 
 impl Finisher {
     /// Time limit of work whose caller was dropped.
-    pub(super) fn new(limit: Duration) -> Self {
+    pub(crate) fn new(limit: Duration) -> Self {
         Self { limit }
     }
 
     /// Runs `work` to its end: here, or in a task of its own if this future is dropped.
-    pub(super) fn finish<T: Send + 'static>(self, work: impl Future<Output = T> + Send + 'static) -> Finish<T> {
+    pub(crate) fn finish<T: Send + 'static>(self, work: impl Future<Output = T> + Send + 'static) -> Finish<T> {
         Finish { work: Some(Box::pin(work)), limit: self.limit }
     }
 }
 
 /// See [`Finisher::finish`].
-pub(super) struct Finish<T: Send + 'static> {
+pub(crate) struct Finish<T: Send + 'static> {
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     limit: Duration,
 }

@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use sea_orm::{Value, sqlx};
+use store_error::StoreError;
 use tokio::{
     runtime::Handle,
     sync::OwnedSemaphorePermit,
@@ -13,7 +14,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{
+use crate::{
     dialect::Dialect,
     error::{
         WriterError, commit_error, died, is_unique_violation, is_writers_unique_violation, store_error,
@@ -21,27 +22,26 @@ use super::{
     },
     finish::Finisher,
     rows::Row,
-    server_transaction::ServerTransaction,
-    shared_commits::{Group, SharedCommits},
-    sqlite_writer::FileTransaction,
+    server::transaction::ServerTransaction,
+    sqlite::shared_commits::{Group, SharedCommits},
+    sqlite::writer::FileTransaction,
 };
-use crate::store::StoreError;
 
 /// The result of a transaction that has ended. Only [`Tx::commit`] and [`Tx::roll_back`] make it, so none can be left
 /// open.
 #[derive(Debug)]
-pub(super) struct Ended<T>(T);
+pub struct Ended<T>(T);
 
 impl<T> Ended<T> {
     /// What the transaction has returned.
-    pub(super) fn into_inner(self) -> T {
+    pub fn into_inner(self) -> T {
         self.0
     }
 }
 
 /// Where the statements of a transaction run on SQLite. A server's statements wait for its answers instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Runs {
+pub enum Runs {
     /// On the caller's thread: each statement changes or finds a few rows by their keys. Saves two hand-overs each.
     Here,
     /// On a thread for blocking work.
@@ -49,25 +49,25 @@ pub(super) enum Runs {
 }
 
 /// An open transaction. Dropping it rolls it back, after a running statement has ended.
-pub(super) struct Tx {
-    pub(super) dialect: Dialect,
-    pub(super) open: Arc<Open>,
-    pub(super) runs: Runs,
-    pub(super) sent: Arc<AtomicU64>,
-    pub(super) finisher: Finisher,
+pub struct Tx {
+    pub(crate) dialect: Dialect,
+    pub(crate) open: Arc<Open>,
+    pub(crate) runs: Runs,
+    pub(crate) sent: Arc<AtomicU64>,
+    pub(crate) finisher: Finisher,
 }
 
 /// The parts of an open transaction, until it is ended or dropped.
-pub(super) struct Open(pub(super) Option<Parts>);
+pub(crate) struct Open(pub(crate) Option<Parts>);
 
 /// Dropped in order, so that a transaction is rolled back before its permit is returned.
-pub(super) struct Parts {
-    pub(super) inner: Inner,
-    pub(super) permit: OwnedSemaphorePermit,
+pub(crate) struct Parts {
+    pub(crate) inner: Inner,
+    pub(crate) permit: OwnedSemaphorePermit,
 }
 
 /// A transaction of an engine.
-pub(super) enum Inner {
+pub(crate) enum Inner {
     /// MySQL, MariaDB.
     Server(ServerTransaction),
     /// SQLite.
@@ -75,12 +75,12 @@ pub(super) enum Inner {
 }
 
 /// Dropped in order: a savepoint is rolled back before its group.
-pub(super) struct InFile {
-    pub(super) transaction: FileTransaction,
+pub(crate) struct InFile {
+    pub(crate) transaction: FileTransaction,
     /// If `transaction` is a savepoint in it.
-    pub(super) group: Option<Group>,
-    pub(super) shared_commits: SharedCommits,
-    pub(super) began: Instant,
+    pub(crate) group: Option<Group>,
+    pub(crate) shared_commits: SharedCommits,
+    pub(crate) began: Instant,
 }
 
 impl InFile {
@@ -189,17 +189,17 @@ impl From<StatementError> for StoreError {
 impl Tx {
     /// Whether it shares a commit with transactions that began before it.
     #[cfg(test)]
-    pub(super) fn shares(&self) -> bool {
+    pub(crate) fn shares(&self) -> bool {
         self.open.file().is_some_and(FileTransaction::is_savepoint)
     }
 
-    /// Runs a statement; returns the rows affected, as [`super::SqlStore::write`] does.
-    pub(super) async fn execute(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
+    /// Runs a statement; returns the rows affected, as [`Database::write`](crate::Database::write) does.
+    pub async fn execute(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
         self.execute_on(self.runs, sql, values).await
     }
 
     /// As [`Self::execute`], for a statement that runs elsewhere than the transaction's others on SQLite.
-    pub(super) async fn execute_on(
+    pub async fn execute_on(
         &self,
         runs: Runs,
         sql: &str,
@@ -210,7 +210,7 @@ impl Tx {
 
     /// Runs an insert; `false` if a unique value of the row is there already, in which case nothing was inserted and
     /// the transaction goes on.
-    pub(super) async fn insert(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<bool, StoreError> {
+    pub async fn insert(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<bool, StoreError> {
         match self.run(self.runs, sql, values).await {
             Ok(_) => Ok(true),
             Err(error) if error.is_unique_violation() => Ok(false),
@@ -219,11 +219,7 @@ impl Tx {
     }
 
     /// Rows of a statement.
-    pub(super) async fn query(
-        &self,
-        sql: &str,
-        values: impl IntoIterator<Item = Value>,
-    ) -> Result<Vec<Row>, StoreError> {
+    pub async fn query(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<Vec<Row>, StoreError> {
         self.sent.fetch_add(1, Ordering::Relaxed);
         if self.dialect == Dialect::Sqlite {
             return Ok(self.in_file(self.runs, sql, values, FileTransaction::query).await?);
@@ -234,7 +230,7 @@ impl Tx {
     }
 
     /// The first row of a statement that gives one or none.
-    pub(super) async fn query_one(
+    pub async fn query_one(
         &self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
@@ -243,20 +239,20 @@ impl Tx {
     }
 
     /// The engine's dialect.
-    pub(super) const fn dialect(&self) -> Dialect {
+    pub const fn dialect(&self) -> Dialect {
         self.dialect
     }
 
     /// Commits, then returns `value`. Without the engine's confirmation the outcome is unknown:
     /// [`StoreError::Unavailable`].
-    pub(super) async fn commit<T>(self, value: T) -> Result<Ended<T>, StoreError> {
+    pub async fn commit<T>(self, value: T) -> Result<Ended<T>, StoreError> {
         let (parts, finisher) = self.into_parts()?;
         finisher.finish(parts.commit()).await?;
         Ok(Ended(value))
     }
 
     /// Rolls back, then returns `value`.
-    pub(super) async fn roll_back<T>(self, value: T) -> Result<Ended<T>, StoreError> {
+    pub async fn roll_back<T>(self, value: T) -> Result<Ended<T>, StoreError> {
         let (parts, finisher) = self.into_parts()?;
         finisher.finish(parts.roll_back()).await?;
         Ok(Ended(value))

@@ -1,10 +1,8 @@
-//! Where the store is, and its limits.
+//! Where a database is, and its limits.
 
 use std::time::Duration;
 
-use sea_orm::sqlx::{self, pool::PoolOptions};
-
-/// The address of the store and its limits.
+/// The address of a database and its limits.
 #[derive(Clone)]
 pub struct SqlOptions {
     /// `sqlite://path/to/file` or `mysql://user:password@host:port/database`.
@@ -25,18 +23,12 @@ impl std::fmt::Debug for SqlOptions {
 }
 
 impl SqlOptions {
-    pub(super) fn lock_wait(&self) -> Duration {
+    pub(crate) fn lock_wait(&self) -> Duration {
         (self.statement_timeout / 3).max(Duration::from_secs(1))
     }
 
     /// Most connections; at least one.
-    pub(super) fn connections(&self) -> u32 {
+    pub(crate) fn connections(&self) -> u32 {
         self.max_connections.max(1)
     }
-}
-
-/// Options of a pool of one connection, without an idle time-out and a maximum lifetime. The task that enforces them
-/// can occupy a core for ever (sqlx 0.9.0, transact-rs/sqlx#3645; fixed by #4289, which is not released).
-pub(super) fn one_connection<DB: sqlx::Database>() -> PoolOptions<DB> {
-    PoolOptions::new().idle_timeout(None).max_lifetime(None).test_before_acquire(false).max_connections(1)
 }

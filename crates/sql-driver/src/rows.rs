@@ -5,30 +5,41 @@ use sea_orm::{
     Value,
     sqlx::{self, Row as _, ValueRef as _, mysql::MySqlRow},
 };
-
-use crate::{
-    domain::{ContentId, Entry, Floor, Kinds, Position, UserId, ids::InvalidId},
-    store::StoreError,
-};
+use store_error::StoreError;
 
 /// Most ids in one statement: SQLite takes 32 766 values.
-pub(super) const MAX_LIST: usize = 16_384;
+pub const MAX_LIST: usize = 16_384;
 
 /// A row of an answer; columns by place, from 0.
 #[derive(Debug)]
-pub(super) enum Row {
-    /// A row from a server.
+pub struct Row(Values);
+
+#[derive(Debug)]
+enum Values {
+    /// From a server.
     Server(MySqlRow),
-    /// A row from a SQLite file.
+    /// From a SQLite file.
     Cells(Vec<Cell>),
+}
+
+impl From<MySqlRow> for Row {
+    fn from(row: MySqlRow) -> Self {
+        Self(Values::Server(row))
+    }
+}
+
+impl From<Vec<Cell>> for Row {
+    fn from(cells: Vec<Cell>) -> Self {
+        Self(Values::Cells(cells))
+    }
 }
 
 impl Row {
     /// A number (`i64`, `i32`), a text (`String`), or an `Option` of either.
-    pub(super) fn get<T: Readable>(&self, column: usize) -> Result<T, StoreError> {
-        match self {
-            Self::Server(row) => T::of_server(row, column).map_err(|error| StoreError::Unreadable(error.to_string())),
-            Self::Cells(cells) => cells
+    pub fn get<T: Readable>(&self, column: usize) -> Result<T, StoreError> {
+        match &self.0 {
+            Values::Server(row) => T::of_server(row, column).map_err(|error| StoreError::Unreadable(error.to_string())),
+            Values::Cells(cells) => cells
                 .get(column)
                 .and_then(T::of_cell)
                 .ok_or_else(|| StoreError::Unreadable(format!("column {column} has a value of another type"))),
@@ -36,42 +47,14 @@ impl Row {
     }
 
     /// A count; a negative one is an error.
-    pub(super) fn count(&self, column: usize) -> Result<u64, StoreError> {
+    pub fn count(&self, column: usize) -> Result<u64, StoreError> {
         let number: i64 = self.get(column)?;
         u64::try_from(number).map_err(|_| StoreError::Unreadable(format!("{number} is not a count")))
     }
-
-    /// A user's id.
-    pub(super) fn user(&self, column: usize) -> Result<UserId, StoreError> {
-        UserId::try_new(self.get(column)?).map_err(unreadable)
-    }
-
-    /// A content's id.
-    pub(super) fn content(&self, column: usize) -> Result<ContentId, StoreError> {
-        ContentId::try_new(self.get(column)?).map_err(unreadable)
-    }
-
-    /// A floor, in two columns from `column`: off if they are null.
-    pub(super) fn floor(&self, column: usize) -> Result<Floor, StoreError> {
-        let floor: (Option<i64>, Option<i64>) = (self.get(column)?, self.get(column + 1)?);
-        Ok(match floor {
-            (Some(time), Some(content)) => Floor::At(Position::bound(time, content)),
-            _ => Floor::Off,
-        })
-    }
-
-    /// Publish time, content id and author id, in three columns from `column`.
-    pub(super) fn entry(&self, column: usize) -> Result<Entry, StoreError> {
-        Ok(Entry {
-            publish_time: self.get(column)?,
-            content: self.content(column + 1)?,
-            author: self.user(column + 2)?,
-        })
-    }
 }
 
-/// A type that a column can be read as.
-pub(super) trait Readable: Sized {
+/// A type that a column can be read as: `i64`, `i32`, `String`, and an `Option` of each.
+pub trait Readable: Sized {
     /// Fails if the column has another type.
     fn of_server(row: &MySqlRow, column: usize) -> Result<Self, sqlx::Error>;
 
@@ -122,13 +105,9 @@ impl<T: Readable> Readable for Option<T> {
     }
 }
 
-fn unreadable(invalid: InvalidId) -> StoreError {
-    StoreError::Unreadable(invalid.to_string())
-}
-
 /// `(?, ?, ..)` for `IN` and its values. The list is filled up to [`padded`] with its last id. `ids` is neither empty
 /// nor longer than [`MAX_LIST`].
-pub(super) fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
+pub fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
     let mut values: Vec<Value> = ids.iter().map(|id| Value::from((*id).into())).collect();
     if let Some(last) = values.last().cloned() {
         values.resize(padded(values.len()), last);
@@ -138,22 +117,13 @@ pub(super) fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
 
 /// A power of two, so that lists of all lengths need few distinct texts, because each connection prepares each text
 /// once.
-pub(super) const fn padded(ids: usize) -> usize {
+pub const fn padded(ids: usize) -> usize {
     ids.next_power_of_two()
 }
 
 /// `(?, ?, ..)`.
-pub(super) fn list_of(ids: usize) -> String {
+pub fn list_of(ids: usize) -> String {
     format!("({})", vec!["?"; ids].join(", "))
-}
-
-/// ` AND {column} IN (..)`; empty if no kind is left out.
-pub(super) fn of_kinds(kinds: Kinds, column: &str) -> String {
-    if kinds.is_all() {
-        return String::new();
-    }
-    let codes: Vec<String> = kinds.iter().map(|kind| kind.code().to_string()).collect();
-    format!(" AND {column} IN ({})", codes.join(", "))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Runs transactions: begins them as the engine needs it, always ends them, and repeats contended ones as a whole. All
-//! ports share this one retry.
+//! transactions share this one retry.
 
 use std::{
     future::Future,
@@ -8,33 +8,32 @@ use std::{
 };
 
 use sea_orm::Value;
+use store_error::StoreError;
 use tokio::{
     sync::OwnedSemaphorePermit,
     task::spawn_blocking,
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-use super::{
-    SqlStore,
+use crate::{
+    database::{Database, Writer},
     error::{died, store_error, writer_error},
     open_transaction::{Ended, InFile, Inner, Open, Parts, Runs, Tx},
-    server_transaction::ServerTransaction,
-    shared_commits::SharedCommits,
-    sql_store::Writer,
-    sqlite_writer::{FileTransaction, SqliteWriter},
+    server::transaction::ServerTransaction,
+    sqlite::shared_commits::SharedCommits,
+    sqlite::writer::{FileTransaction, SqliteWriter},
 };
-use crate::store::StoreError;
 
 /// How often a contended transaction is tried at most.
 const ATTEMPTS: u32 = 6;
 /// The pause after the first attempt; each later one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 
-impl SqlStore {
+impl Database {
     /// Runs `work` in one transaction, which `work` ends. After contention (a deadlock or a lock time-out) it is
     /// rolled back and run again after a short pause. So `work` may run several times and must not keep anything from
     /// a failed run.
-    pub(super) async fn transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> Result<T, StoreError>
+    pub async fn transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<Ended<T>, StoreError>>,
     {
@@ -43,7 +42,7 @@ impl SqlStore {
 
     /// As [`Self::transaction`], for one whose statements each change or find a few rows by their keys. A statement
     /// that does not is handed over by [`Tx::execute_on`].
-    pub(super) async fn brief_transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> Result<T, StoreError>
+    pub async fn brief_transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<Ended<T>, StoreError>>,
     {
@@ -63,7 +62,7 @@ impl SqlStore {
 
     /// One statement that writes, in a transaction of its own. Returns the rows affected: on MySQL an update counts
     /// those it found, changed or not.
-    pub(super) async fn write(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
+    pub async fn write(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
         let values = &values.into_iter().collect::<Vec<_>>();
         let attempt = move || async move {
             let Writer::Server(connections) = &self.writer else {
@@ -81,15 +80,15 @@ impl SqlStore {
         done
     }
 
-    /// Limits `work` to the store's time limit.
-    pub(super) async fn in_time<T>(&self, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    /// Limits `work` to the time limit of an operation.
+    pub(crate) async fn in_time<T>(&self, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
         match timeout(self.limits.operation, work).await {
             Ok(done) => done,
             Err(elapsed) => Err(StoreError::Unavailable(Box::new(elapsed))),
         }
     }
 
-    /// Repeats `attempt` while it is contended, within the store's limit for a write.
+    /// Repeats `attempt` while it is contended, within the limit for a write.
     async fn while_contended<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
@@ -114,8 +113,9 @@ impl SqlStore {
         }
     }
 
-    /// Begins a transaction, once a connection is free. If the caller is dropped meanwhile, it is rolled back.
-    pub(super) async fn begin(&self, runs: Runs) -> Result<Tx, StoreError> {
+    /// Begins a transaction, once a connection is free, which its owner ends and nobody repeats. If the caller is
+    /// dropped meanwhile, it is rolled back.
+    pub async fn begin(&self, runs: Runs) -> Result<Tx, StoreError> {
         let permit = self.permits.take().await?;
         self.begun.fetch_add(1, Ordering::Relaxed);
         let open = match &self.writer {
@@ -135,7 +135,7 @@ impl SqlStore {
 
     /// Runs `work` with a permit and returns both. If the caller is dropped, work that has a permit runs to its end,
     /// and work that waits for one is dropped, so abandoned tasks never queue for connections.
-    pub(super) async fn finished<T: Send + 'static>(
+    pub(crate) async fn finished<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<(T, OwnedSemaphorePermit), StoreError> {

@@ -1,10 +1,9 @@
-//! Tracks whether the store takes writes, from failed writes and probes.
+//! Tracks whether the database takes writes, from failed writes and probes.
 
 use std::sync::Arc;
 
+use store_error::StoreError;
 use tokio::{sync::watch, time::error::Elapsed};
-
-use crate::store::StoreError;
 
 /// What is known about writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub enum Writes {
 
 /// The last known state of writing. Clones share it.
 #[derive(Clone, Debug)]
-pub(super) struct Writability(Arc<watch::Sender<Writes>>);
+pub(crate) struct Writability(Arc<watch::Sender<Writes>>);
 
 impl Default for Writability {
     fn default() -> Self {
@@ -31,7 +30,7 @@ impl Default for Writability {
 impl Writability {
     /// Notes the outcome of a write. A success does not end a refusal, because a smaller write may have used the last
     /// room: only a probe does.
-    pub(super) fn note<T>(&self, ended: &Result<T, StoreError>) {
+    pub(crate) fn note<T>(&self, ended: &Result<T, StoreError>) {
         let Err(error) = ended else { return };
         match error {
             StoreError::TakesNoWrites(_) => self.set(Writes::Refused(error.with_causes())),
@@ -49,7 +48,7 @@ impl Writability {
     }
 
     /// Records the outcome of a probe. A locked or unreachable store changes nothing.
-    pub(super) fn note_probe(&self, ended: &Result<(), StoreError>) {
+    pub(crate) fn note_probe(&self, ended: &Result<(), StoreError>) {
         match ended {
             Ok(()) => self.set(Writes::Taken),
             Err(error) if matches!(error, StoreError::TakesNoWrites(_)) || leaves_doubt(error) => {
@@ -60,7 +59,7 @@ impl Writability {
     }
 
     /// A receiver of all changes.
-    pub(super) fn watch(&self) -> watch::Receiver<Writes> {
+    pub(crate) fn watch(&self) -> watch::Receiver<Writes> {
         self.0.subscribe()
     }
 

@@ -1,10 +1,6 @@
-//! Errors of stores, sorted by what the caller can do about them. All ports share the type.
+//! Errors of stores, sorted by what the caller can do about them. All ports and drivers share the type.
 
-use crate::{domain::backoff, telemetry::causes};
-
-/// The failure from which the wait after one that passes grows no longer: 16 s. A store that is back is to be used
-/// soon, however long it was away.
-const GROWS_UNTIL: u32 = 6;
+pub mod causes;
 
 /// An error of a store. Expected outcomes, such as a taken handle, are values instead.
 #[derive(Debug, thiserror::Error)]
@@ -65,13 +61,6 @@ impl StoreError {
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::TakesNoWrites(_) | Self::Contended(_))
     }
-
-    /// Milliseconds to wait after the `failures`-th failure of the same work, which was this one, with jitter by
-    /// `random`: as [`backoff::wait_ms`], and up to 16 s if it is transient.
-    pub fn wait_ms(&self, failures: u32, random: u32) -> i64 {
-        let failures = if self.is_transient() { failures.min(GROWS_UNTIL) } else { failures };
-        backoff::wait_ms(failures, random)
-    }
 }
 
 #[cfg(test)]
@@ -85,13 +74,6 @@ mod tests {
         assert_eq!(away.with_causes(), "Redis cannot be reached: broken pipe");
         assert_eq!(StoreError::Refused(of_redis("WRONGTYPE")).with_causes(), "Redis refused a request: WRONGTYPE");
         assert_eq!(StoreError::Unavailable("no route".into()).with_causes(), "the store cannot be reached: no route");
-    }
-
-    #[test]
-    fn what_passes_is_tried_again_within_seconds() {
-        let (away, defect) = (StoreError::Unavailable("away".into()), StoreError::Refused("no such table".into()));
-        assert_eq!([1, 2, 6, 7, 40].map(|failures| away.wait_ms(failures, 0)), [500, 1_000, 16_000, 16_000, 16_000]);
-        assert_eq!([1, 6, 7, 40].map(|failures| defect.wait_ms(failures, 0)), [500, 16_000, 32_000, 300_000]);
     }
 
     #[test]

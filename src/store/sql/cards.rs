@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use sql_driver::{Dialect, Fragment};
 
 use super::{
     SqlStore,
     accounts::{self, profile_at},
     contents::{self, rows::content},
-    dialect::Dialect,
     existing_accounts::account_exists,
-    fragment::Fragment,
     rows::{MAX_LIST, Row, id_list},
     visibility::not_blocked,
 };

@@ -1,13 +1,13 @@
 //! The statements of the hot paths as the engine gets them, for EXPLAIN: in tests/it/store/explain.rs, and by hand on
 //! a slow server.
 
+use sql_driver::{Dialect, Fragment};
+
 use super::{
     SqlStore, cards,
     contents::outbox::{Listed, entries},
     deliveries,
-    dialect::Dialect,
     follows::{self, lists},
-    fragment::Fragment,
     listing::{List, pages},
     people, reactions, search,
     timelines::{self, Below},

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::{Dialect, Tx, Value};
 
-use super::{SqlStore, dialect::Dialect, open_transaction::Tx, people, search};
+use super::{SqlStore, people, search};
 use crate::{
     domain::{
         ContentId, Counters, EdgeMode, UserId,

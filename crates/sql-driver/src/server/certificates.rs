@@ -1,9 +1,9 @@
 //! The files of certificates that the address of a server names. sqlx reads them anew for each connection.
 
+use certificates::CertificateFiles;
 use url::Url;
 
-use super::options::SqlOptions;
-use crate::store::certificates::CertificateFiles;
+use crate::options::SqlOptions;
 
 impl SqlOptions {
     /// The files of `ssl-ca`, `ssl-cert` and `ssl-key`.

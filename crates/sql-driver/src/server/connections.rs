@@ -12,8 +12,9 @@ use std::{
     time::Duration,
 };
 
+use certificates::refusal;
 use sea_orm::{
-    DatabaseConnection, SqlxMySqlConnector, Value,
+    Value,
     sqlx::{
         self, Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, MySqlConnection,
         mysql::{MySqlArguments, MySqlConnectOptions},
@@ -21,8 +22,7 @@ use sea_orm::{
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{error::has_ended_connection, options::one_connection, rows::Row};
-use crate::store::certificates::refusal;
+use crate::{error::has_ended_connection, rows::Row};
 
 /// A connection that was idle for longer is pinged before it is used.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Clones share the connections.
 #[derive(Clone)]
-pub(super) struct ServerConnections(Arc<Shared>);
+pub(crate) struct ServerConnections(Arc<Shared>);
 
 struct Shared {
     server: MySqlConnectOptions,
@@ -69,23 +69,23 @@ impl std::fmt::Debug for ServerConnections {
 impl ServerConnections {
     /// Connects to nobody yet. `session` is a statement that configures each new session; `authorities` says in words
     /// whose certificates are taken.
-    pub(super) fn to(server: MySqlConnectOptions, session: String, patience: Duration, authorities: String) -> Self {
+    pub(crate) fn to(server: MySqlConnectOptions, session: String, patience: Duration, authorities: String) -> Self {
         Self(Arc::new(Shared { server, session, patience, authorities, idle: Mutex::default() }))
     }
 
     /// Other connections to the same server.
-    pub(super) fn separate(&self, patience: Duration) -> Self {
+    pub(crate) fn separate(&self, patience: Duration) -> Self {
         let Shared { server, session, authorities, .. } = &*self.0;
         Self::to(server.clone(), session.clone(), patience, authorities.clone())
     }
 
     /// As [`Self::try_take`]; whatever the server says to a new connection, it cannot be reached.
-    pub(super) async fn take(&self) -> Result<ServerConnection, sqlx::Error> {
+    pub(crate) async fn take(&self) -> Result<ServerConnection, sqlx::Error> {
         self.try_take().await.map_err(unreachable)
     }
 
     /// An idle connection, or a new one. Waits for a server that refuses connections.
-    pub(super) async fn try_take(&self) -> Result<ServerConnection, sqlx::Error> {
+    pub(crate) async fn try_take(&self) -> Result<ServerConnection, sqlx::Error> {
         self.try_take_trusting(TRUSTED_IDLE).await
     }
 
@@ -107,7 +107,7 @@ impl ServerConnections {
 
     /// Runs one statement that reads, on a connection of its own; again on a new one if it was an idle one that had
     /// ended.
-    pub(super) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
+    pub(crate) async fn query(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
         let mut connection = self.take().await?;
         let mut rows = connection.query(Arc::clone(&sql), &values).await;
         if connection.was_idle && !is_usable_after(&rows) {
@@ -119,7 +119,7 @@ impl ServerConnections {
     }
 
     /// A connection with a transaction; on a new connection if an idle one had ended. Nothing is done before.
-    pub(super) async fn begin(&self) -> Result<ServerConnection, sqlx::Error> {
+    pub(crate) async fn begin(&self) -> Result<ServerConnection, sqlx::Error> {
         let mut connection = self.take().await?;
         let mut begun = connection.begin().await;
         if connection.was_idle && !is_usable_after(&begun) {
@@ -130,30 +130,39 @@ impl ServerConnections {
     }
 
     /// Runs one statement that writes, on a connection of its own; returns the rows affected.
-    pub(super) async fn execute(&self, sql: String, values: Vec<Value>) -> Result<u64, sqlx::Error> {
+    pub(crate) async fn execute(&self, sql: String, values: Vec<Value>) -> Result<u64, sqlx::Error> {
         let mut connection = self.try_take_trusting(TRUSTED_IDLE_FOR_A_WRITE).await.map_err(unreachable)?;
         let changed = connection.execute(sql, &values).await;
         connection.give_back_after(&changed);
         changed
     }
 
-    /// A connection for sea-orm in place of an idle one, to be closed by its user.
-    pub(super) async fn for_migrations(&self) -> Result<DatabaseConnection, sqlx::Error> {
-        let replaced = self.idle().pop();
-        if let Some(Idle { connection, .. }) = replaced {
+    /// Closes an idle connection, if there is one.
+    pub(crate) async fn close_one(&self) {
+        let idle = self.idle().pop();
+        if let Some(Idle { connection, .. }) = idle {
             close(connection).await;
         }
-        let session = self.0.session.clone();
-        let pool =
-            one_connection::<sqlx::MySql>().acquire_timeout(self.0.patience).after_connect(move |connection, _| {
-                let session = session.clone();
-                Box::pin(async move { configure(connection, session).await })
-            });
-        Ok(SqlxMySqlConnector::from_sqlx_mysql_pool(pool.connect_with(self.0.server.clone()).await?))
+    }
+
+    /// How long to wait for a connection.
+    pub(crate) fn patience(&self) -> Duration {
+        self.0.patience
+    }
+
+    /// The server.
+    pub(crate) fn server(&self) -> &MySqlConnectOptions {
+        &self.0.server
+    }
+
+    /// Configures a new session.
+    pub(crate) async fn configure(&self, connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+        connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await?;
+        connection.execute(AssertSqlSafe(self.0.session.clone())).await.map(drop)
     }
 
     /// Closes the idle connections. The caller has made sure that no others are in use.
-    pub(super) async fn close(&self) {
+    pub(crate) async fn close(&self) {
         let idle = std::mem::take(&mut *self.idle());
         for Idle { connection, .. } in idle {
             close(connection).await;
@@ -193,7 +202,7 @@ impl ServerConnections {
             }
             pause = LONGEST_PAUSE.min(pause * 2);
         };
-        configure(&mut connection, self.0.session.clone()).await?;
+        self.configure(&mut connection).await?;
         Ok(ServerConnection { connection, made: Instant::now(), was_idle: false, home: self.clone() })
     }
 
@@ -211,7 +220,7 @@ impl ServerConnections {
 }
 
 /// A connection in use. Dropping it closes it.
-pub(super) struct ServerConnection {
+pub(crate) struct ServerConnection {
     connection: MySqlConnection,
     made: Instant,
     /// Whether it was kept for later, and may have ended meanwhile.
@@ -221,14 +230,14 @@ pub(super) struct ServerConnection {
 
 impl ServerConnection {
     /// The rows of a statement, which stays prepared.
-    pub(super) async fn query(&mut self, sql: Arc<str>, values: &[Value]) -> Result<Vec<Row>, sqlx::Error> {
+    pub(crate) async fn query(&mut self, sql: Arc<str>, values: &[Value]) -> Result<Vec<Row>, sqlx::Error> {
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
         let rows = query.fetch_all(&mut self.connection).await?;
-        Ok(rows.into_iter().map(Row::Server).collect())
+        Ok(rows.into_iter().map(Row::from).collect())
     }
 
     /// The rows affected by a statement, which stays prepared.
-    pub(super) async fn execute(&mut self, sql: String, values: &[Value]) -> Result<u64, sqlx::Error> {
+    pub(crate) async fn execute(&mut self, sql: String, values: &[Value]) -> Result<u64, sqlx::Error> {
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
         Ok(query.execute(&mut self.connection).await?.rows_affected())
     }
@@ -238,14 +247,14 @@ impl ServerConnection {
     }
 
     /// Commits. After an error except contention it is unknown whether the transaction was committed.
-    pub(super) async fn commit(mut self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn commit(mut self) -> Result<(), sqlx::Error> {
         self.connection.execute("COMMIT").await?;
         self.give_back();
         Ok(())
     }
 
     /// Rolls back. If the server does not answer, it rolls back once the connection is closed.
-    pub(super) async fn roll_back(mut self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn roll_back(mut self) -> Result<(), sqlx::Error> {
         let undone = timeout(self.home.0.patience, self.connection.execute("ROLLBACK")).await;
         undone.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
         self.give_back();
@@ -260,24 +269,19 @@ impl ServerConnection {
     }
 
     /// Keeps it for the next user.
-    pub(super) fn give_back(self) {
+    pub(crate) fn give_back(self) {
         let Self { connection, made, home, .. } = self;
         home.idle().push(Idle { connection, made, since: Instant::now() });
     }
 }
 
 /// Whether a connection goes on after a statement that ended so: the server has answered, and has not closed it.
-pub(super) fn is_usable_after<T>(done: &Result<T, sqlx::Error>) -> bool {
+pub(crate) fn is_usable_after<T>(done: &Result<T, sqlx::Error>) -> bool {
     match done {
         Ok(_) => true,
         Err(sqlx::Error::Database(error)) => !has_ended_connection(error.as_ref()),
         Err(_) => false,
     }
-}
-
-async fn configure(connection: &mut MySqlConnection, session: String) -> Result<(), sqlx::Error> {
-    connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await?;
-    connection.execute(AssertSqlSafe(session)).await.map(drop)
 }
 
 /// Whether its server answers, soon.

@@ -3,24 +3,24 @@
 use sea_orm::{Value, sqlx};
 use tokio::sync::Mutex;
 
-use super::{
+use crate::{
     rows::Row,
-    server_connections::{ServerConnection, ServerConnections, is_usable_after},
+    server::connections::{ServerConnection, ServerConnections, is_usable_after},
 };
 
 /// An open transaction. Dropping it closes its connection, whereupon the server rolls back.
 ///
 /// The connection is absent while a statement uses it, and after one that has ended it or was given up half way.
-pub(super) struct ServerTransaction(Mutex<Option<ServerConnection>>);
+pub(crate) struct ServerTransaction(Mutex<Option<ServerConnection>>);
 
 impl ServerTransaction {
     /// Begins.
-    pub(super) async fn begin(connections: &ServerConnections) -> Result<Self, sqlx::Error> {
+    pub(crate) async fn begin(connections: &ServerConnections) -> Result<Self, sqlx::Error> {
         Ok(Self(Mutex::new(Some(connections.begin().await?))))
     }
 
     /// The rows of a statement.
-    pub(super) async fn query(&self, sql: String, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
+    pub(crate) async fn query(&self, sql: String, values: Vec<Value>) -> Result<Vec<Row>, sqlx::Error> {
         let mut place = self.0.lock().await;
         let mut connection = place.take().ok_or_else(ended)?;
         let rows = connection.query(sql.into(), &values).await;
@@ -29,7 +29,7 @@ impl ServerTransaction {
     }
 
     /// The rows affected by a statement.
-    pub(super) async fn execute(&self, sql: String, values: Vec<Value>) -> Result<u64, sqlx::Error> {
+    pub(crate) async fn execute(&self, sql: String, values: Vec<Value>) -> Result<u64, sqlx::Error> {
         let mut place = self.0.lock().await;
         let mut connection = place.take().ok_or_else(ended)?;
         let changed = connection.execute(sql, &values).await;
@@ -38,12 +38,12 @@ impl ServerTransaction {
     }
 
     /// Commits. After an error except contention it is unknown whether the transaction was committed.
-    pub(super) async fn commit(self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn commit(self) -> Result<(), sqlx::Error> {
         self.0.into_inner().ok_or_else(ended)?.commit().await
     }
 
     /// Rolls back. The server has done so already if the connection has ended.
-    pub(super) async fn roll_back(self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn roll_back(self) -> Result<(), sqlx::Error> {
         match self.0.into_inner() {
             Some(connection) => connection.roll_back().await,
             None => Ok(()),

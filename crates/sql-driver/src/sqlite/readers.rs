@@ -18,17 +18,17 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use sea_orm::Value;
+use store_error::StoreError;
 use tokio::{task::spawn_blocking, time::Instant};
 
 use self::short_reads::ShortReads;
-use super::{
+use crate::{
     connection_permits::ConnectionPermits,
     error::{died, sqlite_error},
     options::SqlOptions,
     rows::Row,
-    sqlite_rows::rows,
+    sqlite::rows::rows,
 };
-use crate::store::StoreError;
 
 /// Statements that a connection keeps prepared. Lists of ids come in powers of two, so there are only a few hundred
 /// distinct texts.
@@ -40,7 +40,7 @@ const STEPS_PER_LOOK: i32 = 100_000;
 const CACHE_KIB: i64 = 16 * 1024;
 
 /// The connections of one file. The file exists, and another connection keeps it open for writing.
-pub(super) struct SqliteReaders {
+pub(crate) struct SqliteReaders {
     file: PathBuf,
     idle: Mutex<Vec<Connection>>,
     permits: ConnectionPermits,
@@ -57,7 +57,7 @@ impl std::fmt::Debug for SqliteReaders {
 
 impl SqliteReaders {
     /// Opens one connection at once, the others when they are needed.
-    pub(super) async fn open(file: PathBuf, options: &SqlOptions) -> Result<Self, StoreError> {
+    pub(crate) async fn open(file: PathBuf, options: &SqlOptions) -> Result<Self, StoreError> {
         let readers = Self {
             file,
             idle: Mutex::default(),
@@ -74,13 +74,13 @@ impl SqliteReaders {
 
     /// Runs one statement, which is one snapshot. Waits for a free connection up to the acquire time-out, and ends a
     /// statement that takes longer than the statement time-out.
-    pub(super) async fn read(self: &Arc<Self>, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+    pub(crate) async fn read(self: &Arc<Self>, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
         self.lend(move |connection| rows(connection, &sql, values)).await
     }
 
     /// The rows of a statement that finds few rows by their keys, read on the calling thread. `None` if the statement
     /// must be handed over: all connections are in use, such statements take long at the moment, or this one failed.
-    pub(super) fn read_here(&self, sql: &str, values: &[Value]) -> Option<Vec<Row>> {
+    pub(crate) fn read_here(&self, sql: &str, values: &[Value]) -> Option<Vec<Row>> {
         if !self.short.takes_next() {
             return None;
         }
@@ -103,12 +103,12 @@ impl SqliteReaders {
     }
 
     /// The path of the file.
-    pub(super) fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         self.file.clone()
     }
 
     /// Waits until all connections are free, and closes them. Every later read fails.
-    pub(super) async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.permits.close().await;
         self.idle().clear();
     }
@@ -135,6 +135,14 @@ impl SqliteReaders {
         let done = spawn_blocking(run).await.map_err(died)?;
         drop(caller);
         done.map_err(sqlite_error)
+    }
+
+    /// Runs `work` on the connection that was in use last, or on a new one.
+    pub(crate) fn run<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        let connection = self.take()?;
+        let done = work(&connection);
+        self.put_back(connection);
+        done
     }
 
     fn take(&self) -> rusqlite::Result<Connection> {

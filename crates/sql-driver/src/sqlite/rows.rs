@@ -4,10 +4,10 @@
 use rusqlite::{Connection, params_from_iter, types::Value as Cell};
 use sea_orm::Value;
 
-use super::rows::Row;
+use crate::rows::Row;
 
 /// The rows of `sql`.
-pub(super) fn rows(
+pub(crate) fn rows(
     connection: &Connection,
     sql: &str,
     values: impl IntoIterator<Item = Value>,
@@ -18,13 +18,13 @@ pub(super) fn rows(
     let mut rows = Vec::new();
     while let Some(row) = cursor.next()? {
         let cells: rusqlite::Result<Vec<Cell>> = (0..columns).map(|column| row.get(column)).collect();
-        rows.push(Row::Cells(cells?));
+        rows.push(cells?.into());
     }
     Ok(rows)
 }
 
 /// Runs `sql` and returns how many rows it has changed.
-pub(super) fn change(
+pub(crate) fn change(
     connection: &Connection,
     sql: &str,
     values: impl IntoIterator<Item = Value>,

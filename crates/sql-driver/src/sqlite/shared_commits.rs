@@ -17,24 +17,24 @@ use std::{
     time::Duration,
 };
 
+use store_error::StoreError;
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
     task::spawn_blocking,
     time::Instant,
 };
 
-use super::{
+use crate::{
     connection_permits::ConnectionPermits,
     error::{WriterError, died, writer_commit_error},
-    sqlite_writer::FileTransaction,
+    sqlite::writer::FileTransaction,
 };
-use crate::store::StoreError;
 
 /// Transactions that end within this time after the first began may share its commit.
 const LONGEST: Duration = Duration::from_millis(10);
 
 /// Transactions that have ended and wait for their commit.
-pub(super) struct Group {
+pub(crate) struct Group {
     /// The first transaction; the others are its savepoints.
     outer: FileTransaction,
     began: Instant,
@@ -43,12 +43,12 @@ pub(super) struct Group {
 
 impl Group {
     /// Begins a savepoint of the first transaction.
-    pub(super) fn savepoint(&self) -> Result<FileTransaction, WriterError> {
+    pub(crate) fn savepoint(&self) -> Result<FileTransaction, WriterError> {
         self.outer.savepoint()
     }
 
     /// A group with only the first transaction.
-    pub(super) fn of(outer: FileTransaction, began: Instant) -> Self {
+    pub(crate) fn of(outer: FileTransaction, began: Instant) -> Self {
         Self { outer, began, waiting: Vec::new() }
     }
 
@@ -68,7 +68,7 @@ impl Group {
 
 /// The writing connection's commits. Clones share them.
 #[derive(Clone)]
-pub(super) struct SharedCommits {
+pub(crate) struct SharedCommits {
     permits: ConnectionPermits,
     open: Arc<Mutex<Option<Group>>>,
     commits: Arc<AtomicU64>,
@@ -82,23 +82,23 @@ impl std::fmt::Debug for SharedCommits {
 
 impl SharedCommits {
     /// For the connection that `permits` belong to.
-    pub(super) fn new(permits: ConnectionPermits) -> Self {
+    pub(crate) fn new(permits: ConnectionPermits) -> Self {
         Self { permits, open: Arc::default(), commits: Arc::default() }
     }
 
     /// The open group. Only the holder of the permit may call this; dropping the group rolls it back.
-    pub(super) fn take(&self) -> Option<Group> {
+    pub(crate) fn take(&self) -> Option<Group> {
         self.slot().take()
     }
 
     /// Commits so far.
-    pub(super) fn commits(&self) -> u64 {
+    pub(crate) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
     /// Waits until `group` is committed, by this caller or another. The caller holds the permit and has ended its own
     /// savepoint.
-    pub(super) async fn end(&self, mut group: Group, permit: OwnedSemaphorePermit) -> Result<(), StoreError> {
+    pub(crate) async fn end(&self, mut group: Group, permit: OwnedSemaphorePermit) -> Result<(), StoreError> {
         let (sender, mut ended) = oneshot::channel();
         group.waiting.push(sender);
         if group.began.elapsed() > LONGEST {
@@ -128,7 +128,7 @@ impl SharedCommits {
     }
 
     /// Commits what is still open. The permits are closed and returned.
-    pub(super) async fn finish(&self) {
+    pub(crate) async fn finish(&self) {
         if let Some(group) = self.take() {
             self.commit_all(group).await;
         }

@@ -14,10 +14,10 @@ use std::{
 use rusqlite::{Connection, ErrorCode};
 use sea_orm::Value;
 
-use super::{
+use crate::{
     error::WriterError,
     rows::Row,
-    sqlite_rows::{change, rows},
+    sqlite::rows::{change, rows},
 };
 
 /// The WAL is truncated to this size, in bytes, after a burst has made it longer.
@@ -28,7 +28,7 @@ const CACHE_KIB: i64 = 16 * 1024;
 const PREPARED: usize = 256;
 
 /// The writing connection to one file. Its users take turns by a permit.
-pub(super) struct SqliteWriter {
+pub(crate) struct SqliteWriter {
     file: PathBuf,
     lock_wait: Duration,
     state: Mutex<State>,
@@ -49,20 +49,20 @@ impl std::fmt::Debug for SqliteWriter {
 
 impl SqliteWriter {
     /// Opens the file, or makes it. Blocks.
-    pub(super) fn open(file: PathBuf, lock_wait: Duration) -> rusqlite::Result<Self> {
+    pub(crate) fn open(file: PathBuf, lock_wait: Duration) -> rusqlite::Result<Self> {
         let connection = Some(connect(&file, lock_wait)?);
         Ok(Self { file, lock_wait, state: Mutex::new(State { connection, transaction: 0 }) })
     }
 
     /// Closes the connection. The file is opened again if another transaction begins.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.state().connection = None;
     }
 
     /// Begins a transaction that holds the file's lock for writing from the start: one that read first would fail if
     /// another process wrote in between. Waits for another process's lock, and connects anew if the connection is in
     /// doubt.
-    pub(super) fn begin(self: &Arc<Self>) -> Result<FileTransaction, WriterError> {
+    pub(crate) fn begin(self: &Arc<Self>) -> Result<FileTransaction, WriterError> {
         let mut state = self.state();
         let connection = match state.connection.take() {
             Some(connection) if is_at_rest(&connection) => connection,
@@ -75,7 +75,7 @@ impl SqliteWriter {
     }
 
     /// As [`Self::begin`], but returns `None` where that would wait or connect.
-    pub(super) fn try_begin(self: &Arc<Self>) -> Result<Option<FileTransaction>, WriterError> {
+    pub(crate) fn try_begin(self: &Arc<Self>) -> Result<Option<FileTransaction>, WriterError> {
         let mut state = self.state();
         let Some(connection) = state.connection.as_ref().filter(|it| is_at_rest(it)) else { return Ok(None) };
         connection.busy_timeout(Duration::ZERO)?;
@@ -94,13 +94,12 @@ impl SqliteWriter {
     }
 
     /// The path of the file.
-    pub(super) fn file(&self) -> &Path {
+    pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
     /// Runs `work` on the connection, outside of a transaction.
-    #[cfg(test)]
-    pub(super) fn run<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    pub(crate) fn run<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let mut state = self.state();
         if state.connection.is_none() {
             state.connection = Some(connect(&self.file, self.lock_wait)?);
@@ -143,7 +142,7 @@ enum Scope {
 
 /// An open transaction, or a savepoint in one. Dropping it rolls it back. All its calls block.
 #[derive(Debug)]
-pub(super) struct FileTransaction {
+pub(crate) struct FileTransaction {
     writer: Arc<SqliteWriter>,
     number: u64,
     scope: Scope,
@@ -152,29 +151,29 @@ pub(super) struct FileTransaction {
 
 impl FileTransaction {
     /// Begins a savepoint in this transaction, to be ended before the next one begins.
-    pub(super) fn savepoint(&self) -> Result<Self, WriterError> {
+    pub(crate) fn savepoint(&self) -> Result<Self, WriterError> {
         self.within(|connection| run(connection, "SAVEPOINT one"))?;
         Ok(Self { writer: Arc::clone(&self.writer), number: self.number, scope: Scope::Savepoint, is_open: true })
     }
 
     /// Whether it is a savepoint in a transaction of several.
     #[cfg(test)]
-    pub(super) fn is_savepoint(&self) -> bool {
+    pub(crate) fn is_savepoint(&self) -> bool {
         self.scope == Scope::Savepoint
     }
 
     /// Runs a statement. Returns the rows changed.
-    pub(super) fn execute(&self, sql: &str, values: Vec<Value>) -> Result<u64, WriterError> {
+    pub(crate) fn execute(&self, sql: &str, values: Vec<Value>) -> Result<u64, WriterError> {
         self.within(|connection| change(connection, sql, values))
     }
 
     /// The rows of a statement.
-    pub(super) fn query(&self, sql: &str, values: Vec<Value>) -> Result<Vec<Row>, WriterError> {
+    pub(crate) fn query(&self, sql: &str, values: Vec<Value>) -> Result<Vec<Row>, WriterError> {
         self.within(|connection| rows(connection, sql, values))
     }
 
     /// Commits, or ends the savepoint. A failed commit is rolled back.
-    pub(super) fn commit(mut self) -> Result<(), WriterError> {
+    pub(crate) fn commit(mut self) -> Result<(), WriterError> {
         let sql = match self.scope {
             Scope::Whole => "COMMIT",
             Scope::Savepoint => "RELEASE one",
@@ -185,7 +184,7 @@ impl FileTransaction {
     }
 
     /// Rolls back. If SQLite has done so already, that is a success.
-    pub(super) fn roll_back(mut self) -> Result<(), WriterError> {
+    pub(crate) fn roll_back(mut self) -> Result<(), WriterError> {
         self.undo()
     }
 

@@ -1,9 +1,9 @@
 //! Counts sign-in attempts: one row for each subject, which stays locked while an attempt is decided.
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::{Tx, Value};
 
-use super::super::{SqlStore, open_transaction::Tx};
+use super::super::SqlStore;
 use crate::{
     domain::account::attempts::{Admission, Attempts as Counted, admit},
     store::{Attempts, StoreError, attempts::Subjects},

@@ -2,13 +2,12 @@
 //! how far the clearing is.
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::{Tx, Value};
 
 use super::super::{
     SqlStore,
     follows::authors_version::renew_authors,
-    open_transaction::Tx,
-    rows::{Row, id_list},
+    rows::{DomainColumns as _, Row, id_list},
 };
 use crate::{
     domain::{ContentId, Entry, Reaction, SessionId, UserId, limits::MAX_WAIT_MS},

@@ -1,9 +1,12 @@
 //! Users of an outside issuer in SQL: one row for each identity, written with its user.
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::Value;
 
-use super::{super::SqlStore, conflicting_account, insert_beginnings, insert_user};
+use super::{
+    super::{SqlStore, rows::DomainColumns as _},
+    conflicting_account, insert_beginnings, insert_user,
+};
 use crate::{
     domain::UserId,
     store::{

@@ -7,14 +7,13 @@ mod profiles;
 mod sessions;
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::{Tx, Value};
 
 use super::{
     SqlStore,
     existing_accounts::account_exists,
-    open_transaction::Tx,
     people,
-    rows::{MAX_LIST, Row, id_list},
+    rows::{DomainColumns as _, MAX_LIST, Row, id_list},
 };
 use crate::{
     domain::{EdgeMode, Floor, Handle, Profile, UserId, account::profile::ProfileCounts},

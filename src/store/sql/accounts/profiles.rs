@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::{Tx, Value};
 
 use super::{
     super::{
         SqlStore,
         existing_accounts::account_exists,
-        open_transaction::Tx,
         people,
-        rows::{MAX_LIST, id_list},
+        rows::{DomainColumns as _, MAX_LIST, id_list},
     },
     read_handle,
 };

@@ -1,12 +1,11 @@
 //! Sessions in SQL: one row for each session, deleted when it ends.
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::{Tx, Value};
 
 use super::super::{
     SqlStore,
-    open_transaction::Tx,
-    rows::{MAX_LIST, Row, id_list},
+    rows::{DomainColumns as _, MAX_LIST, Row, id_list},
 };
 use crate::{
     domain::{

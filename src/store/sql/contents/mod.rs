@@ -1,4 +1,4 @@
-//! Contents in SQL: publishing, removing, and reading them by id. Outboxes are read in `contents_outbox`, replies and
+//! Contents in SQL: publishing, removing, and reading them by id. Outboxes are read in `outbox`, replies and
 //! reposts in [`references`].
 
 pub(super) mod outbox;
@@ -7,7 +7,7 @@ pub(super) mod remembered;
 pub(super) mod rows;
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::{Tx, Value};
 
 use self::{
     outbox::Listed,
@@ -16,8 +16,7 @@ use self::{
 };
 use super::{
     SqlStore,
-    open_transaction::Tx,
-    rows::{MAX_LIST, id_list},
+    rows::{DomainColumns as _, MAX_LIST, id_list},
     search::{self, task_terms::Kind},
     visibility::not_blocked,
 };

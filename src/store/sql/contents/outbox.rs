@@ -1,14 +1,13 @@
 //! Outboxes in SQL: pages of an author's entries, of those with media, or of the replies to contents, and the newest
 //! entries of many authors.
 
-use sea_orm::Value;
+use sql_driver::{Fragment, Value};
 
 use super::super::{
     SqlStore,
-    fragment::Fragment,
     keyset::Columns,
     listing::{List, MEMBERS_PER_STATEMENT},
-    rows::{Row, id_list, of_kinds},
+    rows::{DomainColumns as _, Row, id_list, of_kinds},
     visibility::not_blocked,
 };
 use crate::{

@@ -3,14 +3,12 @@
 
 use std::collections::HashMap;
 
-use sea_orm::Value;
+use sql_driver::{Fragment, Tx, Value};
 
 use super::{
     super::{
         SqlStore,
-        fragment::Fragment,
-        open_transaction::Tx,
-        rows::{MAX_LIST, id_list},
+        rows::{DomainColumns as _, MAX_LIST, id_list},
         visibility::not_blocked,
     },
     rows::{COLUMNS, content},

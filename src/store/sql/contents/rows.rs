@@ -1,6 +1,6 @@
 //! The columns of a content, and building a content from a row.
 
-use super::super::rows::Row;
+use super::super::rows::{DomainColumns as _, Row};
 use crate::{
     domain::{Content, ContentKind, Reference},
     store::StoreError,

@@ -1,8 +1,8 @@
 //! The version of the authors of a timeline: docs/protocol.md#authors.
 
-use sea_orm::Value;
+use sql_driver::{Tx, Value};
 
-use super::super::{open_transaction::Tx, rows::id_list};
+use super::super::rows::id_list;
 use crate::{domain::UserId, store::StoreError};
 
 /// Gives the authors of these readers' timelines a new version, in the transaction that changes whose contents they

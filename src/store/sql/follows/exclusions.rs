@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::Value;
 
 use super::{
     super::{
         SqlStore,
         existing_accounts::account_exists,
-        rows::{MAX_LIST, id_list},
+        rows::{DomainColumns as _, MAX_LIST, id_list},
     },
     authors_version::renew_authors,
     end_edge, lock_counts,

@@ -1,9 +1,14 @@
 //! Followers and the followed as lists, in SQL: ranges of the two indexes that order edges by time.
 
 use async_trait::async_trait;
+use sql_driver::{Dialect, Fragment};
 
 use super::super::{
-    SqlStore, dialect::Dialect, fragment::Fragment, keyset::Columns, listing::List, rows::Row, visibility::not_blocked,
+    SqlStore,
+    keyset::Columns,
+    listing::List,
+    rows::{DomainColumns as _, Row},
+    visibility::not_blocked,
 };
 use crate::{
     domain::{Listing, PageRequest, UserId},

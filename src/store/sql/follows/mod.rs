@@ -7,16 +7,13 @@ pub(super) mod lists;
 pub(super) mod relations;
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::{Dialect, Fragment, Tx, Value};
 
 use self::authors_version::renew_authors;
 use super::{
     SqlStore,
-    dialect::Dialect,
     existing_accounts::author_remains,
-    fragment::Fragment,
-    open_transaction::Tx,
-    rows::{MAX_LIST, Row, id_list},
+    rows::{DomainColumns as _, MAX_LIST, Row, id_list},
     visibility::is_blocked,
 };
 use crate::{

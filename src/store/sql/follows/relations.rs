@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use sql_driver::Tx;
 
 use super::super::{
     SqlStore,
-    open_transaction::Tx,
-    rows::{MAX_LIST, Row},
+    rows::{DomainColumns as _, MAX_LIST, Row},
 };
 use crate::{
     domain::limits::MAX_WAIT_MS,

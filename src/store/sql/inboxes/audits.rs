@@ -1,9 +1,10 @@
 //! Compares a reader's rows with the invariant, in SQL.
 
 use async_trait::async_trait;
+use sql_driver::Fragment;
 
 use super::{
-    super::{SqlStore, fragment::Fragment},
+    super::{SqlStore, rows::DomainColumns as _},
     state::OUTSIDE,
 };
 use crate::{

@@ -10,7 +10,11 @@ mod upkeep;
 
 use async_trait::async_trait;
 
-use super::{SqlStore, follows::authors_version::renew_authors, rows::MAX_LIST};
+use super::{
+    SqlStore,
+    follows::authors_version::renew_authors,
+    rows::{DomainColumns as _, MAX_LIST},
+};
 use crate::{
     domain::{Floor, UserId, timeline::tier::LifeEnds},
     store::{

@@ -5,14 +5,12 @@ pub(super) mod names;
 use std::iter;
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::{Dialect, Fragment, Value};
 
 use super::{
     SqlStore,
-    dialect::Dialect,
     follows::lists::following,
-    fragment::Fragment,
-    rows::Row,
+    rows::{DomainColumns as _, Row},
     visibility::{not_blocked, not_excluded},
 };
 use crate::{

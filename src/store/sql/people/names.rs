@@ -1,16 +1,17 @@
 //! Rows by which users are found: written with the user, and rewritten whenever handle or name change.
 
-use migration::{Migrate, Schema};
-use sea_orm::{ConnectionTrait as _, DbBackend, DbErr, Statement, Value};
-
 use std::collections::BTreeSet;
+
+use migration::{
+    Migrate, Schema,
+    sea_orm::{ConnectionTrait as _, DbBackend, DbErr, Statement},
+};
+use sql_driver::{Dialect, Ended, Tx, Value};
 
 use super::super::{
     SqlStore,
-    dialect::Dialect,
     existing_accounts::account_exists,
-    open_transaction::{Ended, Tx},
-    rows::{Row, id_list},
+    rows::{DomainColumns as _, Row, id_list},
 };
 use crate::{
     domain::{

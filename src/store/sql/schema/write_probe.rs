@@ -1,25 +1,19 @@
 //! A small write that shows whether the store takes writes.
 
-use sea_orm::Value;
-use tokio::sync::watch;
+use sql_driver::{Dialect, Value};
 
-use super::super::{SqlStore, dialect::Dialect, writability::Writes};
+use super::super::SqlStore;
 use crate::store::StoreError;
 
 /// Rows of a probe, each of some 100 bytes: as much room as a publish needs.
 const PROBE_ROWS: usize = 500;
 
 impl SqlStore {
-    /// What is known about writing, with its changes.
-    pub fn writes(&self) -> watch::Receiver<Writes> {
-        self.writability.watch()
-    }
-
     /// Probes writing: inserts meaningless rows of about the size of a publish and deletes them, and asks a server
     /// whether the user may write to every table. [`Self::writes`] has the outcome.
     pub async fn probe_writes(&self) -> Result<(), StoreError> {
         let ended = self.write_everywhere().await;
-        self.writability.note_probe(&ended);
+        self.database.note_probe(&ended);
         ended
     }
 

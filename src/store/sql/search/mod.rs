@@ -9,13 +9,12 @@ pub(super) mod tasks;
 pub(super) mod terms;
 
 use async_trait::async_trait;
+use sql_driver::{Dialect, Fragment};
 
 use super::{
     SqlStore,
-    dialect::Dialect,
-    fragment::Fragment,
     keyset::Columns,
-    rows::{MAX_LIST, id_list},
+    rows::{DomainColumns as _, MAX_LIST, id_list},
     visibility::{not_blocked, not_excluded},
 };
 use crate::{

@@ -1,10 +1,9 @@
 //! Goes through all contents by id, and gives each the terms of the current rules.
 
+use sql_driver::{Ended, Tx};
+
 use super::{
-    super::{
-        SqlStore,
-        open_transaction::{Ended, Tx},
-    },
+    super::{SqlStore, rows::DomainColumns as _},
     task_terms::Kind,
     tasks,
     terms::{delete, insert},

@@ -6,13 +6,10 @@
 
 use std::{ops::Range, sync::Arc};
 
-use sea_orm::Value;
+use sql_driver::{Ended, Tx, Value};
 
 use super::{
-    super::{
-        SqlStore,
-        open_transaction::{Ended, Tx},
-    },
+    super::{SqlStore, rows::DomainColumns as _},
     task_terms::{Kind, RememberedTask, TaskTerms},
     terms::{all_terms_of, delete as delete_terms, insert as insert_terms},
 };

@@ -1,9 +1,9 @@
 //! Rows of the search index. [`super::tasks`] writes those of contents that have many, and
 //! [`super::rebuild`] those of contents that are older.
 
-use sea_orm::Value;
+use sql_driver::{Tx, Value};
 
-use super::super::{SqlStore, open_transaction::Tx, rows::id_list};
+use super::super::{SqlStore, rows::id_list};
 use crate::{
     domain::{
         Position,

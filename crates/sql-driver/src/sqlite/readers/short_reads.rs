@@ -10,27 +10,27 @@ use std::{
 };
 
 /// Longest time that a statement may keep a caller's thread.
-pub(super) const MOST: Duration = Duration::from_millis(5);
+pub(crate) const MOST: Duration = Duration::from_millis(5);
 /// Statements that are handed over after one took longer.
 const PAUSE: u32 = 100;
 /// Steps of SQLite's virtual machine between two checks of the clock: some tens of microseconds.
-pub(super) const STEPS_PER_LOOK: i32 = 2_000;
+pub(crate) const STEPS_PER_LOOK: i32 = 2_000;
 
 /// How many of the next statements to hand over.
 #[derive(Debug, Default)]
-pub(super) struct ShortReads {
+pub(crate) struct ShortReads {
     handed_over: AtomicU32,
 }
 
 impl ShortReads {
     /// Whether the next statement may run on the caller's thread.
-    pub(super) fn takes_next(&self) -> bool {
+    pub(crate) fn takes_next(&self) -> bool {
         let taken = self.handed_over.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         taken.is_err()
     }
 
     /// Records how long a statement took there.
-    pub(super) fn note(&self, took: Duration) {
+    pub(crate) fn note(&self, took: Duration) {
         if took > MOST {
             self.handed_over.store(PAUSE, Ordering::Relaxed);
         }

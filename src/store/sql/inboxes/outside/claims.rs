@@ -1,8 +1,10 @@
 //! The transactions that read the contents for a claim of an outside inbox. Each leaves a number in SQL. If SQL loses
 //! the transaction, it loses the number, and the claim does not count.
 
+use sql_driver::Tx;
+
 use super::super::{
-    super::{deliveries::fences, keyset::Columns, open_transaction::Tx, timelines},
+    super::{deliveries::fences, keyset::Columns, rows::DomainColumns as _, timelines},
     state,
 };
 use crate::{

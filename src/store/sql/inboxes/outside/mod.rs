@@ -11,6 +11,7 @@ use super::{
         SqlStore,
         deliveries::{fences, outside as deliveries},
         follows::authors_version::renew_authors,
+        rows::DomainColumns as _,
         timelines,
     },
     state::OUTSIDE,

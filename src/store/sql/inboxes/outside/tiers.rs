@@ -1,7 +1,9 @@
 //! Tokens of buckets, and which readers are in the outside tier.
 
+use sql_driver::Tx;
+
 use super::super::{
-    super::{deliveries::fences, existing_accounts::account_exists, open_transaction::Tx, rows::Row},
+    super::{deliveries::fences, existing_accounts::account_exists, rows::Row},
     state::{self, OUTSIDE},
 };
 use crate::{

@@ -1,0 +1,135 @@
+//! The adapter of all SQL engines: a database, and what a node remembers of it.
+
+use std::{future::Future, sync::Arc};
+
+use sql_driver::{Database, Dialect, Ended, Row, SqlOptions, StoreError, Tx, Value, Writes};
+use tokio::sync::watch;
+
+use super::{
+    contents::remembered::RememberedSubjects, search::task_terms::RememberedTask, timelines::shape::PageTexts,
+};
+
+/// Every port of the primary store, over one database. Cheap to clone: clones share the connections.
+#[derive(Clone, Debug)]
+pub struct SqlStore {
+    pub(super) database: Database,
+    pub(super) dialect: Dialect,
+    pub(super) subjects: RememberedSubjects,
+    pub(super) page_texts: PageTexts,
+    pub(super) last_task: RememberedTask,
+}
+
+impl SqlStore {
+    /// As [`Database::connect`].
+    pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
+        let database = Database::connect(options).await?;
+        Ok(Self {
+            dialect: database.dialect(),
+            database,
+            subjects: RememberedSubjects::default(),
+            page_texts: PageTexts::default(),
+            last_task: RememberedTask::default(),
+        })
+    }
+
+    /// As [`Database::with_own_connections`]; what is remembered is shared.
+    pub async fn with_own_connections(&self, options: &SqlOptions) -> Result<Self, StoreError> {
+        Ok(Self { database: self.database.with_own_connections(options).await?, ..self.clone() })
+    }
+
+    /// As [`Database::statements`].
+    pub fn statements(&self) -> u64 {
+        self.database.statements()
+    }
+
+    /// Texts of pages built since the store was connected, by all clones together: one for each shape of a page.
+    pub fn page_texts_built(&self) -> u64 {
+        self.page_texts.built()
+    }
+
+    /// As [`Database::transactions`].
+    pub fn transactions(&self) -> u64 {
+        self.database.transactions()
+    }
+
+    /// As [`Database::commits`].
+    pub fn commits(&self) -> u64 {
+        self.database.commits()
+    }
+
+    /// As [`Database::writes`].
+    pub fn writes(&self) -> watch::Receiver<Writes> {
+        self.database.writes()
+    }
+
+    /// As [`Database::ping`].
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.database.ping().await
+    }
+
+    /// As [`Database::close`].
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.database.close().await
+    }
+
+    /// As [`Database::read`].
+    pub(super) fn read(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
+        self.database.read(sql, values)
+    }
+
+    /// As [`Database::read_text`].
+    pub(super) fn read_text(
+        &self,
+        sql: Arc<str>,
+        values: Vec<Value>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
+        self.database.read_text(sql, values)
+    }
+
+    /// As [`Database::read_few`].
+    pub(super) fn read_few(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
+        self.database.read_few(sql, values)
+    }
+
+    /// As [`Database::read_few_text`].
+    pub(super) fn read_few_text(
+        &self,
+        sql: Arc<str>,
+        values: Vec<Value>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
+        self.database.read_few_text(sql, values)
+    }
+
+    /// As [`Database::write`].
+    pub(super) fn write(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> impl Future<Output = Result<u64, StoreError>> {
+        self.database.write(sql, values)
+    }
+
+    /// As [`Database::transaction`].
+    pub(super) fn transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> impl Future<Output = Result<T, StoreError>>
+    where
+        F: Future<Output = Result<Ended<T>, StoreError>>,
+    {
+        self.database.transaction(work)
+    }
+
+    /// As [`Database::brief_transaction`].
+    pub(super) fn brief_transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> impl Future<Output = Result<T, StoreError>>
+    where
+        F: Future<Output = Result<Ended<T>, StoreError>>,
+    {
+        self.database.brief_transaction(work)
+    }
+}
