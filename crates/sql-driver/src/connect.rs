@@ -4,7 +4,8 @@
 //! other's transactions, and readers never wait for it (WAL): `sqlite::writer`, `sqlite::readers`. With `synchronous =
 //! FULL`, a commit is on the disk before it is acknowledged, so that it survives a power loss as well as a crash.
 //! Transactions that wait for each other share a commit (`sqlite::shared_commits`). **MySQL, MariaDB**: every session
-//! READ COMMITTED (`server::connections`). A database made by `with_own_connections` has its own connections beside these.
+//! READ COMMITTED (`server::connections`). A database made by `with_own_connections` has connections of its own beside
+//! these.
 
 use std::{path::Path, sync::Arc};
 
@@ -54,8 +55,8 @@ impl Database {
         open(options).await
     }
 
-    /// Opens the same database with separate connections, `options.max_connections` of them, so its users never wait for
-    /// users of these. On SQLite only the reading connections are separate: the one writing connection is shared.
+    /// Opens the same database with separate connections, `options.max_connections` of them, so its users never wait
+    /// for users of these. On SQLite only the reading connections are separate: the one writing connection is shared.
     /// All other `options` must equal those of these connections.
     pub async fn with_own_connections(&self, options: &SqlOptions) -> Result<Self, StoreError> {
         match &self.readers {
