@@ -34,7 +34,7 @@ async fn one_reader(folder: &tempfile::TempDir, statement_timeout: Duration) -> 
 fn operators_are_told_the_bounds_of_sqlites_caches() {
     let page = include_str!("../../../../../docs/operations.md");
     let cache =
-        format!("| pages of the file that SQLite caches | {} MiB for each connection, of `database.", CACHE_KIB / 1024);
+        format!("| pages of the file that SQLite caches | {} MiB for each connection, of `store.", CACHE_KIB / 1024);
     let prepared = format!("| prepared statements of a connection to SQLite (rusqlite) | {PREPARED} |");
     assert!(page.contains(&cache) && page.contains(&prepared), "{cache}\n{prepared}");
 }
