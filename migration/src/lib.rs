@@ -24,6 +24,8 @@ mod table;
 
 pub use journal::{apply, pending};
 pub use schema::{Migrate, Schema};
+/// For migrations that lie elsewhere, and for those who run them.
+pub use sea_orm;
 
 /// All migrations of this crate, oldest first.
 pub fn all() -> Vec<Box<dyn Migrate>> {

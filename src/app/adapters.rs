@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use certificates::CertificateFiles;
 use tokio_util::task::TaskTracker;
 
 use super::{AppError, use_cases::Ports};
@@ -12,7 +13,6 @@ use crate::{
     rng::SharedRng,
     store::{
         Announcements, InboxStore, OutboxCache, Queue,
-        certificates::CertificateFiles,
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
         outside_states::OutsideStores,
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue, SentinelOptions},

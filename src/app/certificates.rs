@@ -3,16 +3,14 @@
 
 use std::{path::Path, time::Duration};
 
+use certificates::{CertificateFiles, DAYS_OF_WARNING, Greeting, end_within, presented};
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 use url::Url;
 
 use super::{adapters::store_options, redis_options, settings::files_for_cassandra};
 use crate::{
     config::{Config, SqlEngine},
-    store::{
-        certificates::{CertificateFiles, DAYS_OF_WARNING, Greeting, end_within, presented},
-        inspection::Finding,
-    },
+    store::inspection::Finding,
 };
 
 /// How long a server may take to present its certificates.

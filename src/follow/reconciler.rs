@@ -11,6 +11,7 @@ use crate::{
     rng::SharedRng,
     store::{
         Inboxes, Queue, Relations, StoreError,
+        error::wait_ms,
         inboxes::Covered,
         outside_states::{NotConfigured, OutsideStores},
         queue::{Message, Topic},
@@ -78,7 +79,7 @@ impl RelationReconciler {
             error = &error as &dyn std::error::Error,
             "Applying a follow or an unfollow to an inbox failed. It will be tried again."
         );
-        let retry_at = self.clock.now_ms() + error.wait_ms(relation.attempts + 1, self.rng.u32());
+        let retry_at = self.clock.now_ms() + wait_ms(&error, relation.attempts + 1, self.rng.u32());
         self.relations.record_failure(&relation, retry_at).await
     }
 

@@ -14,6 +14,7 @@ use crate::{
     store::{
         Deliveries, Queue, StoreError,
         deliveries::{AtOnce, First},
+        error::wait_ms,
         outside_states::OutsideStores,
         queue::{Message, Received, Topic},
     },
@@ -113,7 +114,7 @@ impl Dispatcher {
 
     async fn record(&self, content: ContentId, error: &StoreError) -> Result<(), StoreError> {
         let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
-        let retry_at = self.clock.now_ms() + error.wait_ms(delivery.attempts + 1, self.rng.u32());
+        let retry_at = self.clock.now_ms() + wait_ms(error, delivery.attempts + 1, self.rng.u32());
         self.deliveries.record_failure(content, None, &error.with_causes(), retry_at).await
     }
 

@@ -18,6 +18,7 @@ use crate::{
     store::{
         Deliveries, Follows, Queue, StoreError,
         deliveries::{Begun, Lease, Subtask},
+        error::wait_ms,
         outside_states::OutsideStores,
         queue::{Message, Topic},
     },
@@ -94,7 +95,7 @@ impl SubtaskExecutor {
 
     async fn record(&self, (content, after): (ContentId, i64), error: &StoreError) -> Result<(), StoreError> {
         let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
-        let retry_at = self.clock.now_ms() + error.wait_ms(delivery.attempts + 1, self.rng.u32());
+        let retry_at = self.clock.now_ms() + wait_ms(error, delivery.attempts + 1, self.rng.u32());
         self.deliveries.record_failure(content, Some(after), &error.with_causes(), retry_at).await
     }
 

@@ -11,7 +11,6 @@ pub mod audits;
 pub mod cards;
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
-pub mod certificates;
 pub mod contents;
 pub mod deliveries;
 pub mod error;

@@ -74,10 +74,10 @@ impl SourceFile {
 
     /// Whether the file is part of a product, not of its tests.
     pub fn is_product(&self) -> bool {
-        let inside = ["src/", "crates/demo/src/", "crates/domain/src/", "graphql-transport/src/", "migration/src/"]
-            .iter()
-            .any(|folder| self.path.starts_with(folder));
-        inside && !self.path.ends_with("/tests.rs") && !self.path.contains("/tests/")
+        let at_root = ["src/", "graphql-transport/src/", "migration/src/"].iter().any(|it| self.path.starts_with(it));
+        (at_root || crate_of(&self.path).is_some())
+            && !self.path.ends_with("/tests.rs")
+            && !self.path.contains("/tests/")
     }
 
     /// Each line that a predicate finds fault with.
@@ -90,6 +90,12 @@ impl SourceFile {
     pub fn finding(&self, line: usize, what: impl Into<String>) -> Finding {
         Finding { path: self.path.clone(), line, what: what.into() }
     }
+}
+
+/// The sources of a member in `crates/` that a file belongs to: `crates/domain/src/`.
+pub fn crate_of(path: &str) -> Option<&str> {
+    let (name, inside) = path.strip_prefix("crates/")?.split_once('/')?;
+    inside.strip_prefix("src/").and_then(|_| path.get(..("crates//src/".len() + name.len())))
 }
 
 /// What follows the last dot of the name, or the name.

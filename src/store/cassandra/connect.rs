@@ -16,7 +16,7 @@ use super::{
     schema,
     statements::Statements,
 };
-use crate::store::{StoreError, certificates};
+use crate::store::StoreError;
 
 /// How often an idle connection is tried, so that a node that went silent is noticed.
 const KEEPALIVE: Duration = Duration::from_secs(2);

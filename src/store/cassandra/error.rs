@@ -2,17 +2,14 @@
 
 use std::time::Duration;
 
+use certificates::{CertificateFiles, CertificateRefusal, UnusableFile, refusal};
 use scylla::errors::{
     BrokenConnectionErrorKind, ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, DbError,
     ExecutionError, FrameHeaderParseError, MetadataError, NewSessionError, PrepareError, RequestAttemptError,
 };
 
 use super::options::CassandraOptions;
-use crate::store::{
-    StoreError,
-    certificates::{CertificateFiles, CertificateRefusal, UnusableFile, refusal},
-    error::OfCassandra,
-};
+use crate::store::{StoreError, error::OfCassandra};
 
 /// Nobody has connected yet, or nobody could.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::store::certificates::CertificateFiles;
+use certificates::CertificateFiles;
 
 /// How Cassandra is reached.
 #[derive(Clone)]

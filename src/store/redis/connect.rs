@@ -3,6 +3,7 @@
 
 use std::{future::Future, time::Duration};
 
+use certificates::{CertificateRefusal, refusal};
 use redis::{Cmd, ConnectionInfo, InfoDict, ProtocolVersion, PushInfo, RedisError, RedisResult, Value};
 use tokio::time::timeout;
 
@@ -13,10 +14,7 @@ use super::{
     opener::Opener,
     options::{InvalidRedisOptions, RedisOptions},
 };
-use crate::store::{
-    StoreError,
-    certificates::{CertificateRefusal, refusal},
-};
+use crate::store::StoreError;
 
 /// The oldest that knows sharded publish/subscribe.
 const OLDEST_MAJOR: u32 = 7;

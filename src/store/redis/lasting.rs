@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use certificates::FileTimes;
 use futures_util::{
     FutureExt as _,
     future::{BoxFuture, Shared},
@@ -19,7 +20,6 @@ use redis::{
 use tokio::time::{Instant, sleep};
 
 use super::{open::Open, opener::Opener};
-use crate::store::certificates::FileTimes;
 
 /// How soon a server that cannot be reached is tried again within a command's time.
 const RECONNECT_AFTER: Duration = Duration::from_millis(50);

@@ -3,6 +3,7 @@
 
 use std::{io, pin::pin, sync::Arc, time::Duration};
 
+use certificates::{FileTimes, refusal};
 use futures_util::{Stream, StreamExt as _, stream::FuturesUnordered};
 use redis::{
     AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, ErrorKind, InfoDict,
@@ -16,7 +17,6 @@ use super::{
     open::{Cluster, Open},
     options::{InvalidRedisOptions, RedisOptions, SentinelOptions},
 };
-use crate::store::certificates::{FileTimes, refusal};
 
 /// How long sent bytes may stay unconfirmed until a connection counts as lost: a partition closes nothing.
 #[cfg(target_os = "linux")]

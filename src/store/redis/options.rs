@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use certificates::CertificateFiles;
 use redis::{ConnectionInfo, IntoConnectionInfo as _};
-
-use crate::store::certificates::CertificateFiles;
 
 /// Entries of a cached outbox at most: beyond it, one script call would pass more arguments than Lua's stack holds.
 const MAX_OUTBOX_CAPACITY: usize = 2_000;

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use sql_driver::{Dialect, Fragment};
 
 use super::{
     SqlStore,
     accounts::{self, profile_at},
-    content_rows::{self, content},
-    dialect::Dialect,
+    contents::{self, rows::content},
     existing_accounts::account_exists,
-    fragment::Fragment,
     rows::{MAX_LIST, Row, id_list},
     visibility::not_blocked,
 };
@@ -142,7 +141,7 @@ impl Asked {
             }
         }
         let (list, values) = id_list(ids);
-        Fragment::new(format!("SELECT {}", columns_of("c", content_rows::COLUMNS)), [])
+        Fragment::new(format!("SELECT {}", columns_of("c", contents::rows::COLUMNS)), [])
             .then(self.content_columns(parts))
             .then(from)
             .then(Fragment { text: format!(" WHERE c.id IN {list} AND c.removed_at IS NULL"), values })
@@ -187,7 +186,7 @@ impl Asked {
     }
 
     fn content_card(self, row: &mut Cursor<'_>, parts: ContentParts) -> Result<ContentCard, StoreError> {
-        row.next(content_rows::COLUMNS);
+        row.next(contents::rows::COLUMNS);
         Ok(ContentCard {
             content: Arc::new(content(row.row)?),
             counters: if parts.counters {

@@ -2,7 +2,10 @@
 
 use async_trait::async_trait;
 
-use super::{SqlStore, rows::Row};
+use super::{
+    SqlStore,
+    rows::{DomainColumns as _, Row},
+};
 use crate::{
     domain::{ContentId, Reaction, UserId},
     store::{

@@ -1,13 +1,13 @@
 //! The statements of the hot paths as the engine gets them, for EXPLAIN: in tests/it/store/explain.rs, and by hand on
 //! a slow server.
 
+use sql_driver::{Dialect, Fragment};
+
 use super::{
     SqlStore, cards,
-    contents_outbox::{Listed, entries},
+    contents::outbox::{Listed, entries},
     deliveries,
-    dialect::Dialect,
-    follow_lists, follows,
-    fragment::Fragment,
+    follows::{self, lists},
     listing::{List, pages},
     people, reactions, search,
     timelines::{self, Below},
@@ -133,10 +133,10 @@ impl HotStatement {
             Self::First(entry, first, few) => deliveries::first(dialect, entry, first, few),
             Self::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
             Self::Followers(viewer, authors, request) => {
-                each(&authors, &request, |author| follow_lists::followers(dialect, Some(viewer), author))
+                each(&authors, &request, |author| lists::followers(dialect, Some(viewer), author))
             }
             Self::Following(viewer, followers, request) => {
-                each(&followers, &request, |follower| follow_lists::following(dialect, Some(viewer), follower))
+                each(&followers, &request, |follower| lists::following(dialect, Some(viewer), follower))
             }
             Self::Likers(viewer, contents, request) => {
                 each(&contents, &request, |content| reactions::likers(dialect, Some(viewer), content))

@@ -2,8 +2,9 @@
 //! nothing.
 
 use async_trait::async_trait;
+use sql_driver::Dialect;
 
-use super::{SqlStore, dialect::Dialect};
+use super::SqlStore;
 use crate::store::{
     Inspect, StoreError,
     inspection::{Finding, Verdict},

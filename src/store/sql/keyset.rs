@@ -4,9 +4,8 @@
 //! MySQL and MariaDB answer it by reading all newer rows. The bound on the time alone is redundant, but SQLite plans
 //! without looking at values and needs it to see the range.
 
-use sea_orm::Value;
+use sql_driver::{Fragment, Value};
 
-use super::fragment::Fragment;
 use crate::domain::{Direction, Position};
 
 /// The columns of a position.

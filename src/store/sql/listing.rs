@@ -3,7 +3,9 @@
 
 use std::iter;
 
-use super::{SqlStore, fragment::Fragment, keyset::Columns, rows::Row};
+use sql_driver::Fragment;
+
+use super::{SqlStore, keyset::Columns, rows::Row};
 use crate::{
     domain::{Direction, Listed, Listing, PageRequest, Position},
     store::StoreError,
@@ -53,7 +55,13 @@ impl List {
         ahead.add(" UNION ALL ", []).then(behind)
     }
 
-    fn side(&self, number: usize, window: (String, Vec<sea_orm::Value>), direction: Direction, limit: i64) -> Fragment {
+    fn side(
+        &self,
+        number: usize,
+        window: (String, Vec<sql_driver::Value>),
+        direction: Direction,
+        limit: i64,
+    ) -> Fragment {
         let rows = self.rows.clone().then(Fragment::keyset(window)).add(&self.columns.order(direction), []);
         let table = rows.add(" LIMIT ?", [limit]).into_table("x");
         Fragment::new(format!("SELECT {number} AS side, x.* FROM "), []).then(table)

@@ -4,17 +4,14 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::{Dialect, Fragment, Tx, Value};
 
 use super::{
     SqlStore,
-    dialect::Dialect,
     existing_accounts::{account_exists, author_remains},
-    fragment::Fragment,
     keyset::Columns,
     listing::List,
-    open_transaction::Tx,
-    rows::{MAX_LIST, Row, id_list},
+    rows::{DomainColumns as _, MAX_LIST, Row, id_list},
     visibility::not_blocked,
 };
 use crate::{

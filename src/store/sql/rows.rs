@@ -1,58 +1,35 @@
-//! Reads columns of a row by their place, and writes lists of ids into a statement.
+//! Reads values of the domain from the columns of a row.
 
-use rusqlite::types::Value as Cell;
-use sea_orm::{
-    Value,
-    sqlx::{self, Row as _, ValueRef as _, mysql::MySqlRow},
-};
+use sql_driver::StoreError;
+pub(super) use sql_driver::{MAX_LIST, Row, id_list, list_of, padded};
 
-use crate::{
-    domain::{ContentId, Entry, Floor, Kinds, Position, UserId, ids::InvalidId},
-    store::StoreError,
-};
+use crate::domain::{ContentId, Entry, Floor, Kinds, Position, UserId, ids::InvalidId};
 
-/// Most ids in one statement: SQLite takes 32 766 values.
-pub(super) const MAX_LIST: usize = 16_384;
+/// Columns by place, from 0, that hold values of the domain.
+pub(super) trait DomainColumns {
+    /// A user's id.
+    fn user(&self, column: usize) -> Result<UserId, StoreError>;
 
-/// A row of an answer; columns by place, from 0.
-#[derive(Debug)]
-pub(super) enum Row {
-    /// A row from a server.
-    Server(MySqlRow),
-    /// A row from a SQLite file.
-    Cells(Vec<Cell>),
+    /// A content's id.
+    fn content(&self, column: usize) -> Result<ContentId, StoreError>;
+
+    /// A floor, in two columns from `column`: off if they are null.
+    fn floor(&self, column: usize) -> Result<Floor, StoreError>;
+
+    /// Publish time, content id and author id, in three columns from `column`.
+    fn entry(&self, column: usize) -> Result<Entry, StoreError>;
 }
 
-impl Row {
-    /// A number (`i64`, `i32`), a text (`String`), or an `Option` of either.
-    pub(super) fn get<T: Readable>(&self, column: usize) -> Result<T, StoreError> {
-        match self {
-            Self::Server(row) => T::of_server(row, column).map_err(|error| StoreError::Unreadable(error.to_string())),
-            Self::Cells(cells) => cells
-                .get(column)
-                .and_then(T::of_cell)
-                .ok_or_else(|| StoreError::Unreadable(format!("column {column} has a value of another type"))),
-        }
-    }
-
-    /// A count; a negative one is an error.
-    pub(super) fn count(&self, column: usize) -> Result<u64, StoreError> {
-        let number: i64 = self.get(column)?;
-        u64::try_from(number).map_err(|_| StoreError::Unreadable(format!("{number} is not a count")))
-    }
-
-    /// A user's id.
-    pub(super) fn user(&self, column: usize) -> Result<UserId, StoreError> {
+impl DomainColumns for Row {
+    fn user(&self, column: usize) -> Result<UserId, StoreError> {
         UserId::try_new(self.get(column)?).map_err(unreadable)
     }
 
-    /// A content's id.
-    pub(super) fn content(&self, column: usize) -> Result<ContentId, StoreError> {
+    fn content(&self, column: usize) -> Result<ContentId, StoreError> {
         ContentId::try_new(self.get(column)?).map_err(unreadable)
     }
 
-    /// A floor, in two columns from `column`: off if they are null.
-    pub(super) fn floor(&self, column: usize) -> Result<Floor, StoreError> {
+    fn floor(&self, column: usize) -> Result<Floor, StoreError> {
         let floor: (Option<i64>, Option<i64>) = (self.get(column)?, self.get(column + 1)?);
         Ok(match floor {
             (Some(time), Some(content)) => Floor::At(Position::bound(time, content)),
@@ -60,8 +37,7 @@ impl Row {
         })
     }
 
-    /// Publish time, content id and author id, in three columns from `column`.
-    pub(super) fn entry(&self, column: usize) -> Result<Entry, StoreError> {
+    fn entry(&self, column: usize) -> Result<Entry, StoreError> {
         Ok(Entry {
             publish_time: self.get(column)?,
             content: self.content(column + 1)?,
@@ -70,81 +46,8 @@ impl Row {
     }
 }
 
-/// A type that a column can be read as.
-pub(super) trait Readable: Sized {
-    /// Fails if the column has another type.
-    fn of_server(row: &MySqlRow, column: usize) -> Result<Self, sqlx::Error>;
-
-    /// `None` if the cell has another type. A text was validated when its row was read, and is not validated again, as
-    /// rusqlite's `FromSql` would.
-    fn of_cell(cell: &Cell) -> Option<Self>;
-}
-
-impl Readable for i64 {
-    fn of_server(row: &MySqlRow, column: usize) -> Result<Self, sqlx::Error> {
-        row.try_get(column)
-    }
-
-    fn of_cell(cell: &Cell) -> Option<Self> {
-        if let Cell::Integer(number) = cell { Some(*number) } else { None }
-    }
-}
-
-impl Readable for i32 {
-    fn of_server(row: &MySqlRow, column: usize) -> Result<Self, sqlx::Error> {
-        row.try_get(column)
-    }
-
-    fn of_cell(cell: &Cell) -> Option<Self> {
-        i64::of_cell(cell).and_then(|number| number.try_into().ok())
-    }
-}
-
-impl Readable for String {
-    /// Also of a binary column, which the driver does not take for a text.
-    fn of_server(row: &MySqlRow, column: usize) -> Result<Self, sqlx::Error> {
-        let bytes: Vec<u8> = row.try_get(column)?;
-        Self::from_utf8(bytes).map_err(|error| sqlx::Error::Decode(Box::new(error)))
-    }
-
-    fn of_cell(cell: &Cell) -> Option<Self> {
-        if let Cell::Text(text) = cell { Some(text.clone()) } else { None }
-    }
-}
-
-impl<T: Readable> Readable for Option<T> {
-    fn of_server(row: &MySqlRow, column: usize) -> Result<Self, sqlx::Error> {
-        if row.try_get_raw(column)?.is_null() { Ok(None) } else { T::of_server(row, column).map(Some) }
-    }
-
-    fn of_cell(cell: &Cell) -> Option<Self> {
-        if matches!(cell, Cell::Null) { Some(None) } else { T::of_cell(cell).map(Some) }
-    }
-}
-
 fn unreadable(invalid: InvalidId) -> StoreError {
     StoreError::Unreadable(invalid.to_string())
-}
-
-/// `(?, ?, ..)` for `IN` and its values. The list is filled up to [`padded`] with its last id. `ids` is neither empty
-/// nor longer than [`MAX_LIST`].
-pub(super) fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
-    let mut values: Vec<Value> = ids.iter().map(|id| Value::from((*id).into())).collect();
-    if let Some(last) = values.last().cloned() {
-        values.resize(padded(values.len()), last);
-    }
-    (list_of(values.len()), values)
-}
-
-/// A power of two, so that lists of all lengths need few distinct texts, because each connection prepares each text
-/// once.
-pub(super) const fn padded(ids: usize) -> usize {
-    ids.next_power_of_two()
-}
-
-/// `(?, ?, ..)`.
-pub(super) fn list_of(ids: usize) -> String {
-    format!("({})", vec!["?"; ids].join(", "))
 }
 
 /// ` AND {column} IN (..)`; empty if no kind is left out.
@@ -154,18 +57,4 @@ pub(super) fn of_kinds(kinds: Kinds, column: &str) -> String {
     }
     let codes: Vec<String> = kinds.iter().map(|kind| kind.code().to_string()).collect();
     format!(" AND {column} IN ({})", codes.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_is_padded_to_a_power_of_two() {
-        let (text, values) = id_list(&[7_i64, 8, 9]);
-        assert_eq!(text, "(?, ?, ?, ?)");
-        assert_eq!(values, [7_i64, 8, 9, 9].map(Value::from));
-        assert_eq!(id_list(&[1_i64]).0, "(?)");
-        assert!(id_list(&vec![1_i64; MAX_LIST]).1.len() < 32_766);
-    }
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::{Dialect, Tx, Value};
 
-use super::{SqlStore, dialect::Dialect, open_transaction::Tx, search_terms, user_names};
+use super::{SqlStore, people, search};
 use crate::{
     domain::{
         ContentId, Counters, EdgeMode, UserId,
@@ -117,8 +117,8 @@ async fn insert_users(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError>
     insert(tx, "users (id, handle, name, bio, avatar_url, created_at)", "", users.collect()).await?;
     let names = authors
         .iter()
-        .flat_map(|author| user_names::rows(author.id, &author.registration.handle, &author.registration.name));
-    insert(tx, user_names::COLUMNS, "", names.collect()).await?;
+        .flat_map(|author| people::names::rows(author.id, &author.registration.handle, &author.registration.name));
+    insert(tx, people::names::COLUMNS, "", names.collect()).await?;
     let states = authors.iter().map(|author| [author.id.get().into(), author.last_seen.into()]);
     insert(tx, "inbox_states (user_id, last_seen)", "", states.collect()).await?;
     let selves = authors.iter().map(|author| edge(author.id, author.id, author.incarnation, author.created_at));
@@ -148,7 +148,7 @@ async fn insert_contents(tx: &Tx, authors: &[SeedAuthor], tally: &Tally) -> Resu
         numbers.map(Value::from)
     });
     insert(tx, "counters (content_id, replies, likes, reposts, bookmarks)", "", counters.collect()).await?;
-    insert(tx, search_terms::COLUMNS, "", term_rows(all().map(|(_, content)| content))).await
+    insert(tx, search::terms::COLUMNS, "", term_rows(all().map(|(_, content)| content))).await
 }
 
 /// The rows in descending order of the key, because [`insert`] begins at the end.

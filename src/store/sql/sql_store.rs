@@ -1,90 +1,45 @@
-//! The store's connections, and single reading statements.
+//! The adapter of all SQL engines: a database, and what a node remembers of it.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{future::Future, sync::Arc};
 
-use sea_orm::Value;
-use tokio::task::spawn_blocking;
+use sql_driver::{Database, Dialect, Ended, Row, SqlOptions, StoreError, Tx, Value, Writes};
+use tokio::sync::watch;
 
 use super::{
-    connection_permits::ConnectionPermits,
-    dialect::Dialect,
-    error::{died, read_error},
-    finish::Finisher,
-    remembered::RememberedSubjects,
-    rows::Row,
-    search_task_terms::RememberedTask,
-    server_connections::ServerConnections,
-    shared_commits::SharedCommits,
-    sqlite_readers::SqliteReaders,
-    sqlite_writer::SqliteWriter,
-    timelines::shape::PageTexts,
-    writability::Writability,
+    contents::remembered::RememberedSubjects, search::task_terms::RememberedTask, timelines::shape::PageTexts,
 };
-use crate::store::StoreError;
 
-/// Most values of a statement that may run on its caller's thread.
-const FEW: usize = 256;
-
-/// The adapter of all SQL engines. Cheap to clone: clones share the connections.
+/// Every port of the primary store, over one database. Cheap to clone: clones share the connections.
 #[derive(Clone, Debug)]
 pub struct SqlStore {
-    /// Single statements that read.
-    pub(super) readers: Readers,
-    /// Transactions, and single statements that write.
-    pub(super) writer: Writer,
-    /// Permits for the connections of `writer`.
-    pub(super) permits: ConnectionPermits,
-    pub(super) finisher: Finisher,
+    pub(super) database: Database,
     pub(super) dialect: Dialect,
-    pub(super) limits: TimeLimits,
     pub(super) subjects: RememberedSubjects,
     pub(super) page_texts: PageTexts,
     pub(super) last_task: RememberedTask,
-    pub(super) sent: Arc<AtomicU64>,
-    pub(super) begun: Arc<AtomicU64>,
-    pub(super) writability: Writability,
-}
-
-/// Where single reading statements run.
-#[derive(Clone, Debug)]
-pub(super) enum Readers {
-    /// Connections to a server.
-    Server(ServerConnections),
-    /// Connections to a file, each used by one thread at a time.
-    File(Arc<SqliteReaders>),
-}
-
-/// Where transactions and single writing statements run.
-#[derive(Clone, Debug)]
-pub(super) enum Writer {
-    /// Connections to a server: the same as the readers'.
-    Server(ServerConnections),
-    /// The connection that writes a file, and its commits.
-    File(Arc<SqliteWriter>, SharedCommits),
-}
-
-/// How long operations may take before they fail as unavailable or contended.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TimeLimits {
-    /// Limit of a statement or a whole transaction, with the wait for a connection, on the caller's side.
-    pub(super) operation: Duration,
-    /// Limit of a write, with its attempts and its waits for a connection and for locks.
-    pub(super) write: Duration,
-    /// Limit of one wait for a lock, on the store's side. The attempt is then given up.
-    pub(super) lock_wait: Duration,
 }
 
 impl SqlStore {
-    /// Statements sent since the store was connected, by all clones together. Begins and ends of transactions do not
-    /// count.
+    /// As [`Database::connect`].
+    pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
+        let database = Database::connect(options).await?;
+        Ok(Self {
+            dialect: database.dialect(),
+            database,
+            subjects: RememberedSubjects::default(),
+            page_texts: PageTexts::default(),
+            last_task: RememberedTask::default(),
+        })
+    }
+
+    /// As [`Database::with_own_connections`]; what is remembered is shared.
+    pub async fn with_own_connections(&self, options: &SqlOptions) -> Result<Self, StoreError> {
+        Ok(Self { database: self.database.with_own_connections(options).await?, ..self.clone() })
+    }
+
+    /// As [`Database::statements`].
     pub fn statements(&self) -> u64 {
-        self.sent.load(Ordering::Relaxed)
+        self.database.statements()
     }
 
     /// Texts of pages built since the store was connected, by all clones together: one for each shape of a page.
@@ -92,85 +47,89 @@ impl SqlStore {
         self.page_texts.built()
     }
 
-    /// Transactions begun since the store was connected, by all clones together. Each takes two more statements, its
-    /// begin and its end.
+    /// As [`Database::transactions`].
     pub fn transactions(&self) -> u64 {
-        self.begun.load(Ordering::Relaxed)
+        self.database.transactions()
     }
 
-    /// Commits on SQLite since the store was connected, by all clones together; transactions that end while others
-    /// wait share one.
+    /// As [`Database::commits`].
     pub fn commits(&self) -> u64 {
-        if let Writer::File(_, shared_commits) = &self.writer { shared_commits.commits() } else { 0 }
+        self.database.commits()
     }
 
-    /// Whether the store answers.
+    /// As [`Database::writes`].
+    pub fn writes(&self) -> watch::Receiver<Writes> {
+        self.database.writes()
+    }
+
+    /// As [`Database::ping`].
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.read("SELECT 1", []).await.map(|_| ())
+        self.database.ping().await
     }
 
-    /// Closes all connections once they are free; every later call fails as unavailable.
+    /// As [`Database::close`].
     pub async fn close(&self) -> Result<(), StoreError> {
-        if let Readers::File(readers) = &self.readers {
-            readers.close().await;
-        }
-        self.permits.close().await;
-        match &self.writer {
-            Writer::Server(connections) => connections.close().await,
-            Writer::File(writer, shared_commits) => {
-                shared_commits.finish().await;
-                let writer = Arc::clone(writer);
-                let closed = spawn_blocking(move || writer.close()).await;
-                closed.map_err(died)?;
-            }
-        }
-        Ok(())
+        self.database.close().await
     }
 
-    /// One statement that reads: one snapshot.
-    pub(super) async fn read(
+    /// As [`Database::read`].
+    pub(super) fn read(
         &self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
-    ) -> Result<Vec<Row>, StoreError> {
-        self.read_text(sql.into(), values.into_iter().collect()).await
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
+        self.database.read(sql, values)
     }
 
-    /// As [`Self::read`], with a text that is kept.
-    pub(super) async fn read_text(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
-        self.sent.fetch_add(1, Ordering::Relaxed);
-        match &self.readers {
-            Readers::Server(connections) => {
-                let connections = connections.clone();
-                let read = self.finished(async move { connections.query(sql, values).await });
-                self.in_time(async { read.await?.0.map_err(read_error) }).await
-            }
-            Readers::File(readers) => self.in_time(readers.read(sql, values)).await,
-        }
+    /// As [`Database::read_text`].
+    pub(super) fn read_text(
+        &self,
+        sql: Arc<str>,
+        values: Vec<Value>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
+        self.database.read_text(sql, values)
     }
 
-    /// As [`Self::read`], for a statement that finds some dozen rows by their keys. On SQLite it runs on the caller's
-    /// thread, unless it has many values.
-    pub(super) async fn read_few(
+    /// As [`Database::read_few`].
+    pub(super) fn read_few(
         &self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
-    ) -> Result<Vec<Row>, StoreError> {
-        self.read_few_text(sql.into(), values.into_iter().collect()).await
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
+        self.database.read_few(sql, values)
     }
 
-    /// As [`Self::read_few`], with a text that is kept.
-    pub(super) async fn read_few_text(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
-        let Readers::File(readers) = &self.readers else { return self.read_text(sql, values).await };
-        if values.len() > FEW {
-            return self.read_text(sql, values).await;
-        }
-        match readers.read_here(&sql, &values) {
-            Some(rows) => {
-                self.sent.fetch_add(1, Ordering::Relaxed);
-                Ok(rows)
-            }
-            None => self.read_text(sql, values).await,
-        }
+    /// As [`Database::read_few_text`].
+    pub(super) fn read_few_text(
+        &self,
+        sql: Arc<str>,
+        values: Vec<Value>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
+        self.database.read_few_text(sql, values)
+    }
+
+    /// As [`Database::write`].
+    pub(super) fn write(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> impl Future<Output = Result<u64, StoreError>> {
+        self.database.write(sql, values)
+    }
+
+    /// As [`Database::transaction`].
+    pub(super) fn transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> impl Future<Output = Result<T, StoreError>>
+    where
+        F: Future<Output = Result<Ended<T>, StoreError>>,
+    {
+        self.database.transaction(work)
+    }
+
+    /// As [`Database::brief_transaction`].
+    pub(super) fn brief_transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> impl Future<Output = Result<T, StoreError>>
+    where
+        F: Future<Output = Result<Ended<T>, StoreError>>,
+    {
+        self.database.brief_transaction(work)
     }
 }

@@ -4,20 +4,19 @@
 #![expect(clippy::panic, reason = "a store of another engine fails the test")]
 
 mod faults;
-mod shared_commits;
+mod plans;
 
-use std::{
-    sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
-};
+use std::time::Duration;
 
-use super::{fragment::Fragment, open_transaction::Runs, sql_store::Writer, sqlite_writer::SqliteWriter, *};
+use sql_driver::{Fragment, Runs};
+
+use super::*;
 use crate::{
     domain::{
         ContentId,
         delivery::{DeliveryPolicy, EdgeRule},
     },
-    store::{Contents, Deliveries, Schema, StoreError, deliveries::AtOnce},
+    store::{Contents, Deliveries, Schema, deliveries::AtOnce},
 };
 
 fn options(folder: &tempfile::TempDir) -> SqlOptions {
@@ -32,12 +31,6 @@ fn options(folder: &tempfile::TempDir) -> SqlOptions {
 /// Runs `work` beside the test, on the test's runtime.
 fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> tokio::task::JoinHandle<T> {
     tokio::runtime::Handle::current().spawn(work)
-}
-
-/// The connection that writes the store's file.
-pub(super) fn writer(store: &SqlStore) -> &SqliteWriter {
-    let Writer::File(writer, _) = &store.writer else { panic!("the store is on a server") };
-    writer
 }
 
 /// SQLite's plan of a statement, a line for each step.
@@ -125,86 +118,6 @@ async fn a_missing_file_is_made_and_migrated_once() {
 }
 
 #[tokio::test]
-async fn a_rollback_undoes_the_writes_and_returns_its_value() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = migrated(&folder).await;
-    let insert = "INSERT INTO outbox_heads (author_id, stamp) VALUES (1, 1)";
-    let given = store
-        .transaction(move |tx| async move {
-            tx.execute(insert, []).await?;
-            tx.roll_back(7).await
-        })
-        .await;
-    assert_eq!(given.unwrap(), 7);
-    assert!(store.read("SELECT 1 FROM outbox_heads", []).await.unwrap().is_empty());
-    let insert_it = || {
-        store.transaction(move |tx| async move {
-            let new = tx.insert(insert, []).await?;
-            tx.commit(new).await
-        })
-    };
-    assert!(insert_it().await.unwrap());
-    assert!(!insert_it().await.unwrap(), "a key that is there is an outcome");
-}
-
-#[tokio::test]
-async fn a_transaction_is_repeated_while_it_is_contended_and_not_for_ever() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = migrated(&folder).await;
-    let calls = AtomicU32::new(0);
-    let until = |enough: u32| {
-        let calls = &calls;
-        store.transaction(move |tx| async move {
-            if calls.fetch_add(1, Ordering::SeqCst) + 1 < enough {
-                return Err(StoreError::Contended("a deadlock".into()));
-            }
-            tx.commit(()).await
-        })
-    };
-    until(3).await.unwrap();
-    assert_eq!(calls.swap(0, Ordering::SeqCst), 3);
-    assert!(matches!(until(u32::MAX).await, Err(StoreError::Contended(_))));
-    assert_eq!(calls.swap(0, Ordering::SeqCst), 6);
-}
-
-#[tokio::test]
-async fn a_reader_cannot_write() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = migrated(&folder).await;
-    assert!(store.read("DELETE FROM users", []).await.is_err());
-}
-
-#[tokio::test]
-async fn a_closed_store_says_that_it_cannot_be_reached() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = migrated(&folder).await;
-    store.close().await.unwrap();
-    assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))));
-    assert!(store.transaction(|tx| tx.commit(())).await.unwrap_err().is_transient());
-}
-
-#[tokio::test]
-async fn an_address_of_no_use_is_refused_without_being_repeated() {
-    let refused = |url: &str| {
-        let options = SqlOptions {
-            url: url.to_owned(),
-            max_connections: 1,
-            acquire_timeout: Duration::from_millis(200),
-            statement_timeout: Duration::from_secs(1),
-        };
-        async move { SqlStore::connect(&options).await.unwrap_err() }
-    };
-    for url in ["postgres://u:secret@h/d", "secret", "sqlite::memory:", "mysql://u:secret@127.0.0.1:1"] {
-        let error = refused(url).await;
-        assert!(matches!(error, StoreError::Refused(_)), "{url}: {error:?}");
-        assert!(!format!("{error:?}").contains("secret"), "{error:?}");
-    }
-    let nobody = refused("mysql://u:secret@127.0.0.1:1/d").await;
-    assert!(matches!(nobody, StoreError::Unavailable(_)), "{nobody:?}");
-    assert!(!format!("{nobody:?}").contains("secret"));
-}
-
-#[tokio::test]
 async fn an_original_is_looked_up_once() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder).await;
@@ -224,30 +137,4 @@ async fn an_original_is_looked_up_once() {
         assert_eq!(found, [(repost, original), (later, original)]);
     }
     assert_eq!(store.statements() - before, 1);
-}
-
-/// The test's runtime has one thread: a wait on it would stop the reads, too.
-#[tokio::test]
-async fn a_lock_of_another_process_is_waited_for_without_stopping_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = migrated(&folder).await;
-    let other = rusqlite::Connection::open(folder.path().join("deeper/tidefeed.db")).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let writes = store.clone();
-    let write = spawn(async move {
-        let insert = "INSERT INTO outbox_heads (author_id, stamp) VALUES (1, 1)";
-        let written = writes.brief_transaction(|tx| async move {
-            tx.execute(insert, []).await?;
-            tx.commit(()).await
-        });
-        written.await
-    });
-    for _ in 0..20 {
-        tokio::task::yield_now().await;
-    }
-    assert!(store.read("SELECT author_id FROM outbox_heads", []).await.unwrap().is_empty());
-    assert!(!write.is_finished());
-    other.execute_batch("COMMIT").unwrap();
-    write.await.unwrap().unwrap();
-    assert_eq!(store.read("SELECT author_id FROM outbox_heads", []).await.unwrap().len(), 1);
 }

@@ -1,8 +1,8 @@
 //! Conditions on exclusions and accounts that decide who sees whom.
 
-use sea_orm::Value;
+use sql_driver::{Fragment, Tx, Value};
 
-use super::{existing_accounts::author_remains, fragment::Fragment, open_transaction::Tx};
+use super::existing_accounts::author_remains;
 use crate::{
     domain::{UserId, timeline::exclusion::ExclusionKind},
     store::{StoreError, relations::Pair},

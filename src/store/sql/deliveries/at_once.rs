@@ -1,11 +1,10 @@
 //! Runs a small delivery in one transaction: one range with all followers, one batch, and the end of the delivery.
 //! docs/coverage.md says why this is the same as cutting, serving and finishing one after the other.
 
+use sql_driver::{Runs, Tx};
+
 use super::{
-    super::{
-        open_transaction::{Runs, Tx},
-        rows::Row,
-    },
+    super::rows::{DomainColumns as _, Row},
     batch, fences, records,
 };
 use crate::{

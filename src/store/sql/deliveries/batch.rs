@@ -1,11 +1,9 @@
 //! One batch of a subtask: the rows by one `INSERT .. SELECT`, and the progress in the same transaction.
 
+use sql_driver::{Dialect, Fragment, Runs, Tx};
+
 use super::{
-    super::{
-        dialect::Dialect,
-        fragment::Fragment,
-        open_transaction::{Runs, Tx},
-    },
+    super::rows::DomainColumns as _,
     chain::{SELECT_SUBTASK, subtask, targets_at},
     fences,
 };

@@ -1,8 +1,10 @@
 //! Begins a subtask: takes it, serves its first batch and, if it was the last one, ends the delivery, in one
 //! transaction.
 
+use sql_driver::Tx;
+
 use super::{
-    super::{open_transaction::Tx, rows::Row},
+    super::rows::{DomainColumns as _, Row},
     batch, chain, end, fences, records,
 };
 use crate::{

@@ -1,7 +1,9 @@
 //! Extends a delivery's chain of subtasks, takes subtasks, and asks whether all are done. `domain::delivery::subtask`
 //! decides where a range ends; this module reads and writes the rows.
 
-use super::super::{dialect::Dialect, fragment::Fragment, open_transaction::Tx, rows::Row};
+use sql_driver::{Dialect, Fragment, Tx};
+
+use super::super::rows::{DomainColumns as _, Row};
 use crate::{
     domain::{
         ContentId, EdgeMode, UserId,

@@ -1,9 +1,8 @@
 //! Ends a delivery whose chain is complete and served, or whose content was removed.
 
-use super::{
-    super::{fragment::Fragment, open_transaction::Tx, rows::Row},
-    records,
-};
+use sql_driver::{Fragment, Tx};
+
+use super::{super::rows::Row, records};
 use crate::{
     domain::{ContentId, delivery::subtask::END},
     store::StoreError,

@@ -1,10 +1,9 @@
 //! Serves a bounded number of the targets who were seen last, before the first range is cut. The ranges that follow
 //! include everyone, so this decides when a row comes, and never whether it comes.
 
-use super::{
-    super::{dialect::Dialect, fragment::Fragment, open_transaction::Tx},
-    at_once, chain, records,
-};
+use sql_driver::{Dialect, Fragment, Tx};
+
+use super::{at_once, chain, records};
 use crate::{
     domain::{
         ContentId, EdgeMode, Entry,

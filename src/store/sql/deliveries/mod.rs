@@ -12,8 +12,9 @@ pub(super) mod outside;
 mod records;
 
 use async_trait::async_trait;
+use sql_driver::{Dialect, Fragment};
 
-use super::{SqlStore, dialect::Dialect, fragment::Fragment, rows::MAX_LIST};
+use super::{SqlStore, rows::MAX_LIST};
 use crate::{
     domain::{
         ContentId, Entry, UserId,

@@ -1,8 +1,14 @@
 //! Deliveries that also reach inboxes outside SQL. A separate transaction reads their recipients and leaves an
 //! attempt's number. Progress counts for the last attempt only.
 
+use sql_driver::{Dialect, Fragment, Tx};
+
 use super::{
-    super::{SqlStore, dialect::Dialect, fragment::Fragment, inboxes::state::OUTSIDE, open_transaction::Tx, rows::Row},
+    super::{
+        SqlStore,
+        inboxes::state::OUTSIDE,
+        rows::{DomainColumns as _, Row},
+    },
     at_once, batch, fences, records,
 };
 use crate::{

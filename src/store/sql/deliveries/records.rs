@@ -2,12 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::super::{
-    dialect::Dialect,
-    fragment::Fragment,
-    open_transaction::Tx,
-    rows::{Row, id_list},
-};
+use sql_driver::{Dialect, Fragment, Tx};
+
+use super::super::rows::{DomainColumns as _, Row, id_list};
 use crate::{
     domain::{ContentId, UserId, limits::MAX_WAIT_MS},
     store::{StoreError, deliveries::Delivery},

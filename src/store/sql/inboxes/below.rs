@@ -1,8 +1,10 @@
 //! Reads the newest contents below a floor, for an extension. Several statements do, each with a snapshot of its own;
 //! docs/coverage.md says why that is enough under the lock of the reader's state.
 
+use sql_driver::Tx;
+
 use super::super::{
-    open_transaction::Tx,
+    rows::DomainColumns as _,
     timelines::{self, Below},
 };
 use crate::{

@@ -1,10 +1,10 @@
 //! Extends an inbox's coverage: to another author (cover) or further into the past (extend). By then deliveries write
 //! to the new area already. One transaction under the reader's lock inserts the missing rows and records the coverage.
 
-use sea_orm::Value;
+use sql_driver::{Tx, Value};
 
 use super::{
-    super::{keyset::Columns, open_transaction::Tx},
+    super::{keyset::Columns, rows::DomainColumns as _},
     below, state,
 };
 use crate::{

@@ -1,14 +1,20 @@
 //! Inboxes and their states in SQL, in the lock form of docs/protocol.md: every transaction locks the reader's state
 //! row, and reads everything after it. On SQLite the transaction itself is that lock.
 
+mod audits;
 mod below;
 mod growth;
+mod outside;
 pub(super) mod state;
 mod upkeep;
 
 use async_trait::async_trait;
 
-use super::{SqlStore, authors_version::renew_authors, rows::MAX_LIST};
+use super::{
+    SqlStore,
+    follows::authors_version::renew_authors,
+    rows::{DomainColumns as _, MAX_LIST},
+};
 use crate::{
     domain::{Floor, UserId, timeline::tier::LifeEnds},
     store::{

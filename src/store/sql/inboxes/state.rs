@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use sea_orm::Value;
+use sql_driver::{Tx, Value};
 
 use super::super::{
     existing_accounts::account_exists,
-    open_transaction::Tx,
-    rows::{Row, id_list},
+    rows::{DomainColumns as _, Row, id_list},
 };
 use crate::{
     domain::{

@@ -1,10 +1,13 @@
 //! Shrinks what an inbox claims, and deletes rows outside the claim. Safe at any time: the claim shrinks before the
 //! rows go, or with them.
 
-use sea_orm::Value;
+use sql_driver::{Tx, Value};
 
 use super::{
-    super::{keyset::Columns, open_transaction::Tx, rows::id_list},
+    super::{
+        keyset::Columns,
+        rows::{DomainColumns as _, id_list},
+    },
     state,
 };
 use crate::{

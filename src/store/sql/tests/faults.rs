@@ -174,7 +174,7 @@ async fn committed(store: &SqlStore) -> Vec<String> {
 
 /// Runs statements on the connection that writes.
 fn run(store: &SqlStore, sql: &str) {
-    writer(store).run(|connection| connection.execute_batch(sql)).unwrap();
+    store.database.on_writer(|connection| connection.execute_batch(sql)).unwrap().unwrap();
 }
 
 /// From now on the `nth` row written on this connection of the writer, or the commit of its transaction, fails.
@@ -204,11 +204,11 @@ async fn arm(store: &SqlStore, fault: Fault, nth: u32) {
 /// Removes the fault if the connection still exists.
 fn disarm(store: &SqlStore) {
     let names = "SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'trigger') ORDER BY type DESC";
-    let names = writer(store).run(|connection| {
+    let names = store.database.on_writer(|connection| {
         let mut statement = connection.prepare(names)?;
         statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()
     });
-    for name in names.unwrap() {
+    for name in names.unwrap().unwrap() {
         let kind = if name.contains('_') { "TRIGGER" } else { "TABLE" };
         run(store, &format!("DROP {kind} temp.{name}"));
     }
@@ -272,7 +272,7 @@ async fn fail_in_company(store: &SqlStore, what: &'static str, fault: Fault) -> 
     for nth in 2..8 {
         let (before, commits) = (committed(store).await, store.commits());
         arm(store, fault, nth).await;
-        let first = store.begin(Runs::HandedOver).await.unwrap();
+        let first = store.database.begin(Runs::HandedOver).await.unwrap();
         first.execute("INSERT INTO outbox_heads (author_id, stamp) VALUES (1000, 1)", []).await.unwrap();
         let other = spawn({
             let store = store.clone();

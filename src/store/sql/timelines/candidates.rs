@@ -1,7 +1,10 @@
 //! Reads the page of a reader whose authors the node remembers, in one statement without edges and exclusions.
 
 use super::{
-    super::{fragment::Fragment, rows::Row},
+    super::{
+        fragment::Fragment,
+        rows::{DomainColumns as _, Row},
+    },
     shown::Timeline,
     side::{PageShape, SideShape},
     slots::Slot,

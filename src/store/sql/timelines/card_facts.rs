@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use super::{
-    super::{fragment::Fragment, rows::Row},
+    super::{
+        fragment::Fragment,
+        rows::{DomainColumns as _, Row},
+    },
     candidates::facts,
     shown::Timeline,
     slots::{End, Slot},

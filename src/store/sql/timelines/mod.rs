@@ -16,14 +16,14 @@ mod stretch;
 use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
-use sea_orm::Value;
+use sql_driver::Value;
 
 pub(super) use self::outside::{
     candidates as outside_known_page, candidates_with as outside_candidates, page_with as outside_page,
     shown_of as outside_shown,
 };
 use self::{
-    shape::{Shape, Text, listed},
+    shape::{Filled as _, Shape, Text, listed},
     shown::{Timeline, content_shown, repost_shown_to, shown_to},
     side::{PageShape, Side, SideShape},
     slots::{End, Filling},
@@ -34,7 +34,7 @@ use super::{
     dialect::Dialect,
     fragment::Fragment,
     keyset::Columns,
-    rows::{MAX_LIST, Row, id_list, of_kinds},
+    rows::{DomainColumns as _, MAX_LIST, Row, id_list, of_kinds},
 };
 use crate::{
     domain::{

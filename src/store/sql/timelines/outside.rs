@@ -6,7 +6,7 @@ use super::{
     Answer,
     candidates::{all_candidates, no_facts},
     pulled::pulled,
-    shape::{Shape, listed},
+    shape::{Filled as _, Shape, listed},
     shown::Timeline,
     side::{PageShape, Side, SideShape},
     slots::{End, Filling, Slot},

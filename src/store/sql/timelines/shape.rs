@@ -56,9 +56,14 @@ impl Shape {
     }
 }
 
-impl Fragment<Slot> {
+/// A fragment whose slots can be filled.
+pub(super) trait Filled {
     /// With the values of one run.
-    pub(super) fn filled(self, filling: &Filling) -> Fragment {
+    fn filled(self, filling: &Filling) -> Fragment;
+}
+
+impl Filled for Fragment<Slot> {
+    fn filled(self, filling: &Filling) -> Fragment {
         Fragment { values: filling.values(&self.values), text: self.text }
     }
 }

@@ -1,7 +1,7 @@
 //! The values of a timeline's statement, apart from its text: a text has a slot for each `?`, and what fills the slots
 //! differs from run to run.
 
-use sea_orm::Value;
+use sql_driver::Value;
 
 use super::super::{
     fragment::Fragment,

@@ -8,7 +8,12 @@
 use std::collections::HashMap;
 
 use super::{
-    super::{existing_accounts::author_remains, fragment::Fragment, keyset::Columns, rows::Row},
+    super::{
+        existing_accounts::author_remains,
+        fragment::Fragment,
+        keyset::Columns,
+        rows::{DomainColumns as _, Row},
+    },
     candidates::{FACTS, facts, no_facts},
     shown::Timeline,
     side::{PageShape, SideShape},

@@ -117,7 +117,7 @@ async fn a_log_line_about_a_wait_has_its_request_id() -> Result<()> {
     };
     let (answers, ended) = tokio::join!(publishing, ended);
     let (target, id) = ended?;
-    ensure!(target == "tidefeed::store::sql::connection_permits" && id.len() == 32, "{target} {id}");
+    ensure!(target == "sql_driver::connection_permits" && id.len() == 32, "{target} {id}");
     for answer in answers {
         ensure!(answer?["data"]["publishContent"].is_object());
     }

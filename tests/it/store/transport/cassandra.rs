@@ -1,10 +1,8 @@
 //! Cassandra over TLS. What a node cannot be started with, `openssl s_server` shows.
 
 use anyhow::{Result, ensure};
-use tidefeed::store::{
-    cassandra::{Cassandra, CassandraOptions},
-    certificates::CertificateFiles,
-};
+use certificates::CertificateFiles;
+use tidefeed::store::cassandra::{Cassandra, CassandraOptions};
 
 use super::{EXPIRED, Files, NAMES, OTHER_NAME, UNKNOWN, expect_words, shown::Shown};
 use crate::servers::{CassandraCluster, Validity};

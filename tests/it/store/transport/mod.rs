@@ -11,8 +11,8 @@ mod sql;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use certificates::CertificateFiles;
 use tempfile::TempDir;
-use tidefeed::store::certificates::CertificateFiles;
 
 use crate::servers::{Authority, Signed, Validity};
 

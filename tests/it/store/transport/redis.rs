@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use tidefeed::store::{
-    certificates::CertificateFiles,
-    redis::{Redis, RedisOptions},
-};
+use certificates::CertificateFiles;
+use tidefeed::store::redis::{Redis, RedisOptions};
 
 use super::{EXPIRED, Files, NAMES, OTHER_NAME, UNKNOWN, expect_words};
 use crate::servers::{Kind, Recipe, Server, Validity, connect_redis};

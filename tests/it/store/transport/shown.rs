@@ -3,7 +3,7 @@
 use std::{net::TcpListener, process::Stdio, sync::Arc, time::Duration};
 
 use anyhow::{Result, ensure};
-use tidefeed::store::certificates::client;
+use certificates::client;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio_rustls::TlsConnector;

@@ -1,0 +1,186 @@
+//! Opens the connections and configures every session.
+//!
+//! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each
+//! other's transactions, and readers never wait for it (WAL): `sqlite::writer`, `sqlite::readers`. With `synchronous =
+//! FULL`, a commit is on the disk before it is acknowledged, so that it survives a power loss as well as a crash.
+//! Transactions that wait for each other share a commit (`sqlite::shared_commits`). **MySQL, MariaDB**: every session
+//! READ COMMITTED (`server::connections`). A database made by `with_own_connections` has connections of its own beside
+//! these.
+
+use std::{path::Path, sync::Arc};
+
+use sea_orm::sqlx::{self, ConnectOptions as _, mysql::MySqlConnectOptions, sqlite::SqliteConnectOptions};
+use store_error::StoreError;
+use tokio::task::spawn_blocking;
+
+use crate::{
+    connection_permits::ConnectionPermits,
+    database::{Database, Readers, TimeLimits, Writer},
+    dialect::Dialect,
+    error::{connect_error, died, sqlite_error},
+    finish::Finisher,
+    options::SqlOptions,
+    server::connections::ServerConnections,
+    sqlite::readers::SqliteReaders,
+    sqlite::shared_commits::SharedCommits,
+    sqlite::writer::SqliteWriter,
+    writability::Writability,
+};
+
+/// Why an address cannot be used.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+enum Unusable {
+    #[error("store.url must start with sqlite:// or mysql://")]
+    Scheme,
+    #[error("store.url must name a file: a database in memory is lost when its connection closes")]
+    Memory,
+    #[error("store.url must name a database: mysql://user:password@host:port/database")]
+    NoDatabase,
+    #[error(
+        "this MySQL takes a password over TLS alone: remove ssl-mode=DISABLED from store.url, and let the server speak TLS (it does unless its tls_version is empty)"
+    )]
+    PasswordWithoutTls,
+}
+
+impl From<Unusable> for StoreError {
+    fn from(unusable: Unusable) -> Self {
+        Self::Refused(Box::new(unusable))
+    }
+}
+
+impl Database {
+    /// Connects. Creates a missing SQLite file and its folder; a server must answer within the acquire time-out.
+    /// Touches no table.
+    pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
+        open(options).await
+    }
+
+    /// Opens the same database with separate connections, `options.max_connections` of them, so its users never wait
+    /// for users of these. On SQLite only the reading connections are separate: the one writing connection is shared.
+    /// All other `options` must equal those of these connections.
+    pub async fn with_own_connections(&self, options: &SqlOptions) -> Result<Self, StoreError> {
+        match &self.readers {
+            Readers::File(readers) => {
+                let readers = Readers::File(Arc::new(SqliteReaders::open(readers.file(), options).await?));
+                Ok(Self { readers, ..self.clone() })
+            }
+            Readers::Server(connections) => {
+                let connections = connections.separate(options.acquire_timeout);
+                let permits = ConnectionPermits::new(options.connections(), options.acquire_timeout);
+                let (readers, writer) = (Readers::Server(connections.clone()), Writer::Server(connections));
+                Ok(Self { readers, writer, permits, ..self.clone() })
+            }
+        }
+    }
+}
+
+async fn open(options: &SqlOptions) -> Result<Database, StoreError> {
+    let operation = options.acquire_timeout.saturating_add(options.statement_timeout);
+    let limits = TimeLimits { operation, write: operation, lock_wait: options.lock_wait() };
+    match options.url.split(':').next() {
+        Some("sqlite") => sqlite(options, limits).await,
+        Some("mysql" | "mariadb") => mysql(options, limits).await,
+        _ => Err(Unusable::Scheme.into()),
+    }
+}
+
+async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<Database, StoreError> {
+    if options.url.contains(":memory:") || options.url.contains("mode=memory") {
+        return Err(Unusable::Memory.into());
+    }
+    let file: SqliteConnectOptions = options.url.parse().map_err(connect_error)?;
+    let (file, lock_wait) = (file.get_filename().to_owned(), options.statement_timeout / 3);
+    make_folder(&file).await?;
+    make_private(&file).await;
+    let writing = file.clone();
+    let writer = spawn_blocking(move || SqliteWriter::open(writing, lock_wait)).await;
+    let writer = writer.map_err(died)?.map_err(sqlite_error)?;
+    let readers = SqliteReaders::open(file, options).await?;
+    let permits = ConnectionPermits::new(1, options.acquire_timeout);
+    Ok(Database {
+        readers: Readers::File(Arc::new(readers)),
+        writer: Writer::File(Arc::new(writer), SharedCommits::new(permits.clone())),
+        permits,
+        finisher: Finisher::new(limits.operation),
+        dialect: Dialect::Sqlite,
+        // When another process holds the file's lock, a write fails after this time, also one that has waited for the
+        // one connection.
+        limits: TimeLimits { write: options.statement_timeout, lock_wait, ..limits },
+        sent: Arc::default(),
+        begun: Arc::default(),
+        writability: Writability::default(),
+    })
+}
+
+async fn make_folder(file: &Path) -> Result<(), StoreError> {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => {
+            tokio::fs::create_dir_all(folder).await.map_err(|error| StoreError::Unavailable(Box::new(error)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Only its owner may read a new database: it holds digests of passwords and tokens. SQLite gives the files beside it
+/// the same permissions. The permissions of an existing database stay as they are. If this fails, SQLite fails too and
+/// reports it.
+async fn make_private(file: &Path) {
+    let mut options = tokio::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    options.mode(0o600);
+    let _ = options.open(file).await;
+}
+
+async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<Database, StoreError> {
+    let server: MySqlConnectOptions = options.url.parse().map_err(connect_error)?;
+    if server.get_database().is_none_or(str::is_empty) {
+        return Err(Unusable::NoDatabase.into());
+    }
+    let server = server.charset("utf8mb4").disable_statement_logging();
+    let certificates = options.certificate_files();
+    certificates.read().map_err(|error| StoreError::Refused(Box::new(error)))?;
+    let authorities = certificates.authorities();
+    let connections = ServerConnections::to(server, mysql_session(options), options.acquire_timeout, authorities);
+    connections.try_take().await.map_err(|error| refused(error, &options.url))?.give_back();
+    Ok(Database {
+        readers: Readers::Server(connections.clone()),
+        writer: Writer::Server(connections),
+        permits: ConnectionPermits::new(options.connections(), options.acquire_timeout),
+        finisher: Finisher::new(limits.operation),
+        dialect: Dialect::Mysql,
+        limits,
+        sent: Arc::default(),
+        begun: Arc::default(),
+        writability: Writability::default(),
+    })
+}
+
+/// Without certificates in the address, only one thing is wrong with the configuration of a connection that was begun:
+/// an account of `caching_sha2_password` or `sha256_password` must encrypt its password for a server without TLS, and
+/// the driver is built without that.
+fn refused(error: sqlx::Error, url: &str) -> StoreError {
+    match error {
+        sqlx::Error::Configuration(_) if !url.contains("ssl-c") && !url.contains("ssl-key") => {
+            Unusable::PasswordWithoutTls.into()
+        }
+        error => connect_error(error),
+    }
+}
+
+/// A value that does not fit is an error. A single statement commits by itself, and a commit ends its transaction,
+/// whatever the server's defaults are. A statement that runs too long is ended (on MySQL only reads can be), and so
+/// is a wait for a lock. Without `in_predicate_conversion_threshold = 0` MariaDB would turn a long `IN` list into a
+/// join with a temporary table. `/*M!` is read by MariaDB only, `/*!80000` by MySQL only.
+fn mysql_session(options: &SqlOptions) -> String {
+    let lock_wait = options.lock_wait().as_secs();
+    let statement = options.statement_timeout;
+    format!(
+        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
+         autocommit = 1, completion_type = 'NO_CHAIN', innodb_lock_wait_timeout = {lock_wait} \
+         /*M! , max_statement_time = {seconds}, in_predicate_conversion_threshold = 0 */ \
+         /*!80000 , max_execution_time = {millis} */",
+        seconds = statement.as_secs_f64(),
+        millis = statement.as_millis(),
+    )
+}

@@ -1,0 +1,131 @@
+//! Holds the parts of SQL in which SQLite, MySQL and MariaDB differ. The store chooses a dialect once, when it
+//! connects, and fills its parts into statements that are otherwise the same. All engines take `?` as placeholder.
+
+use crate::fragment::Fragment;
+
+/// The dialect of an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite.
+    Sqlite,
+    /// MySQL, MariaDB and servers that speak their protocol.
+    Mysql,
+}
+
+impl Dialect {
+    /// Opens an insert that skips rows whose key exists already; followed by the table's name. Affected rows count the
+    /// new ones. On MySQL it ignores every other error of a row as well, so use it only for rows that the database
+    /// itself selects.
+    pub const fn insert_ignore(self) -> &'static str {
+        match self {
+            Self::Sqlite => "INSERT OR IGNORE INTO",
+            Self::Mysql => "INSERT IGNORE INTO",
+        }
+    }
+
+    /// A join that reads its left side first, whatever the optimizer estimates; takes `ON`.
+    pub const fn join_in_order(self) -> &'static str {
+        match self {
+            Self::Sqlite => "CROSS JOIN",
+            Self::Mysql => "STRAIGHT_JOIN",
+        }
+    }
+
+    /// Follows a table of a join, which is then read through this index (`PRIMARY` for its key) or not at all. SQLite
+    /// finds the index by itself.
+    pub fn force_index(self, name: &str) -> String {
+        match self {
+            Self::Sqlite => String::new(),
+            Self::Mysql => format!(" FORCE INDEX ({name})"),
+        }
+    }
+
+    /// As [`Self::force_index`], on every engine, but not with `PRIMARY`. For lists in the order of an index: SQLite
+    /// would otherwise take a key and sort.
+    pub fn in_order_of(self, name: &str) -> String {
+        match self {
+            Self::Sqlite => format!(" INDEXED BY {name}"),
+            Self::Mysql => self.force_index(name),
+        }
+    }
+
+    /// An ordered or limited select as a branch of a `UNION ALL`. SQLite takes no brackets there; MySQL and MariaDB
+    /// would write the table that SQLite needs to memory and read it again.
+    pub fn limited_branch<V>(self, select: Fragment<V>) -> Fragment<V> {
+        let text = match self {
+            Self::Sqlite => format!("SELECT * FROM ({})", select.text),
+            Self::Mysql => format!("({})", select.text),
+        };
+        Fragment { text, ..select }
+    }
+
+    /// Most listed keys with a range each up to which one statement is cheaper than a lookup of each key. MySQL and
+    /// MariaDB estimate the rows of every range before they read any, at 6 us each.
+    pub const fn max_ranges(self) -> usize {
+        match self {
+            Self::Sqlite => 4_096,
+            Self::Mysql => 128,
+        }
+    }
+
+    /// Ends a select that locks its rows until the transaction ends. SQLite has locked the whole database when the
+    /// transaction began.
+    pub const fn for_update(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Mysql => "FOR UPDATE",
+        }
+    }
+
+    /// As [`Self::for_update`], passing over rows that another transaction has locked.
+    pub const fn for_update_skip_locked(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Mysql => "FOR UPDATE SKIP LOCKED",
+        }
+    }
+
+    /// The function of two or more numbers that gives the largest.
+    pub const fn greatest(self) -> &'static str {
+        match self {
+            Self::Sqlite => "MAX",
+            Self::Mysql => "GREATEST",
+        }
+    }
+
+    /// Follows the values of an insert, and is followed by assignments for the case that the row with this key (the
+    /// columns of the primary key, comma-separated) exists. In them a bare column is the row's old value; see
+    /// [`Self::incoming`] for the new one.
+    pub fn on_conflict_update(self, key: &str) -> String {
+        match self {
+            Self::Sqlite => format!("ON CONFLICT ({key}) DO UPDATE SET"),
+            Self::Mysql => "ON DUPLICATE KEY UPDATE".to_owned(),
+        }
+    }
+
+    /// Follows the values of an insert: a row with this key stays as it is. `unchanged` assigns a column its own value.
+    pub fn on_conflict_nothing(self, key: &str, unchanged: &str) -> String {
+        match self {
+            Self::Sqlite => format!("ON CONFLICT ({key}) DO NOTHING"),
+            Self::Mysql => format!("ON DUPLICATE KEY UPDATE {unchanged}"),
+        }
+    }
+
+    /// Within [`Self::on_conflict_update`]: the value that was to be inserted.
+    pub fn incoming(self, column: &str) -> String {
+        match self {
+            Self::Sqlite => format!("excluded.{column}"),
+            Self::Mysql => format!("VALUES({column})"),
+        }
+    }
+
+    /// Renews the planner's statistics for tables that have grown much, reading some hundred rows of each index.
+    /// Servers do so by themselves, in the background.
+    pub const fn refresh_statistics(self) -> &'static [&'static str] {
+        match self {
+            // 0x10000: all tables, not only those that this connection has queried; 0x02: ANALYZE where it is due.
+            Self::Sqlite => &["PRAGMA analysis_limit = 400", "PRAGMA optimize(0x10002)"],
+            Self::Mysql => &[],
+        }
+    }
+}

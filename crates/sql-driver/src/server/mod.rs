@@ -1,0 +1,5 @@
+//! Connections to MySQL and MariaDB.
+
+mod certificates;
+pub(crate) mod connections;
+pub(crate) mod transaction;

@@ -1,0 +1,156 @@
+//! Replies and reposts in SQL: resolves the content that a new one refers to, counts it, and finds who replied or
+//! reposted.
+
+use std::collections::HashMap;
+
+use sql_driver::{Fragment, Tx, Value};
+
+use super::{
+    super::{
+        SqlStore,
+        rows::{DomainColumns as _, MAX_LIST, id_list},
+        visibility::not_blocked,
+    },
+    rows::{COLUMNS, content},
+};
+use crate::{
+    domain::{Content, ContentId, Reference, UserId},
+    store::{StoreError, contents::NewContent},
+};
+
+/// What a new content refers to.
+#[derive(Debug)]
+pub(super) enum Referred {
+    /// Nothing.
+    Nothing,
+    /// A content of this author.
+    To(UserId),
+    /// A content that the author has reposted before.
+    Reposted(Content),
+    /// A content that the author cannot refer to.
+    Missing,
+}
+
+/// Looks up the reference. The author's outbox is locked, so nobody else makes or removes a repost of theirs.
+pub(super) async fn find(tx: &Tx, new: &NewContent) -> Result<Referred, StoreError> {
+    let Some(other) = new.draft.reference.content() else { return Ok(Referred::Nothing) };
+    let unblocked = not_blocked(Some(new.author), "c.author_id");
+    let sql = format!(
+        "SELECT c.author_id FROM contents c WHERE c.id = ? AND c.removed_at IS NULL AND c.repost_of IS NULL{}",
+        unblocked.text
+    );
+    let other = Value::from(other.get());
+    let Some(row) = tx.query_one(&sql, std::iter::once(other.clone()).chain(unblocked.values)).await? else {
+        return Ok(Referred::Missing);
+    };
+    if new.draft.reference.repost_of().is_some() {
+        let sql =
+            format!("SELECT {COLUMNS} FROM contents WHERE repost_of = ? AND author_id = ? AND removed_at IS NULL");
+        if let Some(row) = tx.query_one(&sql, [other, new.author.get().into()]).await? {
+            return Ok(Referred::Reposted(content(&row)?));
+        }
+    }
+    Ok(Referred::To(row.user(0)?))
+}
+
+/// Raises or lowers the count of replies or reposts of the content referred to.
+pub(super) async fn count(tx: &Tx, reference: Reference, more: i64) -> Result<(), StoreError> {
+    let (column, other) = match reference {
+        Reference::Nothing => return Ok(()),
+        Reference::ReplyTo(other) => ("replies", other),
+        Reference::RepostOf(other) => ("reposts", other),
+    };
+    let sql = format!("UPDATE counters SET {column} = {column} + ? WHERE content_id = ?");
+    tx.execute(&sql, [more.into(), other.get().into()]).await.map(|_| ())
+}
+
+impl SqlStore {
+    /// See [`crate::store::Contents::originals`].
+    pub(super) async fn originals_of(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        let (mut subjects, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
+        for id in ids.iter().copied() {
+            match self.subjects.get(id) {
+                Some(subject) => subjects.push((id, subject)),
+                None => unknown.push(id),
+            }
+        }
+        for ids in unknown.chunks(MAX_LIST) {
+            let (list, values) = id_list(ids);
+            for row in self.read(&format!("SELECT id, repost_of FROM contents WHERE id IN {list}"), values).await? {
+                let id = row.content(0)?;
+                let subject = if row.get::<Option<i64>>(1)?.is_some() { row.content(1)? } else { id };
+                self.subjects.note(id, subject);
+                subjects.push((id, subject));
+            }
+        }
+        subjects.retain(|(id, subject)| id != subject);
+        Ok(subjects)
+    }
+
+    /// See [`crate::store::Contents::reposted_among`].
+    pub(super) async fn reposts_of(
+        &self,
+        author: UserId,
+        originals: &[ContentId],
+    ) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        let mut reposts = Vec::new();
+        for originals in originals.chunks(MAX_LIST) {
+            let (list, values) = id_list(originals);
+            let sql = format!(
+                "SELECT repost_of, id FROM contents{} WHERE repost_of IN {list} AND author_id = ? AND removed_at IS NULL",
+                self.dialect.force_index("reposts")
+            );
+            for row in self.read(&sql, values.into_iter().chain([author.get().into()])).await? {
+                reposts.push((row.content(0)?, row.content(1)?));
+            }
+        }
+        Ok(reposts)
+    }
+
+    /// See [`crate::store::Contents::ancestors`].
+    pub(super) async fn upward_from(
+        &self,
+        contents: &[ContentId],
+        limit: usize,
+    ) -> Result<Vec<Vec<ContentId>>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut upward: HashMap<ContentId, Vec<ContentId>> = HashMap::new();
+        for contents in contents.chunks(MAX_LIST) {
+            let Fragment { text, values } = upward_statement(contents, limit);
+            for row in self.read(&text, values).await? {
+                upward.entry(row.content(0)?).or_default().push(row.content(1)?);
+            }
+        }
+        Ok(contents.iter().map(|content| upward.get(content).cloned().unwrap_or_default()).collect())
+    }
+}
+
+/// Rows of `(root, id)`: what lies above each root, the farthest first.
+fn upward_statement(roots: &[ContentId], limit: i64) -> Fragment {
+    let (list, values) = id_list(roots);
+    let text = format!(
+        "WITH RECURSIVE upward (root, id, above, level) AS (\
+         SELECT id, id, reply_to, 0 FROM contents WHERE id IN {list} \
+         UNION ALL SELECT u.root, c.id, c.reply_to, u.level + 1 \
+         FROM upward u JOIN contents c ON c.id = u.above WHERE u.level < ?) \
+         SELECT root, id FROM upward WHERE level > 0 ORDER BY level DESC"
+    );
+    Fragment { text, values }.add("", [limit])
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::store::sql::tests::{migrated, plan};
+
+    #[tokio::test]
+    async fn the_threads_above_replies_are_found_by_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        let roots = [1, 2, 3].map(|id| ContentId::try_new(id).unwrap());
+        let plan = plan(&store, upward_statement(&roots, 50)).await;
+        assert!(!plan.contains("SCAN contents") && !plan.contains("SCAN c\n"), "{plan}");
+        assert_eq!(plan.matches("USING INTEGER PRIMARY KEY (rowid=?)").count(), 2, "{plan}");
+    }
+}

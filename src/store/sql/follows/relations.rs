@@ -1,0 +1,85 @@
+//! Pending relations in SQL: one row for each pair. Follow and unfollow write it with the edge, see the `follows`
+//! adapter.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use sql_driver::Tx;
+
+use super::super::{
+    SqlStore,
+    rows::{DomainColumns as _, MAX_LIST, Row},
+};
+use crate::{
+    domain::limits::MAX_WAIT_MS,
+    store::{
+        Relations, StoreError,
+        relations::{Pair, PendingRelation},
+    },
+};
+
+const SELECT: &str = "SELECT follower_id, author_id, version, attempts FROM relations";
+/// Most pairs in one statement: two values each.
+const MAX_PAIRS: usize = MAX_LIST / 4;
+
+#[async_trait]
+impl Relations for SqlStore {
+    async fn find(&self, pair: Pair) -> Result<Option<PendingRelation>, StoreError> {
+        let sql = format!("{SELECT} WHERE follower_id = ? AND author_id = ?");
+        let rows = self.read_few(&sql, [pair.follower.get().into(), pair.author.get().into()]).await?;
+        rows.first().map(relation).transpose()
+    }
+
+    async fn done(&self, relation: &PendingRelation) -> Result<(), StoreError> {
+        let sql = "DELETE FROM relations WHERE follower_id = ? AND author_id = ? AND version = ?";
+        let PendingRelation { pair, version, .. } = relation;
+        self.write(sql, [pair.follower.get().into(), pair.author.get().into(), (*version).into()]).await.map(|_| ())
+    }
+
+    async fn record_failure(&self, relation: &PendingRelation, retry_at_ms: i64) -> Result<(), StoreError> {
+        let sql = "UPDATE relations SET attempts = attempts + 1, look_at = ? \
+                   WHERE follower_id = ? AND author_id = ? AND version = ?";
+        let PendingRelation { pair, version, .. } = relation;
+        let values = [retry_at_ms, pair.follower.get(), pair.author.get(), *version];
+        self.write(sql, values.map(Into::into)).await.map(|_| ())
+    }
+
+    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
+        let limit = limit.min(MAX_PAIRS as u64);
+        self.transaction(move |tx| async move {
+            let due = due(&tx, (now_ms, next_look_ms), limit).await?;
+            tx.commit(due).await
+        })
+        .await
+    }
+}
+
+async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
+    let sql = format!(
+        "{SELECT} WHERE look_at <= ? OR look_at > ? ORDER BY look_at, follower_id, author_id LIMIT ? {}",
+        tx.dialect().for_update_skip_locked()
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let too_far = now_ms.saturating_add(MAX_WAIT_MS);
+    let rows = tx.query(&sql, [now_ms.into(), too_far.into(), limit.into()]).await?;
+    let due: Vec<PendingRelation> = rows.iter().map(relation).collect::<Result<_, _>>()?;
+    let mut by_follower: HashMap<i64, Vec<i64>> = HashMap::new();
+    for PendingRelation { pair, .. } in &due {
+        by_follower.entry(pair.follower.get()).or_default().push(pair.author.get());
+    }
+    for (follower, authors) in by_follower {
+        let (list, values) = super::super::rows::id_list(&authors);
+        let sql = format!("UPDATE relations SET look_at = ? WHERE follower_id = ? AND author_id IN {list}");
+        tx.execute(&sql, [next_look_ms.into(), follower.into()].into_iter().chain(values)).await?;
+    }
+    Ok(due)
+}
+
+fn relation(row: &Row) -> Result<PendingRelation, StoreError> {
+    let attempts: i64 = row.get(3)?;
+    Ok(PendingRelation {
+        pair: Pair { follower: row.user(0)?, author: row.user(1)? },
+        version: row.get(2)?,
+        attempts: u32::try_from(attempts).map_err(|_| StoreError::Unreadable(format!("{attempts} attempts")))?,
+    })
+}

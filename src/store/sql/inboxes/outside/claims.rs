@@ -1,0 +1,80 @@
+//! The transactions that read the contents for a claim of an outside inbox. Each leaves a number in SQL. If SQL loses
+//! the transaction, it loses the number, and the claim does not count.
+
+use sql_driver::Tx;
+
+use super::super::{
+    super::{deliveries::fences, keyset::Columns, rows::DomainColumns as _, timelines},
+    state,
+};
+use crate::{
+    domain::{
+        Direction, EdgeMode, Position, UserId,
+        timeline::outside::{Basis, Bucket, Fence, Generation},
+    },
+    store::{StoreError, relations::Pair},
+};
+
+const CONTENT: Columns = Columns { time: "publish_time", id: "id" };
+
+/// See [`crate::store::OutsideStates::read_for_build`].
+pub(super) async fn for_build(
+    tx: &Tx,
+    (reader, generation): (UserId, Generation),
+    keep: u32,
+    basis: Basis,
+) -> Result<Option<Vec<Position>>, StoreError> {
+    if !state::lock(tx, reader).await?.is_outside {
+        return Ok(None);
+    }
+    let sql = "UPDATE inbox_states SET basis = ? WHERE user_id = ? AND generation = ?";
+    if tx.execute(sql, [basis.0.into(), reader.get().into(), generation.0.into()]).await? == 0 {
+        return Ok(None);
+    }
+    let limit = usize::try_from(keep.max(1)).unwrap_or(usize::MAX);
+    let statement = timelines::newest_of_followed(tx.dialect(), reader, limit);
+    let rows = tx.query(&statement.text, statement.values).await?;
+    rows.iter().map(|row| Ok(row.entry(0)?.position())).collect::<Result<Vec<_>, StoreError>>().map(Some)
+}
+
+/// See [`crate::store::OutsideStates::read_for_cover`].
+pub(super) async fn for_cover(
+    tx: &Tx,
+    Pair { follower, author }: Pair,
+    keep: u32,
+    incarnation: i64,
+) -> Result<Option<(Option<Fence>, Vec<Position>)>, StoreError> {
+    if !state::lock(tx, follower).await?.is_outside {
+        return Ok(None);
+    }
+    let sql = "UPDATE follows SET inc = ? WHERE follower_id = ? AND author_id = ? AND mode = ?";
+    let fill = EdgeMode::Fill.code();
+    if tx.execute(sql, [incarnation.into(), follower.get().into(), author.get().into(), fill.into()]).await? == 0 {
+        return Ok(None);
+    }
+    let sql = "SELECT s.generation, b.node, b.epoch FROM inbox_states s JOIN inbox_buckets b ON b.bucket = ? \
+               WHERE s.user_id = ? AND b.node IS NOT NULL";
+    let bucket = i64::from(Bucket::of(follower).number());
+    let row = tx.query_one(sql, [bucket.into(), follower.get().into()]).await?;
+    let fence = row.as_ref().map(|row| fences::fence(row, 0)).transpose()?;
+    let sql = format!(
+        "SELECT publish_time, id, author_id FROM contents WHERE author_id = ? AND removed_at IS NULL{} LIMIT ?",
+        CONTENT.order(Direction::Older)
+    );
+    let rows = tx.query(&sql, [author.get().into(), i64::from(keep.max(1)).into()]).await?;
+    let rows = rows.iter().map(|row| Ok(row.entry(0)?.position())).collect::<Result<_, StoreError>>()?;
+    Ok(Some((fence, rows)))
+}
+
+/// See [`crate::store::OutsideStates::trust`]. The state is locked, so that the reader cannot leave the tier
+/// meanwhile: an inbox in SQL that was extended before the edge is trusted would claim an author whom it does not
+/// hold.
+pub(super) async fn trust(tx: &Tx, Pair { follower, author }: Pair, incarnation: i64) -> Result<bool, StoreError> {
+    if !state::lock(tx, follower).await?.is_outside {
+        return Ok(false);
+    }
+    let sql = "UPDATE follows SET mode = ? WHERE follower_id = ? AND author_id = ? AND mode = ? AND inc = ?";
+    let [push, fill] = [EdgeMode::Push, EdgeMode::Fill].map(|mode| mode.code().into());
+    let values = [push, follower.get().into(), author.get().into(), fill, incarnation.into()];
+    Ok(tx.execute(sql, values).await? > 0)
+}
