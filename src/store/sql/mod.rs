@@ -66,7 +66,12 @@ mod visibility;
 mod writability;
 mod write_probe;
 
-pub use self::{hot::HotStatement, options::SqlOptions, sql_store::SqlStore, writability::Writes};
+pub use self::{
+    hot::{HotPage, HotStatement},
+    options::SqlOptions,
+    sql_store::SqlStore,
+    writability::Writes,
+};
 
 #[cfg(test)]
 mod tests;

@@ -11,18 +11,16 @@ use super::{
         SqlStore,
         dialect::Dialect,
         fragment::Fragment,
-        hot::HotStatement,
+        hot::{HotPage, HotStatement},
         tests::{migrated, plan, writer},
         timelines,
     },
     *,
 };
-use crate::{
-    domain::{
-        ContentId, Direction, PageRequest, PageSize, Position, Reaction, UserId,
-        search::{Source, Span, terms::terms_of},
-    },
-    store::timelines::Depth,
+use crate::domain::{
+    ContentId, Direction, PageRequest, PageSize, Position, Reaction, UserId,
+    search::{Source, Span, terms::terms_of},
+    timeline::candidates::{CandidateLimits, Wanted},
 };
 
 const LONG: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT MAX(i) FROM n";
@@ -49,8 +47,12 @@ fn request(size: i64, bound: i64) -> PageRequest {
     PageRequest { bound: Some(Position::bound(bound, bound)), ..PageRequest::newest(size) }
 }
 
+fn limits(request: &PageRequest) -> CandidateLimits {
+    CandidateLimits { ahead: request.need(), behind: 1 }
+}
+
 fn page(request: &PageRequest) -> Fragment {
-    timelines::page(Dialect::Sqlite, UserId::try_new(7).unwrap(), request, Depth::Everything).0
+    timelines::definition(Dialect::Sqlite, UserId::try_new(7).unwrap(), request)
 }
 
 #[test]
@@ -84,9 +86,9 @@ async fn hot_statements_are_planned_as_their_explanations_show() {
     let (reader, content) = (UserId::try_new(7).unwrap(), ContentId::try_new(7).unwrap());
     for request in [PageRequest::newest(PageSize::default()), request(20, 5)] {
         for statement in [
-            HotStatement::Page(reader, request, Depth::Inbox),
-            HotStatement::Page(reader, request, Depth::Everything),
-            HotStatement::Page(reader, request, Depth::Outboxes),
+            HotStatement::Page(reader, request, HotPage::Definition),
+            HotStatement::Page(reader, request, HotPage::Versions(vec![reader; 3])),
+            HotStatement::Page(reader, request, HotPage::Candidates(limits(&request), Wanted::ALL, vec![reader; 3])),
             HotStatement::Followers(reader, vec![reader; 3], request),
             HotStatement::Following(reader, vec![reader; 3], request),
             HotStatement::Likers(reader, vec![content; 3], request),
@@ -225,12 +227,13 @@ async fn a_page_reads_no_more_of_a_long_inbox() {
             (Direction::Newer, contents - 50),
         ] {
             let request = PageRequest { direction, ..request(20, bound) };
-            let Fragment { text, values } =
-                timelines::page(Dialect::Sqlite, UserId::try_new(7).unwrap(), &request, Depth::Inbox).0;
+            let page = HotPage::Candidates(limits(&request), Wanted::ALL, Vec::new());
+            let page = HotStatement::Page(UserId::try_new(7).unwrap(), request, page);
+            let Fragment { text, values } = page.part(Dialect::Sqlite);
             assert_eq!(
                 readers.read(text.as_str().into(), values).await.unwrap().len(),
-                1 + 21 + 1,
-                "state, page and one more, behind"
+                21 + 1,
+                "page and one more, behind"
             );
             let connection = readers.take().unwrap();
             of_pages.push(connection.prepare_cached(&text).unwrap().reset_status(StatementStatus::VmStep));

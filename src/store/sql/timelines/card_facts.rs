@@ -6,7 +6,7 @@ use super::{
     super::{fragment::Fragment, rows::Row},
     candidates::facts,
     shown::Timeline,
-    slots::{End, Slot},
+    slots::{List, Slot},
 };
 use crate::{
     domain::{
@@ -28,7 +28,7 @@ impl Timeline {
         Fragment::new(text, [])
             .then(joins)
             .add(" WHERE c.id IN ", [])
-            .then(Slot::list(End::Ahead, contents))
+            .then(Slot::list(List::Ahead, contents))
             .add(" AND c.removed_at IS NULL", [])
     }
 }
