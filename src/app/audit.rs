@@ -31,7 +31,7 @@ impl PageSource for ServedPages {
     }
 
     async fn without_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
-        self.0.read_uncached(reader, request).await
+        self.0.read_by_definition(reader, request).await
     }
 }
 

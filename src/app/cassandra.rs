@@ -1,7 +1,5 @@
 //! Inboxes in Cassandra as the configuration describes them, in binaries that are built with it.
 
-use certificates::CertificateFiles;
-
 use std::sync::Arc;
 
 use super::settings::files_for_cassandra;

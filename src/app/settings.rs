@@ -13,6 +13,8 @@ use graphql_transport::{
 };
 
 use super::{ApiSettings, AppError, HttpKeys, OutsideSettings, Settings};
+use certificates::CertificateFiles;
+
 use crate::{
     accounts::{
         PasswordSettings, SessionSettings,
@@ -25,7 +27,6 @@ use crate::{
     },
     live::LiveSettings,
     publish::FirstServed,
-    store::certificates::CertificateFiles,
     telemetry::metrics,
 };
 

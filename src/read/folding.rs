@@ -1,6 +1,6 @@
 //! Folds reposts out of timeline pages. Reads a longer raw page, from one snapshot, when too few entries stay.
 
-use super::{Count, Raw, TimelineReader};
+use super::{Asked, Count, Raw, TimelineReader};
 use crate::{
     domain::{
         ContentKind, Direction, Kinds, Page, PageRequest, PageSize, Position, UserId,
@@ -17,7 +17,7 @@ impl TimelineReader {
         let mut raw = PageRequest { direction: Direction::Newer, bound, size, kinds: Kinds::ALL };
         let mut subjects = Subjects::default();
         loop {
-            let Raw { page, .. } = self.read(reader, &raw, false).await?;
+            let Raw { page, .. } = self.read(&Asked { reader, request: &raw, with_facts: false }).await?;
             self.look_up(&page, &raw, &mut subjects).await?;
             let shown = subjects.distinct(&page);
             if shown > max.get() || !page.has_newer || raw.size == PageSize::WIDEST_COUNT {
@@ -38,7 +38,7 @@ impl TimelineReader {
     ) -> Result<(Folded, Raw), StoreError> {
         let (mut raw, mut subjects) = (*request, Subjects::default());
         loop {
-            let read = self.read(reader, &raw, with_facts).await?;
+            let read = self.read(&Asked { reader, request: &raw, with_facts }).await?;
             self.look_up(&read.page, request, &mut subjects).await?;
             let folded = fold(request, read.page.clone(), &subjects);
             match raw.size.wider() {

@@ -13,7 +13,7 @@ use crate::domain::{
     limits::MAX_REMEMBERED_AUTHORS_BYTES,
     timeline::{
         authors::{ReaderSnapshot, TimelineAuthors},
-        candidates::Wanted,
+        candidates::{CandidateLimits, Wanted},
         reactions::RememberedReactions,
         stretch::{Hints, Pace, Stretch},
     },
@@ -21,6 +21,9 @@ use crate::domain::{
 
 /// Initial capacity; the memory grows as needed.
 const EXPECTED_READERS: usize = 1_000;
+
+/// A page of the largest size reads as many rows as are allowed after so many.
+const MOST_DOUBLINGS: u32 = 6;
 
 /// Readers and the authors of their timelines.
 pub struct KnownAuthors {
@@ -39,6 +42,8 @@ pub(super) struct RememberedReader {
     pub(super) reactions: Option<Arc<RememberedReactions>>,
     /// The floor in the latest snapshot. It only decides which statement is tried first.
     pub(super) floor: Floor,
+    /// How often the number of rows that pages read was doubled, because too few of them were shown.
+    pub(super) doublings: u32,
     /// Hints from the pages that were read last.
     pub(super) hints: Hints,
 }
@@ -56,7 +61,13 @@ impl Weighter<UserId, RememberedReader> for Bytes {
 impl RememberedReader {
     pub(super) fn of(read: ReaderSnapshot, hints: Hints) -> Self {
         let ReaderSnapshot { authors, reactions, floor } = read;
-        Self { authors: Arc::new(authors), reactions: reactions.map(Arc::new), floor, hints }
+        Self { authors: Arc::new(authors), reactions: reactions.map(Arc::new), floor, doublings: 0, hints }
+    }
+
+    /// The rows to read for a page, at most so many.
+    pub(super) fn limits(&self, request: &PageRequest, most: usize) -> CandidateLimits {
+        let CandidateLimits { ahead, behind } = self.authors.limits(request);
+        CandidateLimits { ahead: (ahead << self.doublings).min(most.max(ahead)), behind: behind << self.doublings }
     }
 
     /// The facts that the page's statement must return.
@@ -84,17 +95,16 @@ impl KnownAuthors {
         self.readers.remove(&reader);
     }
 
-    /// Forgets the reader's authors if some edge was not covered. Called when a snapshot shows that all edges are
-    /// covered.
-    pub fn forget_uncovered(&self, reader: UserId) {
-        if self.readers.peek(&reader).is_some_and(|known| !known.authors.is_covered()) {
-            self.forget(reader);
-        }
-    }
-
     /// Remembers the reader's authors and the floor of the latest snapshot.
     pub(super) fn remember(&self, reader: UserId, known: RememberedReader) {
         self.readers.insert(reader, known);
+    }
+
+    /// Remembers to read twice as many rows, because too few of them were shown.
+    pub(super) fn note_few_shown(&self, reader: UserId) {
+        if let Some(known) = self.get(reader).filter(|known| known.doublings < MOST_DOUBLINGS) {
+            self.remember(reader, RememberedReader { doublings: known.doublings + 1, ..known });
+        }
     }
 
     /// Updates the floor if the reader's authors are remembered.
@@ -127,19 +137,18 @@ impl KnownAuthors {
         }
     }
 
-    /// The stretch that probably holds a page of all kinds; `None` if the reader's authors, or the pace of any author,
-    /// are not known.
-    pub(super) fn stretch(
-        &self,
-        reader: UserId,
-        request: &PageRequest,
-        now_ms: i64,
-    ) -> Option<(Stretch, RememberedReader)> {
-        let mut known = self.get(reader).filter(|_| request.kinds.is_all())?;
+    /// Counts a page of the reader's that was read whole from outboxes.
+    pub(super) fn note_whole(&self, reader: UserId) {
+        if let Some(mut known) = self.get(reader) {
+            known.hints.note_whole();
+            self.remember(reader, known);
+        }
+    }
+
+    /// The stretch that probably holds a page of all kinds; `None` if the pace of no author is known.
+    pub(super) fn stretch(&self, known: &RememberedReader, request: &PageRequest, now_ms: i64) -> Option<Stretch> {
         let of_author = Pace::from_us(self.author_pace_us.load(Ordering::Relaxed));
         let typical = of_author.map(|pace| pace.of_all(known.authors.followed().len()));
-        let stretch = known.hints.stretch(request, typical, now_ms);
-        self.remember(reader, known.clone());
-        stretch.map(|stretch| (stretch, known))
+        known.hints.stretch(request, typical, now_ms)
     }
 }

@@ -1,22 +1,23 @@
-//! The page engine: plan, fetch, merge. `domain::timeline::plan` decides; this module does the I/O.
+//! The page engine. `domain::timeline::route` decides what a page reads, and `domain::timeline::plan` whether it makes
+//! the page; this module does the I/O.
 //!
-//! Every page rests on one SQL snapshot. Either one statement reads everything, or one reads the inbox and cached
-//! outboxes of exactly the same version complete it.
+//! Every page rests on one SQL snapshot: one statement reads it whole, or cached outboxes of exactly the versions that
+//! the statement gives complete it.
 
+mod cached_outboxes;
+mod candidates;
+mod crowd;
+mod definition;
 mod folding;
-mod known;
 mod known_authors;
 pub mod lists;
 mod marker;
-mod outboxes;
-mod outcome;
-mod outside;
 mod outside_inbox;
+mod page;
 mod pause;
-mod pulling;
+mod raw;
 mod remembered_cards;
 mod search;
-mod stretch;
 mod top;
 mod visits;
 
@@ -25,25 +26,18 @@ use std::{collections::HashMap, sync::Arc};
 use tokio::time::Instant;
 
 use self::{
+    crowd::Crowd,
     known_authors::KnownAuthors,
-    outcome::{Outcome, Raw},
     outside_inbox::OutsideReader,
-    pulling::Pulling,
+    raw::{Asked, Raw},
     remembered_cards::RememberedCards,
 };
 use crate::{
     domain::{
         Content, ContentId, Entry, Page, PageRequest, UserId,
-        timeline::{
-            candidates::CardFacts,
-            folding::Folded,
-            plan::{Next, Snapshot, decide},
-        },
+        timeline::{candidates::CardFacts, folding::Folded},
     },
-    store::{
-        Contents, OutboxCache, StoreError, Timelines, cards::ContentCard, outside_states::OutsideStores,
-        timelines::Depth,
-    },
+    store::{Contents, OutboxCache, StoreError, Timelines, cards::ContentCard, outside_states::OutsideStores},
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
@@ -66,9 +60,7 @@ pub struct TimelineReader {
     contents: Arc<dyn Contents>,
     cache: Option<Arc<dyn OutboxCache>>,
     visits: Arc<Visits>,
-    pulling: Pulling,
-    /// Readers with exclusions, whose pages cannot use cached outboxes.
-    excluding: Pulling,
+    crowd: Crowd,
     known: KnownAuthors,
     cards: RememberedCards,
     outside: Option<OutsideReader>,
@@ -84,7 +76,7 @@ pub struct TimelinePage {
 }
 
 impl TimelineReader {
-    /// Without a `cache`, one statement pulls every page that the inbox cannot give.
+    /// Without a `cache`, the outboxes of uncovered authors are read from SQL.
     pub fn new(
         timelines: Arc<dyn Timelines>,
         contents: Arc<dyn Contents>,
@@ -96,8 +88,7 @@ impl TimelineReader {
             contents,
             cache,
             visits,
-            pulling: Pulling::default(),
-            excluding: Pulling::default(),
+            crowd: Crowd::default(),
             known: KnownAuthors::default(),
             cards: RememberedCards::default(),
             outside: None,
@@ -164,82 +155,12 @@ impl TimelineReader {
     /// The raw page, for reads that are not a visit of the reader: it is not folded, and nothing is recorded or
     /// measured.
     pub async fn read_raw(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
-        self.read(reader, request, false).await.map(|raw| raw.page)
+        self.read(&Asked { reader, request, with_facts: false }).await.map(|raw| raw.page)
     }
 
-    /// As [`Self::read_raw`], but reads everything from SQL.
-    pub async fn read_uncached(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
-        self.read_whole(reader, request, Depth::Everything).await.map(|raw| raw.page)
-    }
-
-    /// The raw page. It has facts only where they cost no extra statement.
-    async fn read(&self, reader: UserId, request: &PageRequest, with_facts: bool) -> Result<Raw, StoreError> {
-        if let Some(page) = self.read_outside(reader, request, with_facts).await? {
-            return Ok(page);
-        }
-        match self.read_known(reader, request, with_facts).await? {
-            Outcome::Page(page) => return Ok(page),
-            Outcome::BelowFloor => return self.read_past_the_inbox(reader, request, with_facts, Depth::Outboxes).await,
-            Outcome::Unknown => {}
-        }
-        // Cached outboxes do not contain the kinds of contents.
-        let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
-        let pulls = if cache.is_some() { &self.excluding } else { &self.pulling };
-        if pulls.takes(reader) {
-            return self.read_past_the_inbox(reader, request, with_facts, Depth::Everything).await;
-        }
-        let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
-        if snapshot.uncovered.is_empty() {
-            self.known.forget_uncovered(reader);
-        }
-        let mut next = decide(request, &snapshot, None);
-        if next == Next::PullOutboxes {
-            match cache {
-                None => self.pulling.note(reader),
-                // Cached outboxes do not contain the original's author of a repost: docs/coverage.md#who-is-excluded.
-                Some(_) if snapshot.excludes => self.excluding.note(reader),
-                Some(_) if snapshot.floor.trusts_nothing() => {}
-                Some(cache) => {
-                    let outboxes = outboxes::pull(&**cache, &*self.contents, &snapshot, request).await?;
-                    next = outboxes.map_or(next, |outboxes| decide(request, &snapshot, Some(&outboxes)));
-                }
-            }
-        }
-        match next {
-            Next::Serve(page) => {
-                count(if snapshot.uncovered.is_empty() { "inbox" } else { "outboxes" });
-                Ok(Raw::of(page, snapshot.floor, HashMap::new()))
-            }
-            Next::PullOutboxes | Next::PullEverything => {
-                self.read_past_the_inbox(reader, request, with_facts, Depth::Everything).await
-            }
-        }
-    }
-
-    /// The page from a stretch, or by a statement of this depth, which suffices.
-    async fn read_past_the_inbox(
-        &self,
-        reader: UserId,
-        request: &PageRequest,
-        with_facts: bool,
-        depth: Depth,
-    ) -> Result<Raw, StoreError> {
-        match self.read_stretch(reader, request, with_facts).await? {
-            Some(page) => Ok(page),
-            None => self.read_whole(reader, request, depth).await,
-        }
-    }
-
-    async fn read_whole(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Raw, StoreError> {
-        count("everything");
-        let snapshot: Snapshot = self.timelines.read(reader, request, depth).await?;
-        match decide(request, &snapshot, None) {
-            Next::Serve(page) => {
-                self.known.note_page(reader, request, (&page, snapshot.floor));
-                Ok(Raw::of(page, snapshot.floor, HashMap::new()))
-            }
-            next => Err(StoreError::Unreadable(format!("a complete snapshot does not suffice for a page ({next:?})"))),
-        }
+    /// As [`Self::read_raw`], but by the definition of a timeline, with no use of inboxes and caches.
+    pub async fn read_by_definition(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+        self.read_definition(&Asked { reader, request, with_facts: false }).await.map(|raw| raw.page)
     }
 }
 

@@ -7,8 +7,12 @@ use tokio::time::Instant;
 use super::pause::{Pause, Permit};
 use crate::{
     domain::{
-        PageRequest, UserId,
-        timeline::outside::{Belief, Expected, Slice, Window, believe},
+        Floor, PageRequest, Position, UserId,
+        timeline::{
+            authors::lies_below,
+            candidates::CandidateLimits,
+            outside::{Belief, Expected, Slice, Window, believe},
+        },
     },
     store::{
         OutsidePages, StoreError,
@@ -16,8 +20,12 @@ use crate::{
     },
 };
 
+/// Rows requested beyond the page's need, because some authors are no longer followed, and some contents are removed.
+const SPARE_ROWS: usize = 4;
 /// Rows requested behind the bound. One that is shown is enough.
 const ROWS_BEHIND: usize = 4;
+/// Factor by which a slice grows if too few of its rows are shown.
+const WIDENING: usize = 8;
 
 /// Reads outside inboxes for pages.
 pub(super) struct OutsideReader {
@@ -25,11 +33,38 @@ pub(super) struct OutsideReader {
     pause: Mutex<Pause>,
 }
 
+/// Where a page finds its reader's inbox.
+pub(super) enum Inbox<'a> {
+    /// In SQL.
+    Sql,
+    /// Outside, unless that store says otherwise.
+    Outside(AskedInbox<'a>),
+}
+
+impl Inbox<'_> {
+    /// The floor, if SQL does not know it. It is that of the slice, which is read later.
+    pub(super) const fn floor(&self) -> Option<Floor> {
+        match self {
+            Self::Sql => None,
+            Self::Outside(_) => Some(Floor::At(Position::OLDEST)),
+        }
+    }
+
+    /// Requests more rows from now on, of an inbox outside.
+    pub(super) const fn widen(&mut self) {
+        if let Self::Outside(inbox) = self {
+            inbox.widening *= WIDENING;
+        }
+    }
+}
+
 /// One reader's inbox, for one page.
 pub(super) struct AskedInbox<'a> {
     outside: &'a OutsideReader,
-    pub(super) reader: UserId,
+    reader: UserId,
     permit: Permit,
+    /// How many times more rows than usual are requested.
+    widening: usize,
 }
 
 type Slices = (Option<Slice>, Option<Slice>);
@@ -42,7 +77,7 @@ impl OutsideReader {
     /// `None`: the store has failed, and is left alone for a while.
     pub(super) fn ask(&self, reader: UserId) -> Option<AskedInbox<'_>> {
         let permit = self.pause().ask(Instant::now())?;
-        Some(AskedInbox { outside: self, reader, permit })
+        Some(AskedInbox { outside: self, reader, permit, widening: 1 })
     }
 
     fn pause(&self) -> MutexGuard<'_, Pause> {
@@ -71,12 +106,26 @@ pub(super) struct Sides {
     pub(super) is_full: bool,
 }
 
+impl Sides {
+    /// Each slice in its window.
+    pub(super) fn slices(&self) -> Vec<(&Window, &Slice)> {
+        std::iter::once(&self.ahead).chain(&self.behind).map(|side| (&side.window, &side.slice)).collect()
+    }
+
+    /// As many rows of each other source.
+    pub(super) fn limits(&self) -> CandidateLimits {
+        CandidateLimits { ahead: self.ahead.window.limit, behind: ROWS_BEHIND }
+    }
+}
+
 /// Why the slices cannot be used.
 pub(super) enum Refusal {
     /// The inbox changed meanwhile.
     Changed,
-    /// Only SQL can give the page; with the reason.
-    No(&'static str),
+    /// Before the statement: only SQL can give the page; with the reason.
+    Unread(&'static str),
+    /// After the statement: the same.
+    Unbelieved(&'static str),
 }
 
 impl AskedInbox<'_> {
@@ -85,12 +134,17 @@ impl AskedInbox<'_> {
         &*self.outside.stores.pages
     }
 
-    /// The slices before the statement: so many rows ahead of the bound, and a few behind it.
-    pub(super) async fn before(&self, request: &PageRequest, rows: usize) -> Result<Sides, Refusal> {
+    /// The slices before the statement: as many rows as the page needs ahead of the bound, and a few behind it.
+    pub(super) async fn before(&self, request: &PageRequest) -> Result<Sides, Refusal> {
+        let rows = (request.need() + SPARE_ROWS) * self.widening;
         let ahead = Window { direction: request.direction, bound: request.bound, limit: rows };
         let behind = request.bound.map(|bound| Window::from(bound, request.direction.reversed(), ROWS_BEHIND));
-        let (first, second) = self.slices_or_away(&ahead, behind.as_ref()).await?;
-        let slice = first.ok_or(Refusal::No("absent"))?;
+        let slices = self.slices_or_away(&ahead, behind.as_ref()).await;
+        let (first, second) = slices.ok_or(Refusal::Unread("away"))?;
+        let slice = first.ok_or(Refusal::Unread("absent"))?;
+        if lies_below(request, Floor::At(slice.header.floor)) {
+            return Err(Refusal::Unread("short"));
+        }
         let is_full = slice.rows.len() >= rows;
         let ahead = SideRead { window: ahead, slice };
         let behind = match (behind, second) {
@@ -104,26 +158,30 @@ impl AskedInbox<'_> {
     /// Reads the slices again: whether they are what the inbox held at the statement's instant.
     pub(super) async fn judge(&self, before: &Sides, expected: Option<Expected>) -> Result<(), Refusal> {
         let window = before.behind.as_ref().map(|side| side.window);
-        let after = self.slices_or_away(&before.ahead.window, window.as_ref()).await?;
+        let after = self.slices_or_away(&before.ahead.window, window.as_ref()).await;
+        let after = after.ok_or(Refusal::Unbelieved("away"))?;
         let mut sides = vec![believe(Some(&before.ahead.slice), after.0.as_ref(), expected)];
         sides.extend(before.behind.as_ref().map(|side| believe(Some(&side.slice), after.1.as_ref(), expected)));
         if sides.contains(&Belief::Foreign) {
-            return Err(Refusal::No("foreign"));
+            return Err(Refusal::Unbelieved("foreign"));
         }
         if sides.contains(&Belief::Changed) { Err(Refusal::Changed) } else { Ok(()) }
     }
 
-    async fn slices_or_away(&self, ahead: &Window, behind: Option<&Window>) -> Result<Slices, Refusal> {
+    async fn slices_or_away(&self, ahead: &Window, behind: Option<&Window>) -> Option<Slices> {
         let read = self.outside.slices(self.reader, ahead, behind).await;
         if read.is_ok() && self.permit.is_trial() {
             self.outside.pause().answered(self.permit);
         }
-        read.map_err(|error| {
-            if self.outside.pause().failed(self.permit, Instant::now()) {
-                let error = &error as &dyn std::error::Error;
-                tracing::debug!(error, "The inboxes outside SQL cannot be read for a while.");
+        match read {
+            Ok(slices) => Some(slices),
+            Err(error) => {
+                if self.outside.pause().failed(self.permit, Instant::now()) {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::debug!(error, "The inboxes outside SQL cannot be read for a while.");
+                }
+                None
             }
-            Refusal::No("away")
-        })
+        }
     }
 }

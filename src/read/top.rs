@@ -1,6 +1,6 @@
 //! Reads the top of a timeline, which a live subscription compares with what it has sent.
 
-use super::TimelineReader;
+use super::{Asked, TimelineReader};
 use crate::{
     domain::{
         Direction, PageRequest, PageSize, Position, UserId, live::view::TimelineTop, timeline::folding::Subjects,
@@ -9,12 +9,12 @@ use crate::{
 };
 
 impl TimelineReader {
-    /// `reader`'s timeline above `floor`, exact at one instant during the call. Costs two statements, uses no cache
-    /// and notes no visit. It is whole only if it has at most `max` entries.
+    /// `reader`'s timeline above `floor`, exact at one instant during the call. It notes no visit, and is whole only if
+    /// it has at most `max` entries.
     pub async fn top(&self, reader: UserId, floor: Position, max: PageSize) -> Result<TimelineTop, StoreError> {
         let bound = Some(floor).filter(|floor| *floor > Position::OLDEST);
         let request = PageRequest { direction: Direction::Newer, bound, ..PageRequest::newest(max) };
-        let page = self.read_uncached(reader, &request).await?;
+        let page = self.read(&Asked { reader, request: &request, with_facts: false }).await?.page;
         if page.has_newer {
             return Ok(TimelineTop { whole: false, entries: Vec::new() });
         }

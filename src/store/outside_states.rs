@@ -11,10 +11,10 @@ use super::{
     relations::Pair,
 };
 use crate::domain::{
-    ContentId, Entry, PageRequest, Position, Run, UserId,
+    ContentId, Entry, PageRequest, Position, UserId,
     delivery::DeliveryPolicy,
     timeline::{
-        candidates::{Candidates, Wanted},
+        candidates::{Ask, Candidates},
         outside::{Basis, Bucket, BucketToken, Expected, Fence, Generation, Slice, Window},
     },
 };
@@ -28,23 +28,10 @@ pub struct SideRead {
     pub slice: Slice,
 }
 
-/// What a page's statement says if the reader's inbox lies outside.
-#[derive(Debug, Clone)]
-pub struct OutsideSnapshot {
-    /// `None`: the reader has no outside inbox of the fence that was asked for.
-    pub expected: Option<Expected>,
-    /// Whether some edge of the reader's is not covered.
-    pub is_uncovered: bool,
-    /// Ahead of the bound: what is in flight, the uncovered authors' contents, and those of the slice that are shown.
-    pub ahead: Vec<Run>,
-    /// As [`Self::ahead`], behind the bound; empty if there is none.
-    pub behind: Vec<Run>,
-}
-
-/// The result of a page's statement for a reader whose inbox lies outside SQL and whose authors the node knows.
+/// The result of a page's statement for a reader whose inbox lies outside SQL.
 #[derive(Debug, Clone)]
 pub struct OutsideCandidates {
-    /// As in [`OutsideSnapshot`].
+    /// `None`: the reader has no outside inbox of the fence that was asked for.
     pub expected: Option<Expected>,
     /// The floor is the slice's.
     pub found: Candidates,
@@ -127,24 +114,15 @@ impl From<NotConfigured> for StoreError {
 /// Pages of outside inboxes. They have connections of their own, so that no delivery waits for them.
 #[async_trait]
 pub trait OutsidePages: Send + Sync {
-    /// docs/protocol.md#outside, the statement of a read: **one statement**, one snapshot. The slices stand for the
-    /// inbox; `behind` is there if the request has a bound. Contents of authors who are not `Push` are read as well.
-    async fn page_with(
-        &self,
-        reader: UserId,
-        request: &PageRequest,
-        ahead: &SideRead,
-        behind: Option<&SideRead>,
-    ) -> Result<OutsideSnapshot, StoreError>;
-
-    /// As [`super::Timelines::page_candidates`], with those of the slices' contents that exist, whoever their authors
-    /// are, in place of the inbox: **one statement**, one snapshot, for a node that knows the reader's authors.
+    /// docs/protocol.md#outside, the statement of a read. As [`super::Timelines::candidates`], with those of the
+    /// slices' contents that exist, whoever their authors are, in place of the inbox: **one statement**, one snapshot.
+    /// There is a slice behind the bound if the request has a bound.
     async fn candidates_with(
         &self,
         reader: UserId,
         request: &PageRequest,
         sides: (&SideRead, Option<&SideRead>),
-        wanted: Wanted,
+        ask: &Ask<'_>,
     ) -> Result<OutsideCandidates, StoreError>;
 }
 

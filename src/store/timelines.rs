@@ -9,38 +9,30 @@ use crate::domain::{
     ContentId, Entry, PageRequest, UserId,
     timeline::{
         authors::{ReaderSnapshot, TimelineAuthors},
-        candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
-        plan::Snapshot,
-        stretch::{Stretch, StretchSnapshot},
+        candidates::{Ask, Candidates, CardFacts},
+        stretch::{OutboxesSnapshot, Stretch},
     },
 };
-
-/// How much of the work a statement does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Depth {
-    /// In-flight deliveries and the inbox; uncovered authors are named in the snapshot and left to the caller.
-    Inbox,
-    /// Also the outboxes of uncovered authors, and everybody's below the floor: complete by itself.
-    Everything,
-    /// The outboxes of all followed authors and nothing else: complete by itself, and cheaper if the inbox would give
-    /// nothing.
-    Outboxes,
-}
 
 /// Timelines.
 ///
 /// The authors of a reader's timeline have a **version** (docs/protocol.md#authors): a random number, drawn anew in the
-/// same transaction by whatever ends or begins an edge of the reader's, sets one to `Pull`, or adds or lifts an
-/// exclusion. So the authors of two snapshots with the same version are the same, and an edge that was covered in the
-/// first is in the second. The reader's reactions have a version of the same kind.
+/// same transaction by whatever ends or begins an edge of the reader's, sets one to `Push` or `Pull`, or adds or lifts
+/// an exclusion. So the authors of two snapshots with the same version are the same, and an edge that was covered in
+/// the first is in the second. The reader's reactions have a version of the same kind.
 #[async_trait]
 pub trait Timelines: Send + Sync {
-    /// docs/protocol.md#read: **one statement**, hence one snapshot, on the primary. With [`Depth::Everything`] or
-    /// [`Depth::Outboxes`] the snapshot always suffices for the page.
-    async fn read(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError>;
+    /// A page by its definition: **one statement** on the primary, whatever covers the followed authors. The snapshot
+    /// always suffices for the page. Entries come with facts, without reactions, if `with_facts`.
+    async fn definition(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        with_facts: bool,
+    ) -> Result<OutboxesSnapshot, StoreError>;
 
-    /// A page by its definition, as far as it lies in this stretch (docs/protocol.md#stretch): **one statement** on the
-    /// primary, whatever covers the followed authors. The snapshot makes no page if the stretch holds fewer entries
+    /// As [`Self::definition`], as far as the page lies in this stretch (docs/protocol.md#stretch): **one statement**
+    /// on the primary. The snapshot makes no page if the stretch holds fewer entries
     /// than the page needs or more than are read, or if no entry stands at the bound. `None` if the snapshot has
     /// another version of the reader's authors, and, without a statement, if they are too many for one.
     async fn stretch(
@@ -49,7 +41,7 @@ pub trait Timelines: Send + Sync {
         request: &PageRequest,
         stretch: Stretch,
         authors: &TimelineAuthors,
-    ) -> Result<Option<StretchSnapshot>, StoreError>;
+    ) -> Result<Option<OutboxesSnapshot>, StoreError>;
 
     /// Most authors with whom [`Self::stretch`] sends a statement.
     fn max_stretch_authors(&self) -> usize {
@@ -60,15 +52,9 @@ pub trait Timelines: Send + Sync {
     /// exclusions than [`crate::domain::limits::MAX_REMEMBERED_EXCLUSIONS`].
     async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError>;
 
-    /// What a page needs if the reader's authors are known: **one statement**, one snapshot, whoever the authors are.
-    /// Facts are what cards need besides what never changes or has a version.
-    async fn page_candidates(
-        &self,
-        reader: UserId,
-        request: &PageRequest,
-        limits: CandidateLimits,
-        wanted: Wanted,
-    ) -> Result<Candidates, StoreError>;
+    /// docs/protocol.md#read, what a page needs if the reader's authors are known: **one statement**, one snapshot, on
+    /// the primary. Facts are what cards need besides what never changes or has a version.
+    async fn candidates(&self, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Result<Candidates, StoreError>;
 
     /// The facts of those of `contents` that exist, with the reader's reactions: **one statement**, one snapshot. At
     /// most 16 384 contents.

@@ -40,8 +40,8 @@ pub const LIVE_CATCH_UPS: &str = "tidefeed_live_catch_ups_total";
 pub const LIVE_RENDERINGS: &str = "tidefeed_live_renderings_total";
 /// Time to read one page of a timeline, without hydration.
 pub const PAGE_SECONDS: &str = "tidefeed_timeline_page_seconds";
-/// Timeline pages by way: inbox, outside (an inbox outside SQL), outboxes (cached), stretch or everything (both pulled
-/// from SQL).
+/// Timeline pages by way: candidates (the inbox, what is in flight, and pulled authors), stretch or definition (both
+/// from the outboxes of all followed authors).
 pub const PAGES: &str = "tidefeed_timeline_pages_total";
 /// Looks at inboxes outside SQL, by outcome: believed, changed, foreign, absent, short or away.
 pub const OUTSIDE_READS: &str = "tidefeed_outside_inbox_reads_total";
@@ -197,7 +197,7 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         PAGES,
         Kind::Counter,
         Unit::Count,
-        "Timeline pages by way: inbox, outside (an inbox outside SQL), outboxes (cached), stretch or everything (both pulled from SQL)",
+        "Timeline pages by way: candidates (the inbox, what is in flight, and pulled authors), stretch or definition (both from the outboxes of all followed authors)",
     ),
     (
         OUTSIDE_READS,

@@ -86,10 +86,12 @@ pub const MAX_REMEMBERED_CONTENTS_BYTES: u64 = 64 * 1_024 * 1_024;
 pub const MAX_REMEMBERED_PROFILES_BYTES: u64 = 16 * 1_024 * 1_024;
 /// Bytes of the JSON that a node remembers of contents: some 100 000 contents in one selection.
 pub const MAX_REMEMBERED_JSON_BYTES: u64 = 64 * 1_024 * 1_024;
+/// Uncovered authors whom a page's statement names. Pages of readers with more are read by their definition.
+pub const MAX_NAMED_AUTHORS: usize = 256;
 /// Contents in flight that a page scans. With more, it looks them up by followed author.
 pub const MAX_FEW_IN_FLIGHT: usize = 200;
-/// Deleted accounts that a page's statement lists for the node. With more, the page is read by the statement that
-/// checks each row.
+/// Deleted accounts that a page's statement lists for the node. With more, pages are read by their definition, whose
+/// statement checks each row.
 pub const MAX_LEAVING_ACCOUNTS: usize = 32;
 /// Milliseconds that anything may be put off. A lease that lies further in the future was set by a clock that was
 /// wrong.

@@ -11,12 +11,11 @@ use crate::{
         ContentId, Entry, PageRequest, Position,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
-            plan::Snapshot,
-            stretch::{Stretch, StretchSnapshot},
+            candidates::{Ask, Candidates, CardFacts},
+            stretch::{OutboxesSnapshot, Stretch},
         },
     },
-    store::{StoreError, timelines::Depth},
+    store::StoreError,
 };
 
 const BUFFER: usize = 4;
@@ -29,7 +28,7 @@ struct Everybody {
 
 #[async_trait]
 impl Timelines for Everybody {
-    async fn read(&self, _: UserId, _: &PageRequest, _: Depth) -> Result<Snapshot, StoreError> {
+    async fn definition(&self, _: UserId, _: &PageRequest, _: bool) -> Result<OutboxesSnapshot, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }
 
@@ -39,7 +38,7 @@ impl Timelines for Everybody {
         _: &PageRequest,
         _: Stretch,
         _: &TimelineAuthors,
-    ) -> Result<Option<StretchSnapshot>, StoreError> {
+    ) -> Result<Option<OutboxesSnapshot>, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }
 
@@ -47,13 +46,7 @@ impl Timelines for Everybody {
         Ok(None)
     }
 
-    async fn page_candidates(
-        &self,
-        _: UserId,
-        _: &PageRequest,
-        _: CandidateLimits,
-        _: Wanted,
-    ) -> Result<Candidates, StoreError> {
+    async fn candidates(&self, _: UserId, _: &PageRequest, _: &Ask<'_>) -> Result<Candidates, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }
 

@@ -23,31 +23,24 @@ use crate::{
         },
         timeline::{
             authors::TimelineAuthors,
-            candidates::{CandidateLimits, Wanted},
-            outside::Slice,
+            candidates::{Ask, CandidateLimits, Pulled, Wanted},
             stretch::Stretch,
         },
     },
-    store::{deliveries::First, outside_states::SideRead, timelines::Depth},
+    store::{deliveries::First, outside_states::SideRead},
 };
 
 /// A statement that must be answered by an index, whatever the tables hold.
 #[derive(Clone, Debug)]
 pub enum HotStatement {
     /// The whole statement of a page.
-    Page(UserId, PageRequest, Depth),
-    /// The whole statement of a page of a reader whose authors are known.
-    KnownPage(UserId, PageRequest, CandidateLimits, Wanted),
-    /// The whole statement of a page that lies in a stretch.
-    Stretch(UserId, PageRequest, Stretch, TimelineAuthors),
+    Page(UserId, PageRequest, HotPage),
     /// What a node remembers of a reader.
     Reader(UserId),
     /// Each covered author's newest content so far below a floor.
     BelowFloor(UserId, Position, usize),
     /// What these authors have published in the window of an extension, from a floor down to a publish time (ms).
     ExtensionWindow(UserId, Vec<UserId>, (Position, i64)),
-    /// The branch of a page that reads the inbox.
-    Inbox(UserId, PageRequest),
     /// The rows of a delivery's batch.
     FanOut(Entry, Range),
     /// Whether any follower of a range is being filled.
@@ -56,10 +49,6 @@ pub enum HotStatement {
     Targets(UserId, Range, u32),
     /// The recipients outside SQL of a delivery's batch.
     OutsideRecipients(Entry, Range),
-    /// The branch of a page that says which contents of an inbox outside SQL are shown.
-    OutsideShown(UserId, PageRequest, Slice),
-    /// The whole statement of a page of an inbox outside SQL whose reader's authors are known.
-    OutsideKnownPage(UserId, PageRequest, SideRead),
     /// The rows for the readers who are served first, led by the author's targets or by the readers seen last.
     First(Entry, First, bool),
     /// The deliveries due at a time (ms), and their maximum number.
@@ -100,6 +89,22 @@ pub enum HotStatement {
     MostFollowed(Option<UserId>, usize),
 }
 
+/// How a page is read.
+#[derive(Clone, Debug)]
+pub enum HotPage {
+    /// From candidates, with the contents of these uncovered authors.
+    Candidates(CandidateLimits, Wanted, Vec<UserId>),
+    /// From candidates, with the versions of these uncovered authors' outboxes, and what is in flight by followed
+    /// author.
+    Versions(Vec<UserId>),
+    /// From candidates, of an inbox outside SQL.
+    Outside(SideRead),
+    /// From a stretch of the authors' outboxes.
+    Stretch(Stretch, TimelineAuthors),
+    /// By its definition.
+    Definition,
+}
+
 impl SqlStore {
     /// The text of the statement on this engine, its numbers filled in.
     pub fn spell_out(&self, statement: HotStatement) -> String {
@@ -111,25 +116,14 @@ impl HotStatement {
     /// Text and values, as they are sent to the engine.
     pub(super) fn part(self, dialect: Dialect) -> Fragment {
         match self {
-            Self::Page(reader, request, depth) => timelines::page(dialect, reader, &request, depth).0,
-            Self::KnownPage(reader, request, limits, wanted) => {
-                timelines::candidates(dialect, reader, &request, (limits, wanted))
-            }
+            Self::Page(reader, request, page) => page.part(dialect, reader, &request),
             Self::Reader(reader) => timelines::reader(dialect, reader),
-            Self::Stretch(reader, request, stretch, authors) => {
-                timelines::stretch(dialect, reader, &request, (stretch, &authors))
-            }
             Self::BelowFloor(reader, floor, nth) => timelines::nth_of_covered(dialect, reader, floor, nth),
             Self::ExtensionWindow(reader, authors, bounds) => window(dialect, reader, &authors, bounds),
-            Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             Self::Filling(author, range) => deliveries::filling(dialect, author, range),
             Self::Targets(author, range, size) => deliveries::targets(dialect, author, range, size),
             Self::OutsideRecipients(entry, batch) => deliveries::outside::recipients_statement(dialect, entry, batch),
-            Self::OutsideShown(reader, request, slice) => timelines::outside_shown(dialect, reader, &request, &slice),
-            Self::OutsideKnownPage(reader, request, ahead) => {
-                timelines::outside_known_page(dialect, reader, &request, (&ahead, None), Wanted::ALL)
-            }
             Self::First(entry, first, few) => deliveries::first(dialect, entry, first, few),
             Self::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
             Self::Followers(viewer, authors, request) => {
@@ -177,4 +171,24 @@ fn window(dialect: Dialect, reader: UserId, authors: &[UserId], (floor, end_ms):
 
 fn each<K: Copy>(keys: &[K], request: &PageRequest, list: impl Fn(K) -> List) -> Fragment {
     pages(&keys.iter().copied().map(list).collect::<Vec<_>>(), request)
+}
+
+impl HotPage {
+    fn part(self, dialect: Dialect, reader: UserId, request: &PageRequest) -> Fragment {
+        let limits = CandidateLimits { ahead: request.need(), behind: 4 };
+        let all = Ask::of_inbox(limits, Wanted::ALL);
+        match self {
+            Self::Candidates(limits, wanted, authors) => {
+                let ask = Ask { limits, wanted, pulled: Pulled::Contents(&authors), ..all };
+                timelines::candidates(dialect, reader, request, &ask)
+            }
+            Self::Versions(authors) => {
+                let ask = Ask { pulled: Pulled::Versions(&authors), many_in_flight: true, ..all };
+                timelines::candidates(dialect, reader, request, &ask)
+            }
+            Self::Outside(ahead) => timelines::outside_page(dialect, reader, request, (&ahead, None), &all),
+            Self::Stretch(stretch, authors) => timelines::stretch(dialect, reader, request, (stretch, &authors)),
+            Self::Definition => timelines::definition(dialect, reader, request),
+        }
+    }
 }

@@ -32,7 +32,10 @@ pub use sql_driver::{SqlOptions, Writes};
 // Beside the texts of this module for those who write statements.
 use sql_driver::{dialect, fragment};
 
-pub use self::{hot::HotStatement, sql_store::SqlStore};
+pub use self::{
+    hot::{HotPage, HotStatement},
+    sql_store::SqlStore,
+};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,6 @@
 //! Tests what the adapter promises beyond the ports, on SQLite. tests/it runs the ports' suites on every engine.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
-#![expect(clippy::panic, reason = "a store of another engine fails the test")]
 
 mod faults;
 mod plans;

@@ -6,7 +6,7 @@ mod extensions;
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
     domain::{
-        ContentKind, Direction, Entry, Floor, Kinds, PageRequest, PageSize, Position, Reaction,
+        ContentKind, Direction, Entry, Floor, Kinds, PageRequest, PageSize, Position, Reaction, UserId,
         delivery::subtask::Range,
         search::{
             Look, Source, Span,
@@ -20,7 +20,10 @@ use tidefeed::{
             stretch::Stretch,
         },
     },
-    store::{outside_states::SideRead, sql::HotStatement, timelines::Depth},
+    store::{
+        outside_states::SideRead,
+        sql::{HotPage, HotStatement},
+    },
 };
 
 use crate::{
@@ -268,12 +271,9 @@ async fn inboxes_outside_are_probes(world: &World, backend: Backend) -> Result<(
     let slice = Slice { header, rows: (1..30).map(|id| Position::bound(1_000 + id / 2, id)).collect() };
     let newest = request(Direction::Older, None)?;
     let window = Window { direction: Direction::Older, bound: None, limit: 30 };
-    let known = HotStatement::OutsideKnownPage(user(1), newest, SideRead { window, slice: slice.clone() });
+    let known = HotStatement::Page(user(1), newest, HotPage::Outside(SideRead { window, slice }));
     let known = plan(world, backend, known).await?;
     nothing_sorted(&known)?;
-    let shown = HotStatement::OutsideShown(user(1), newest, slice);
-    let shown = plan(world, backend, shown).await?;
-    nothing_sorted(&shown)?;
     match backend {
         Backend::Sqlite => {
             line(
@@ -281,16 +281,12 @@ async fn inboxes_outside_are_probes(world: &World, backend: Backend) -> Result<(
                 &["covering index targets (author_id=? and mode=? and follower_id>? and follower_id<?)"],
             )?;
             line(&recipients, &["search b using integer primary key (rowid=?)"])?;
-            line(&shown, &["search c using integer primary key (rowid=?)"])?;
-            line(&shown, &["search f using", "(follower_id=? and author_id=?)"])?;
             line(&known, &["search c using integer primary key (rowid=?)"])?;
             line(&known, &["search k using integer primary key (rowid=?)"])?;
         }
         Backend::MariaDb | Backend::Mysql => {
             line(&recipients, &[" f ", " range ", " targets ", "using index"])?;
             line(&recipients, &[" b ", " eq_ref ", " primary "])?;
-            line(&shown, &[" c ", " range ", " primary "])?;
-            line(&shown, &[" f ", " eq_ref ", " primary "])?;
             line(&known, &[" c ", " range ", " primary "])?;
             line(&known, &[" k ", " eq_ref ", " primary "])?;
         }
@@ -302,7 +298,9 @@ async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
     let steady = Wanted { facts: true, reactions: false, original_authors: false };
     for (request, wanted) in requests()?.into_iter().flat_map(|request| [(request, Wanted::ALL), (request, steady)]) {
         let limits = CandidateLimits { ahead: request.need(), behind: 4 };
-        let page = plan(world, backend, HotStatement::KnownPage(user(1), request, limits, wanted)).await?;
+        let page =
+            plan(world, backend, HotStatement::Page(user(1), request, HotPage::Candidates(limits, wanted, Vec::new())))
+                .await?;
         // Without a bound the key's only condition is the reader.
         let is_bounded = request.bound.is_some();
         let sides = if is_bounded { 2 } else { 1 };
@@ -343,17 +341,54 @@ async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
     Ok(())
 }
 
+/// Each author's outbox is read along its index, of the authors who are named as of all followed ones.
+async fn pulled_authors_are_probes(world: &World, backend: Backend) -> Result<()> {
+    let request = request(Direction::Older, None)?;
+    let limits = CandidateLimits { ahead: request.need(), behind: 4 };
+    let named: Vec<UserId> = (101..105).map(user).collect();
+    for (page, is_named) in
+        [(HotPage::Candidates(limits, Wanted::ALL, named.clone()), true), (HotPage::Definition, false)]
+    {
+        let pulled = plan(world, backend, HotStatement::Page(user(1), request, page)).await?;
+        match backend {
+            Backend::Sqlite => {
+                line(&pulled, &["search w using covering index outbox (author_id=?"])?;
+                if is_named {
+                    line(&pulled, &["search e using", "(follower_id=? and author_id=?)"])?;
+                } else {
+                    line(&pulled, &["search y using covering index exclusions_by_reader (reader_id=?)"])?;
+                }
+            }
+            Backend::MariaDb | Backend::Mysql => {
+                line(&pulled, &[" w ", " ref ", " outbox ", "using index"])?;
+                if is_named {
+                    line(&pulled, &[" e ", " range ", " primary "])?;
+                } else {
+                    line(&pulled, &[" subquery y "])?;
+                    ensure!(!pulled.iter().any(|line| line.contains("dependent subquery y ")), "{pulled:#?}");
+                }
+            }
+        }
+    }
+    let versions = plan(world, backend, HotStatement::Page(user(1), request, HotPage::Versions(named))).await?;
+    match backend {
+        Backend::Sqlite => drop(line(&versions, &["search o using", "(rowid=?)"])?),
+        Backend::MariaDb | Backend::Mysql => drop(line(&versions, &[" o ", " eq_ref ", " primary "])?),
+    }
+    Ok(())
+}
+
 /// A stretch is a range of the outbox index for each followed author, and the entry at its bound is a probe.
 async fn stretches_are_ranges(world: &World, backend: Backend) -> Result<()> {
-    let followed = (101..101 + 100).map(|author| (user(author), true)).collect();
-    let authors = TimelineAuthors::new(0, followed, Vec::new());
+    let followed: Vec<_> = (101..101 + 100).map(|author| (user(author), true)).collect();
+    let authors = TimelineAuthors::new(0, &followed, Vec::new());
     for request in requests()? {
         let end_ms = match request.direction {
             Direction::Older => request.bound.map_or(1_000 + ROWS / 2, Position::publish_time) - 100,
             Direction::Newer => request.bound.map_or(1_000, Position::publish_time) + 100,
         };
         let stretch = Stretch { end_ms, most_rows: 100, facts_end_ms: Some(end_ms) };
-        let stretch = HotStatement::Stretch(user(1), request, stretch, authors.clone());
+        let stretch = HotStatement::Page(user(1), request, HotPage::Stretch(stretch, authors.clone()));
         let page = plan(world, backend, stretch).await?;
         if backend == Backend::Sqlite {
             line(&page, &["search c using", "index outbox (author_id=? and publish_time"])?;
@@ -370,50 +405,7 @@ on_each_backend! {
     async fn every_hot_statement_is_answered_by_its_index(backend: Backend) -> Result<()> {
         let world = World::on_own_tables(backend).await?;
         fill(&world).await?;
-        for request in requests()? {
-            let plan = plan(&world, backend, HotStatement::Inbox(user(1), request)).await?;
-            nothing_sorted(&plan)?;
-            match backend {
-                Backend::Sqlite => {
-                    line(&plan, &["search i using primary key (user_id=? and publish_time>"])?;
-                    line(&plan, &["search x using primary key (reader_id=? and author_id=?)"])?;
-                }
-                Backend::MariaDb | Backend::Mysql => {
-                    let inbox = line(&plan, &[" i ", " range ", " primary "])?;
-                    // MySQL's plan shows the direction; for MariaDB its counters do, below.
-                    let backward = backend == Backend::Mysql && request.direction == Direction::Older;
-                    ensure!(inbox.contains("backward index scan") == backward, "{inbox}");
-                    line(&plan, &[" f ", " eq_ref ", " primary "])?;
-                    line(&plan, &[" c ", " eq_ref ", " primary "])?;
-                    line(&plan, &[" dependent subquery x ", " ref primary primary 16 "])?;
-                }
-            }
-        }
-        let page =
-            plan(&world, backend, HotStatement::Page(user(1), request(Direction::Older, None)?, Depth::Inbox)).await?;
-        match backend {
-            Backend::Sqlite => {
-                line(&page, &["search f using covering index uncovered (follower_id=? and mode=?)"])?;
-            }
-            Backend::MariaDb | Backend::Mysql => {
-                line(&page, &[" f ", " uncovered ", " range ", "using index"])?;
-            }
-        }
-        for depth in [Depth::Everything, Depth::Outboxes] {
-            let pulled = HotStatement::Page(user(1), request(Direction::Older, None)?, depth);
-            let pulled = plan(&world, backend, pulled).await?;
-            match backend {
-                Backend::Sqlite => {
-                    line(&pulled, &["search w using covering index outbox (author_id=?"])?;
-                    line(&pulled, &["search y using covering index exclusions_by_reader (reader_id=?)"])?;
-                }
-                Backend::MariaDb | Backend::Mysql => {
-                    line(&pulled, &[" w ", " ref ", " outbox ", "using index"])?;
-                    line(&pulled, &[" subquery y "])?;
-                    ensure!(!pulled.iter().any(|line| line.contains("dependent subquery y ")), "{pulled:#?}");
-                }
-            }
-        }
+        pulled_authors_are_probes(&world, backend).await?;
         let range = Range { after: 10_500, through: 11_500 };
         known_pages_are_ranges(&world, backend).await?;
         inboxes_outside_are_probes(&world, backend).await?;

@@ -8,9 +8,9 @@ use tidefeed::{
             Source,
             people::{FoundUser, KeyPrefix},
         },
-        timeline::candidates::{CandidateLimits, Wanted},
+        timeline::candidates::{Ask, CandidateLimits, Wanted},
     },
-    store::{Contents as _, Inboxes as _, People as _, SearchTerms as _, Timelines as _, timelines::Depth},
+    store::{Contents as _, Inboxes as _, People as _, SearchTerms, Timelines},
 };
 
 use super::explain::{AUTHORS, ROWS, STAR, fill, look, request, requests, spans};
@@ -42,23 +42,16 @@ pub async fn read_by(world: &World, handlers: &str) -> Result<i64> {
     counters.iter().map(|row| Ok(row.get(1).context("a value")?.parse::<i64>()?)).sum()
 }
 
-/// A page by each statement that may read it, and an author's page.
+/// A page, and an author's page.
 async fn one_page_touches_few_rows(world: &World, request: &PageRequest, overhead: i64) -> Result<()> {
-    // With everything, the statement counts the inbox's page a second time before it decides that it needs nothing
-    // below the floor.
-    for (depth, limit) in [(Depth::Inbox, 250), (Depth::Everything, 400)] {
-        let before = rows_read(world).await?;
-        world.store.read(user(1), request, depth).await?;
-        let touched = rows_read(world).await? - before - overhead;
-        ensure!(touched < limit, "{touched} rows for {request:?} {depth:?}");
-    }
     let limits = CandidateLimits { ahead: request.need(), behind: 4 };
+    let ask = Ask::of_inbox(limits, Wanted::ALL);
     let before = rows_read(world).await?;
-    world.store.page_candidates(user(1), request, limits, Wanted::ALL).await?;
+    Timelines::candidates(&world.store, user(1), request, &ask).await?;
     let touched = rows_read(world).await? - before - overhead;
-    ensure!(touched < 300, "{touched} rows for {request:?} of remembered authors");
+    ensure!(touched < 300, "{touched} rows for {request:?}");
     let before = rows_read_backward(world).await?;
-    world.store.read(user(1), request, Depth::Inbox).await?;
+    Timelines::candidates(&world.store, user(1), request, &ask).await?;
     let backward = rows_read_backward(world).await? - before;
     match request.direction {
         Direction::Older => {
@@ -84,25 +77,23 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
     }
     for (span, along) in spans().into_iter().flat_map(|span| [(span, None), (span, Some(Source::Author(user(101))))]) {
         let before = rows_read(&world).await?;
-        world.store.candidates(Some(user(1)), &look(along), span, 21).await?;
+        SearchTerms::candidates(&world.store, Some(user(1)), &look(along), span, 21).await?;
         let touched = rows_read(&world).await? - before - overhead;
         ensure!(touched < 10 * 500, "{touched} rows for a look along {along:?}, {span:?}");
     }
     finding_people_touches_few_rows(&world, overhead).await?;
     world.set_floor(user(2), Floor::Off).await?;
-    // The third begins at a content that the reader sees, four contents of each author below the newest. Its page needs
-    // no other entry behind it.
+    // The second begins at a content that the reader sees, four contents of each author below the newest. Its page
+    // needs no other entry behind it.
     let bound = Some(ROWS - 1_750);
-    for (bound, depth, most) in
-        [(None, Depth::Everything, 15), (None, Depth::Outboxes, 15), (bound, Depth::Outboxes, 20)]
-    {
+    for (bound, most) in [(None, 15), (bound, 20)] {
         let before = rows_read(&world).await?;
-        world.store.read(user(2), &request(Direction::Older, bound)?, depth).await?;
+        world.store.definition(user(2), &request(Direction::Older, bound)?, false).await?;
         let touched = rows_read(&world).await? - before - overhead;
         ensure!(
             // Rows that the engine keeps in memory, to rank the authors, count as well.
             touched < most * AUTHORS,
-            "{touched} rows to pull {AUTHORS} authors, who have {ROWS} contents: {depth:?} from {bound:?}"
+            "{touched} rows to pull {AUTHORS} authors, who have {ROWS} contents: from {bound:?}"
         );
     }
     Ok(())

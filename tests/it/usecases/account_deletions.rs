@@ -7,7 +7,7 @@ use tidefeed::domain::{
     account::profile::{ProfileCounts, Registration},
     content::Draft,
     limits::MAX_LEAVING_ACCOUNTS,
-    timeline::candidates::{CandidateLimits, Wanted},
+    timeline::candidates::{Ask, CandidateLimits, Wanted},
 };
 use tidefeed::publish::PublishOutcome;
 use tidefeed::store::{
@@ -235,14 +235,14 @@ on_each_backend! {
         let most = i64::try_from(MAX_LEAVING_ACCOUNTS)?;
         let world = World::on(backend).await?.with_users(most + 2).await?;
         let request = PageRequest::newest(PageSize::try_new(10)?);
-        let limits = CandidateLimits { ahead: 11, behind: 4 };
+        let ask = Ask::of_inbox(CandidateLimits { ahead: 11, behind: 4 }, Wanted::ALL);
         for gone in 2..=most + 2 {
-            let found = world.store.page_candidates(user(1), &request, limits, Wanted::ALL).await?;
+            let found = world.store.candidates(user(1), &request, &ask).await?;
             ensure!(found.leaving.len() == usize::try_from(gone - 2)? && found.in_flight.is_some(), "{found:?}");
             let hash = account(gone, &format!("user_{gone}")).password_hash;
             ensure!(matches!(world.store.delete(user(gone), hash.as_ref(), 5).await?, Deleted::Gone { .. }));
         }
-        let found = world.store.page_candidates(user(1), &request, limits, Wanted::ALL).await?;
+        let found = world.store.candidates(user(1), &request, &ask).await?;
         ensure!(found.in_flight.is_none(), "one more than are named: {found:?}");
         Ok(())
     }

@@ -61,9 +61,7 @@ on_each_backend! {
         let ExclusionOutcome::Done = app.excluding.mute(user(3), user(4)).await? else { bail!("not muted") };
         for request in [newest, posts] {
             let costs = costs(&app, 3, &request).await?;
-            let misses = costs.iter().filter(|cost| **cost == 2).count();
-            ensure!(misses <= 2 && costs.iter().all(|cost| *cost <= 2 || *cost == costs[0]), "past it: {costs:?}");
-            ensure!(costs[2..16].iter().all(|cost| *cost == 1), "past it, time after time: {costs:?}");
+            ensure!(costs[0] <= 2 && costs[1..].iter().all(|cost| *cost == 1), "past it: {costs:?}");
         }
         let lifted = app.excluding.unmute(user(3), user(4)).await?;
         ensure!(lifted == ExclusionOutcome::Done);
@@ -72,8 +70,8 @@ on_each_backend! {
         Ok(())
     }
 
-    /// A10: what a mute costs a reader who pulls, with the cache and without.
-    async fn a_mute_costs_a_pulling_reader_one_statement_in_twenty_pages(backend: Backend) -> Result<()> {
+    /// A10: with the cache and without.
+    async fn a_mute_costs_a_pulling_reader_no_statement(backend: Backend) -> Result<()> {
         let mut seen = Vec::new();
         for cache in [CacheBackend::Memory, CacheBackend::NoCache] {
             let app = TestApp::start(backend, cache).await?;
@@ -85,8 +83,7 @@ on_each_backend! {
                 seen.push(costs(&app, reader, &newest).await?.iter().sum::<u64>());
             }
         }
-        let [without_mute, with_mute, without_cache, with_neither] = seen[..] else { bail!("{seen:?}") };
-        ensure!((without_mute, with_mute, without_cache, with_neither) == (20, 21, 21, 21), "{seen:?}");
+        ensure!(seen == [20; 4], "{seen:?}");
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ mod outside_away;
 mod outside_keeper;
 mod outside_stampede;
 mod outside_tiers;
+mod page_costs;
 mod presence;
 mod targets;
 mod upkeep;

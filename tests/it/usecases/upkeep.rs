@@ -8,7 +8,7 @@ use tidefeed::{
     config::{Config, Environment, Sources},
     domain::{ContentId, Entry, Floor, PageRequest, PageSize, Position, content::Draft, timeline::tier::InboxTiers},
     lifecycle::Lifecycle,
-    store::{OutboxCache, contents::OutboxHead, timelines::Depth},
+    store::{OutboxCache, contents::OutboxHead},
 };
 
 use crate::{
@@ -120,8 +120,7 @@ on_each_backend! {
         ensure!(page.entries.len() == 2 && !page.has_older, "{page:?}");
         app.settle().await?;
         ensure!(app.ports.inboxes.floor(reader).await? == Floor::At(Position::OLDEST), "the visit changed nothing");
-        let snapshot = app.ports.timelines.read(reader, &request, Depth::Inbox).await?;
-        ensure!(snapshot.uncovered.is_empty());
+        ensure!(app.uncovered(reader).await?.is_empty());
         Ok(())
     }
 }

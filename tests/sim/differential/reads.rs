@@ -5,23 +5,20 @@ use tidefeed::{
     domain::{
         ContentId, Direction, PageRequest, Position, UserId,
         timeline::{
-            candidates::{CandidateLimits, Wanted},
+            candidates::{Ask, CandidateLimits, Pulled, Wanted},
             stretch::Stretch,
         },
     },
-    store::{
-        accounts::{NewAccount, PasswordHash},
-        timelines::Depth,
-    },
+    store::accounts::{NewAccount, PasswordHash},
 };
 
 use super::acts::{Drawer, in_any_order, outcome, registration};
 
 #[derive(Debug, Clone)]
 pub enum Act {
-    Page(UserId, PageRequest, Depth),
+    Definition(UserId, PageRequest),
     Reader(UserId),
-    KnownPage(UserId, PageRequest, CandidateLimits, Wanted),
+    Page(UserId, PageRequest, OwnedAsk),
     Stretch(UserId, PageRequest, Stretch),
     Visible(UserId, Vec<ContentId>),
     VisibleTo(ContentId, Vec<UserId>),
@@ -34,6 +31,23 @@ pub enum Act {
     Credentials(UserId),
 }
 
+/// [`Ask`], with its authors.
+#[derive(Debug, Clone)]
+pub struct OwnedAsk {
+    limits: CandidateLimits,
+    wanted: Wanted,
+    authors: Vec<UserId>,
+    as_versions: bool,
+}
+
+impl OwnedAsk {
+    fn borrowed(&self) -> Ask<'_> {
+        let Self { limits, wanted, ref authors, as_versions } = *self;
+        let pulled = if as_versions { Pulled::Versions(authors) } else { Pulled::Contents(authors) };
+        Ask { limits, wanted, pulled, many_in_flight: false }
+    }
+}
+
 impl Act {
     pub fn draw(from: &mut Drawer<'_>) -> Self {
         match from.rng.below(30) {
@@ -42,7 +56,9 @@ impl Act {
                 let limits = CandidateLimits { ahead: from.rng.index(6) + 1, behind: from.rng.index(3) + 1 };
                 let [facts, reactions, original_authors] = [(); 3].map(|()| from.rng.chance(500_000));
                 let wanted = Wanted { facts, reactions, original_authors };
-                Self::KnownPage(from.user(), from.request(), limits, wanted)
+                let (authors, as_versions) = (from.users(), from.rng.chance(300_000));
+                let ask = OwnedAsk { limits, wanted, authors, as_versions };
+                Self::Page(from.user(), from.request(), ask)
             }
             9..=11 => {
                 let request = from.request();
@@ -56,10 +72,7 @@ impl Act {
                     Stretch { end_ms: (begin + far).max(0), most_rows, facts_end_ms: None },
                 )
             }
-            12..=18 => {
-                let depth = from.rng.pick(&[Depth::Inbox, Depth::Everything, Depth::Everything, Depth::Outboxes]);
-                Self::Page(from.user(), from.request(), depth)
-            }
+            12..=18 => Self::Definition(from.user(), from.request()),
             19..=20 => Self::Visible(from.user(), from.contents()),
             21..=22 => Self::VisibleTo(from.content(), from.users()),
             23..=24 => Self::Oracle(from.user(), from.request()),
@@ -75,11 +88,8 @@ impl Act {
     pub async fn answer(&self, ports: &Ports, now: i64) -> String {
         let (timelines, accounts) = (&ports.timelines, &ports.accounts);
         match self {
-            Self::Page(reader, request, depth) => {
-                outcome(timelines.read(*reader, request, *depth).await.map(|mut page| {
-                    page.uncovered.sort_unstable_by_key(|edge| edge.author);
-                    page
-                }))
+            Self::Definition(reader, request) => {
+                outcome(timelines.definition(*reader, request, false).await.map(|found| found.snapshot))
             }
             Self::Stretch(reader, request, stretch) => match timelines.reader(*reader).await {
                 Ok(Some(known)) => {
@@ -89,11 +99,13 @@ impl Act {
                 known => outcome(known),
             },
             Self::Reader(reader) => outcome(timelines.reader(*reader).await),
-            Self::KnownPage(reader, request, limits, wanted) => {
-                outcome(timelines.page_candidates(*reader, request, *limits, *wanted).await.map(|mut page| {
+            Self::Page(reader, request, ask) => {
+                outcome(timelines.candidates(*reader, request, &ask.borrowed()).await.map(|mut page| {
                     // The model looks through fewer of them, and has no facts.
                     page.in_flight = None;
-                    page.ahead.iter_mut().for_each(|candidate| candidate.facts = None);
+                    let rows = page.ahead.iter_mut().chain(&mut page.pulled_ahead);
+                    rows.for_each(|candidate| candidate.facts = None);
+                    page.versions.sort_unstable_by_key(|outbox| outbox.author);
                     page
                 }))
             }

@@ -60,11 +60,9 @@ pub struct Primary {
 #[derive(Debug)]
 pub struct Snapshot {
     pub expected: Option<Expected>,
-    /// Of the ids asked for, those that are in the timeline.
-    pub shown: Vec<Entry>,
-    /// What is in flight, and what uncovered authors published.
-    pub pulled: Vec<Entry>,
-    /// What the statement for remembered authors reads instead of edges and exclusions.
+    /// The authors at the statement's instant.
+    pub authors: TimelineAuthors,
+    /// What the statement reads.
     pub candidates: Candidates,
     /// The page by the definition.
     pub oracle: Vec<Entry>,
@@ -85,29 +83,26 @@ impl Primary {
     }
 
     /// The one statement of a page; `asked` are the rows of the slice that was read before it.
-    pub fn page(&self, reader: usize, window: &Window, asked: &[Position]) -> Snapshot {
-        let timeline = self.timeline(reader, window);
-        let uncovered = |entry: &&Entry| {
-            let author = usize::try_from(entry.author.get()).unwrap() - 1;
-            self.edges[&(reader, author)].mode != EdgeMode::Push || self.deliveries.contains_key(&entry.position())
-        };
+    pub fn page(&self, reader: usize, window: &Window, asked: &[Position], known: &TimelineAuthors) -> Snapshot {
+        let authors = self.authors(reader, false);
+        let named: BTreeSet<UserId> = authors.uncovered().iter().chain(known.uncovered()).copied().collect();
         Snapshot {
             expected: self.fence(reader).map(|fence| Expected { fence, basis: self.readers[reader].basis }),
-            shown: timeline.iter().filter(|entry| asked.contains(&entry.position())).copied().collect(),
-            pulled: timeline.iter().filter(uncovered).copied().collect(),
-            candidates: self.candidates(reader, window, asked),
-            oracle: timeline.into_iter().take(window.limit).collect(),
+            candidates: self.candidates(reader, window, asked, &named),
+            oracle: self.timeline(reader, window).into_iter().take(window.limit).collect(),
+            authors,
         }
     }
 
     /// Existing contents among the rows and in flight, whoever their authors are.
-    fn candidates(&self, reader: usize, window: &Window, asked: &[Position]) -> Candidates {
+    fn candidates(&self, reader: usize, window: &Window, asked: &[Position], named: &BTreeSet<UserId>) -> Candidates {
         let candidate = |position: &Position| {
             let content = self.contents.get(position).filter(|content| !content.removed)?;
             Some(Candidate { entry: entry(*position, content.author), original_author: None, facts: None })
         };
         let start = window.bound.unwrap_or(window.direction.start());
-        let beyond = asked.iter().filter(|row| window.direction.meets_first(start, **row));
+        let is_beyond = |row: &&Position| window.direction.meets_first(start, **row);
+        let outboxes = self.contents.iter().filter(|(_, content)| named.contains(&user(content.author)));
         Candidates {
             version: Some(self.readers[reader].authors_version),
             reactions_version: 0,
@@ -115,18 +110,22 @@ impl Primary {
             floor: Floor::Off,
             in_flight: Some(self.deliveries.keys().filter_map(candidate).collect()),
             leaving: Vec::new(),
-            ahead: beyond.filter_map(candidate).collect(),
+            ahead: asked.iter().filter(is_beyond).filter_map(candidate).collect(),
             behind: Vec::new(),
+            pulled_ahead: outboxes.map(|(position, _)| position).filter(is_beyond).filter_map(candidate).collect(),
+            pulled_behind: Vec::new(),
+            versions: Vec::new(),
         }
     }
 
     /// The statement with which a node learns the authors of a timeline.
     pub fn authors(&self, reader: usize, all_are_covered: bool) -> TimelineAuthors {
         let followed = self.edges.iter().filter(|((follower, _), _)| *follower == reader);
-        let followed =
-            followed.map(|((_, author), edge)| (user(*author), all_are_covered || edge.mode == EdgeMode::Push));
+        let followed: Vec<_> = followed
+            .map(|((_, author), edge)| (user(*author), all_are_covered || edge.mode == EdgeMode::Push))
+            .collect();
         let muted = self.muted.iter().filter(|(muting, _)| *muting == reader).map(|(_, author)| user(*author));
-        TimelineAuthors::new(self.readers[reader].authors_version, followed.collect(), muted.collect())
+        TimelineAuthors::new(self.readers[reader].authors_version, &followed, muted.collect())
     }
 
     fn timeline(&self, reader: usize, window: &Window) -> Vec<Entry> {

@@ -3,9 +3,10 @@
 use std::task::Poll;
 
 use tidefeed::domain::{
-    Direction, Entry, Position, Run,
+    Direction, Entry, PageRequest, PageSize, Position,
     timeline::{
-        authors::TimelineAuthors,
+        authors::{Outboxes, Sources, TimelineAuthors},
+        candidates::{CandidateLimits, Candidates},
         merge::merge,
         outside::{Belief, Expected, Header, Slice, Window, believe},
     },
@@ -45,7 +46,10 @@ impl Read {
             return Some(self);
         };
         match self.snapshot.take() {
-            None => self.snapshot = Some(Box::new(world.primary.page(self.reader, &self.window, &before.rows))),
+            None => {
+                let page = world.primary.page(self.reader, &self.window, &before.rows, &self.authors);
+                self.snapshot = Some(Box::new(page));
+            }
             Some(snapshot) => match world.look(&mut self.looking, self.reader, &self.window) {
                 Poll::Ready(after) => {
                     self.judge(world, &snapshot, &before, after);
@@ -76,29 +80,41 @@ impl Read {
         }
     }
 
-    /// Both statements of a page, by edges and by remembered authors.
+    /// The page by the authors of the statement's instant, and by the remembered ones.
     fn compare(&self, world: &mut World, snapshot: &Snapshot, slice: &Slice) {
-        let Window { direction, limit, .. } = self.window;
-        let inbox = slice.run(&self.window, snapshot.shown.clone());
-        let pulled = Run::from_limited_query(direction, snapshot.pulled.clone(), usize::MAX);
-        let by_edges = merge(direction, &[inbox, pulled], limit);
-        if by_edges.complete {
-            world.tally.believed += 1;
-            self.check(world, snapshot, &by_edges.entries);
-        }
         let mut found = snapshot.candidates.clone();
+        if let Some(page) = self.page(&snapshot.authors, &found, slice) {
+            world.tally.believed += 1;
+            self.check(world, snapshot, &page);
+        }
         if world.breaks(Rule::AuthorsOfAnyVersion) {
             found.version = Some(self.authors.version());
         }
         if found.version != Some(self.authors.version()) {
             world.remembered[self.reader] = None;
         }
-        let Some(known) = self.authors.outside_snapshot(&found, (&self.window, slice), None) else { return };
-        let by_authors = merge(direction, &known.ahead, limit);
-        if by_authors.complete {
+        if let Some(page) = self.page(&self.authors, &found, slice) {
             world.tally.by_authors += 1;
-            self.check(world, snapshot, &by_authors.entries);
+            self.check(world, snapshot, &page);
         }
+    }
+
+    fn page(&self, authors: &TimelineAuthors, found: &Candidates, slice: &Slice) -> Option<Vec<Entry>> {
+        let Window { direction, bound, limit } = self.window;
+        let request = PageRequest { direction, bound, ..PageRequest::newest(PageSize::default()) };
+        let limits = CandidateLimits { ahead: usize::MAX, behind: usize::MAX };
+        let slices = [(&self.window, slice), (&self.window, slice)];
+        // The statement names whom these authors have as uncovered, and nobody else.
+        let mut found = found.clone();
+        found.pulled_ahead.retain(|it| authors.uncovered().contains(&it.entry.author));
+        let sources = Sources {
+            limits,
+            has_original_authors: true,
+            outboxes: Outboxes::Read(authors.uncovered()),
+            slices: Some(&slices),
+        };
+        let page = merge(direction, &authors.snapshot(&request, &found, &sources)?.ahead, limit);
+        page.complete.then_some(page.entries)
     }
 
     fn check(&self, world: &mut World, snapshot: &Snapshot, page: &[Entry]) {

@@ -7,7 +7,7 @@ use tidefeed::domain::{
     timeline::{
         authors::TimelineAuthors,
         plan::Snapshot,
-        stretch::{Stretch, StretchSnapshot},
+        stretch::{OutboxesSnapshot, Stretch},
     },
 };
 
@@ -27,7 +27,7 @@ impl View<'_> {
         tables: &Tables,
         (request, stretch): (&PageRequest, Stretch),
         authors: &TimelineAuthors,
-    ) -> Option<StretchSnapshot> {
+    ) -> Option<OutboxesSnapshot> {
         let version = tables.counts.get(&self.reader)?.authors_version;
         let is_believed = version == authors.version() || self.primary_store.breaks(Rule::StretchOfAnyVersion);
         if !is_believed || authors.followed().is_empty() {
@@ -66,13 +66,8 @@ impl View<'_> {
                 false => Run::from_limited_query(side.direction, at_bound, 1),
             }
         });
-        let snapshot = Snapshot {
-            floor: tables.floor(self.reader),
-            excludes: authors.excludes(),
-            uncovered: Vec::new(),
-            ahead: vec![ahead],
-            behind: behind.into_iter().collect(),
-        };
-        Some(StretchSnapshot { snapshot, reactions_version: 0, facts: HashMap::new() })
+        let snapshot =
+            Snapshot { floor: tables.floor(self.reader), ahead: vec![ahead], behind: behind.into_iter().collect() };
+        Some(OutboxesSnapshot { snapshot, reactions_version: 0, facts: HashMap::new() })
     }
 }

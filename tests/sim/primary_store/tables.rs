@@ -255,12 +255,6 @@ impl Tables {
         self.exclusions.range((reader, author, first)..=(reader, author, last)).next().is_some()
     }
 
-    /// Whether the reader keeps anybody out, for whatever reason.
-    pub fn excludes(&self, reader: UserId) -> bool {
-        let rows = self.exclusions.range((reader, first_user(), i32::MIN)..=(reader, last_user(), i32::MAX));
-        rows.take(1).count() > 0
-    }
-
     pub fn version(&self, author: UserId) -> i64 {
         self.heads.get(&author).map_or(0, |head| head.version)
     }

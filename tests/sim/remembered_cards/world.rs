@@ -13,16 +13,15 @@ use tidefeed::{
         Profile, Reaction, Reference, Run, UserId, ViewerReactions,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{Candidate, CandidateLimits, Candidates, CardFacts, Wanted},
+            candidates::{Ask, Candidate, Candidates, CardFacts, Wanted},
             plan::Snapshot,
             reactions::RememberedReactions,
-            stretch::{Stretch, StretchSnapshot},
+            stretch::{OutboxesSnapshot, Stretch},
         },
     },
     store::{
         StoreError, Timelines,
         cards::{ContentCard, UserCard},
-        timelines::Depth,
     },
 };
 
@@ -181,11 +180,18 @@ impl Sql {
         cards.into_iter().map(later).collect()
     }
 
-    fn snapshot(&self, ahead: Run) -> Snapshot {
-        Snapshot { floor: self.floor, excludes: false, uncovered: Vec::new(), ahead: vec![ahead], behind: Vec::new() }
+    /// As a page of outboxes has it.
+    fn reactions_version(&self) -> i64 {
+        let rows = self.rows();
+        let of = if self.breaks(Rule::StretchVersionIsReadApart) { &rows.likes_before } else { &rows.likes };
+        of.version
     }
 
-    fn candidates(&self, request: &PageRequest, limit: usize, wanted: Wanted) -> Vec<Candidate> {
+    fn snapshot(&self, ahead: Run) -> Snapshot {
+        Snapshot { floor: self.floor, ahead: vec![ahead], behind: Vec::new() }
+    }
+
+    fn rows_of_page(&self, request: &PageRequest, limit: usize, wanted: Wanted) -> Vec<Candidate> {
         let rows = self.rows();
         let profiles = if self.breaks(Rule::VersionOfAnEarlierSnapshot) { &rows.before } else { &rows.profiles };
         let shown =
@@ -238,11 +244,19 @@ fn card(entry: &Entry, named: Named) -> ContentCard {
 
 #[async_trait]
 impl Timelines for Sql {
-    async fn read(&self, _: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError> {
-        assert!(depth == Depth::Outboxes && self.floor == Floor::Off, "a page of remembered authors is read apart");
-        let found = self.candidates(request, request.need(), Wanted::ENTRIES);
-        let entries = found.into_iter().map(|it| it.entry).collect();
-        Ok(self.snapshot(Run::from_limited_query(Direction::Older, entries, request.need())))
+    async fn definition(
+        &self,
+        _: UserId,
+        request: &PageRequest,
+        with_facts: bool,
+    ) -> Result<OutboxesSnapshot, StoreError> {
+        assert!(self.floor == Floor::Off, "a page of an inbox is made of candidates");
+        let found = self.rows_of_page(request, request.need(), Wanted { reactions: false, ..Wanted::ALL });
+        let entries = found.iter().map(|it| it.entry).collect();
+        let snapshot = self.snapshot(Run::from_limited_query(Direction::Older, entries, request.need()));
+        let facts = found.into_iter().filter_map(|it| Some((it.entry.content, it.facts?)));
+        let facts = if with_facts { facts.collect() } else { HashMap::new() };
+        Ok(OutboxesSnapshot { snapshot, reactions_version: self.reactions_version(), facts })
     }
 
     async fn stretch(
@@ -251,8 +265,8 @@ impl Timelines for Sql {
         request: &PageRequest,
         stretch: Stretch,
         _: &TimelineAuthors,
-    ) -> Result<Option<StretchSnapshot>, StoreError> {
-        let mut found = self.candidates(request, usize::MAX, Wanted { reactions: false, ..Wanted::ALL });
+    ) -> Result<Option<OutboxesSnapshot>, StoreError> {
+        let mut found = self.rows_of_page(request, usize::MAX, Wanted { reactions: false, ..Wanted::ALL });
         found.retain(|it| it.entry.publish_time >= stretch.end_ms);
         let entries: Vec<Entry> = found.iter().map(|it| it.entry).collect();
         let ahead = if entries.len() > stretch.most_rows {
@@ -262,9 +276,8 @@ impl Timelines for Sql {
         };
         found.retain(|it| stretch.facts_end_ms.is_some_and(|end_ms| it.entry.publish_time >= end_ms));
         let facts = found.into_iter().filter_map(|it| Some((it.entry.content, it.facts?))).collect();
-        let rows = self.rows();
-        let of = if self.breaks(Rule::StretchVersionIsReadApart) { &rows.likes_before } else { &rows.likes };
-        Ok(Some(StretchSnapshot { snapshot: self.snapshot(ahead), reactions_version: of.version, facts }))
+        let reactions_version = self.reactions_version();
+        Ok(Some(OutboxesSnapshot { snapshot: self.snapshot(ahead), reactions_version, facts }))
     }
 
     async fn reader(&self, _: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
@@ -272,19 +285,17 @@ impl Timelines for Sql {
         let of = if self.breaks(Rule::ReactionsOfAnEarlierSnapshot) { &rows.likes_before } else { &rows.likes };
         let liked = of.liked.iter().map(|content| (*content, Reaction::Like)).collect();
         Ok(Some(ReaderSnapshot {
-            authors: TimelineAuthors::new(ANY_VERSION, (1..=AUTHORS).map(|id| (user(id), true)).collect(), Vec::new()),
+            authors: TimelineAuthors::new(
+                ANY_VERSION,
+                &(1..=AUTHORS).map(|id| (user(id), true)).collect::<Vec<_>>(),
+                Vec::new(),
+            ),
             reactions: Some(RememberedReactions::new(rows.likes.version, liked)),
             floor: self.floor,
         }))
     }
 
-    async fn page_candidates(
-        &self,
-        _: UserId,
-        request: &PageRequest,
-        limits: CandidateLimits,
-        wanted: Wanted,
-    ) -> Result<Candidates, StoreError> {
+    async fn candidates(&self, _: UserId, request: &PageRequest, ask: &Ask<'_>) -> Result<Candidates, StoreError> {
         let reactions_version = self.rows().likes.version;
         Ok(Candidates {
             version: Some(ANY_VERSION),
@@ -292,13 +303,16 @@ impl Timelines for Sql {
             floor: self.floor,
             in_flight: Some(Vec::new()),
             leaving: Vec::new(),
-            ahead: self.candidates(request, limits.ahead, wanted),
+            ahead: self.rows_of_page(request, ask.limits.ahead, ask.wanted),
             behind: Vec::new(),
+            pulled_ahead: Vec::new(),
+            pulled_behind: Vec::new(),
+            versions: Vec::new(),
         })
     }
 
     async fn card_facts(&self, _: UserId, of: &[ContentId]) -> Result<HashMap<ContentId, CardFacts>, StoreError> {
-        let all = self.candidates(&PageRequest::newest(PageSize::try_new(1).unwrap()), usize::MAX, Wanted::ALL);
+        let all = self.rows_of_page(&PageRequest::newest(PageSize::try_new(1).unwrap()), usize::MAX, Wanted::ALL);
         let those = all.into_iter().filter(|it| of.contains(&it.entry.content));
         Ok(those.filter_map(|it| Some((it.entry.content, it.facts?))).collect())
     }

@@ -15,9 +15,14 @@ use tidefeed::{
     app::{Ports, Settings, UseCases},
     clock::{Clock, ManualClock, SharedClock},
     domain::{
-        ContentId, ContentKind, UserId,
+        ContentId, ContentKind, Page, PageRequest, UserId,
         delivery::{DeliveryPolicy, EdgeRule},
-        timeline::{outside::NodeId, tier::InboxTiers},
+        timeline::{
+            authors::{Outboxes, Sources},
+            candidates::{Ask, Wanted},
+            outside::NodeId,
+            tier::InboxTiers,
+        },
     },
     live::LiveSettings,
     publish::FirstServed,
@@ -207,6 +212,22 @@ impl TestApp {
     /// `time` in ms after the beginning.
     pub fn set_time(&self, time: i64) {
         self.clock.set(BEGINNING + time);
+    }
+
+    /// The authors for whom the reader's inbox is not trusted.
+    pub async fn uncovered(&self, reader: UserId) -> Result<Vec<UserId>> {
+        let known = self.ports.timelines.reader(reader).await?.context("the reader is remembered")?;
+        Ok(known.authors.uncovered().to_vec())
+    }
+
+    /// The page, if the inbox and what is in flight suffice for it.
+    pub async fn page_of_inbox(&self, reader: UserId, request: &PageRequest) -> Result<Option<Page>> {
+        let timelines = &self.ports.timelines;
+        let authors = timelines.reader(reader).await?.context("the reader is remembered")?.authors;
+        let limits = authors.limits(request);
+        let found = timelines.candidates(reader, request, &Ask::of_inbox(limits, Wanted::ENTRIES)).await?;
+        let sources = Sources { limits, has_original_authors: true, outboxes: Outboxes::Read(&[]), slices: None };
+        Ok(authors.snapshot(request, &found, &sources).and_then(|snapshot| snapshot.page(request)))
     }
 
     /// Steps every worker until none finds anything.

@@ -95,8 +95,9 @@ impl OutsideWorld {
     /// Pages that the service has read from an inbox outside SQL.
     fn pages_from_outside(&self) -> u64 {
         let metrics = self.metrics.render();
-        let line =
-            metrics.lines().find_map(|line| line.strip_prefix(r#"tidefeed_timeline_pages_total{way="outside"} "#));
+        let line = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix(r#"tidefeed_outside_inbox_reads_total{outcome="believed"} "#));
         line.and_then(|count| count.parse().ok()).unwrap_or_default()
     }
 

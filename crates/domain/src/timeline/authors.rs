@@ -18,8 +18,8 @@ use crate::ids::UserId;
 pub struct TimelineAuthors {
     version: i64,
     followed: Box<[UserId]>,
+    uncovered: Box<[UserId]>,
     excluded: Box<[UserId]>,
-    is_covered: bool,
 }
 
 /// What a node may remember of a reader, of one snapshot.
@@ -36,14 +36,17 @@ pub struct ReaderSnapshot {
 impl TimelineAuthors {
     /// `followed` says for each author whether deliveries and the inbox cover the edge. Both lists are in any order,
     /// from the snapshot of `version`.
-    pub fn new(version: i64, followed: Vec<(UserId, bool)>, mut excluded: Vec<UserId>) -> Self {
+    pub fn new(version: i64, followed: &[(UserId, bool)], mut excluded: Vec<UserId>) -> Self {
         excluded.sort_unstable();
         excluded.dedup();
         let is_shown = |author: &UserId| excluded.binary_search(author).is_err();
-        let is_covered = followed.iter().all(|(author, is_covered)| *is_covered || !is_shown(author));
-        let mut followed: Vec<UserId> = followed.into_iter().map(|(author, _)| author).filter(is_shown).collect();
-        followed.sort_unstable();
-        Self { version, followed: followed.into(), excluded: excluded.into(), is_covered }
+        let of = |wanted: fn(bool) -> bool| {
+            let some = followed.iter().filter(|(author, is_covered)| wanted(*is_covered) && is_shown(author));
+            let mut some: Vec<UserId> = some.map(|(author, _)| *author).collect();
+            some.sort_unstable();
+            Box::from(some)
+        };
+        Self { version, followed: of(|_| true), uncovered: of(|is_covered| !is_covered), excluded: excluded.into() }
     }
 
     /// The version in the snapshot that the authors were read from.
@@ -51,10 +54,10 @@ impl TimelineAuthors {
         self.version
     }
 
-    /// Whether the inbox is trusted for every author. That then holds in every snapshot of the same version, because
-    /// losing trust changes the version.
-    pub const fn is_covered(&self) -> bool {
-        self.is_covered
+    /// Followed authors who are not left out and for whom the inbox is not trusted, ascending. In every snapshot of the
+    /// same version it is trusted for all others, because an edge that loses trust changes the version.
+    pub const fn uncovered(&self) -> &[UserId] {
+        &self.uncovered
     }
 
     /// Whether some author is excluded.
@@ -69,7 +72,7 @@ impl TimelineAuthors {
 
     /// Bytes in memory.
     pub const fn bytes(&self) -> usize {
-        size_of::<Self>() + (self.followed.len() + self.excluded.len()) * size_of::<UserId>()
+        size_of::<Self>() + (self.followed.len() + self.uncovered.len() + self.excluded.len()) * size_of::<UserId>()
     }
 
     /// Whether the timeline shows this one of the contents in `found`.
@@ -80,53 +83,36 @@ impl TimelineAuthors {
             && !candidate.original_author.as_ref().is_some_and(is_excluded)
     }
 
-    /// The snapshot of a page, from candidates within `limits`. `None` if the versions differ, some edge is not
-    /// covered, or too much is in flight.
-    pub fn snapshot(&self, request: &PageRequest, found: &Candidates, limits: CandidateLimits) -> Option<Snapshot> {
-        let flying = self.flying(found)?;
-        let PageRequest { direction, bound, .. } = *request;
-        let edge = found.floor.trusted_from();
-        let area = |direction, limit| TrustedArea { direction, bound, limit, edge };
-        let ahead = self.runs(&area(direction, limits.ahead), (&found.ahead, found), &flying, |position, from| {
-            direction.meets_first(from, position)
-        });
-        let back = direction.reversed();
-        let behind = bound.map(|_| {
-            self.runs(&area(back, limits.behind), (&found.behind, found), &flying, |position, from| {
-                back.meets_first(from, position) || position == from
-            })
-        });
-        Some(Snapshot {
-            floor: found.floor,
-            excludes: self.excludes(),
-            uncovered: Vec::new(),
-            ahead,
-            behind: behind.unwrap_or_default(),
-        })
-    }
-
-    /// As [`Self::snapshot`], of a reader whose inbox lies outside SQL: the slices are what was read of it, each in its
-    /// window, and `found` has those of their contents that exist.
-    pub fn outside_snapshot(
-        &self,
-        found: &Candidates,
-        ahead: (&Window, &Slice),
-        behind: Option<(&Window, &Slice)>,
-    ) -> Option<Snapshot> {
-        let flying = self.flying(found)?;
-        let runs = |(window, slice): (&Window, &Slice), rows: &[Candidate]| {
-            let Window { direction, bound, .. } = *window;
-            let is_beyond = |entry: &&Entry| bound.is_none_or(|bound| direction.meets_first(bound, entry.position()));
-            let flying = flying.iter().filter(is_beyond).copied().collect();
-            let flying = Run::from_limited_query(direction, flying, usize::MAX);
-            vec![flying, slice.run(window, self.entries(rows, found))]
+    /// The snapshot of a page from these candidates. `None` if they are of another version, too much is in flight, some
+    /// uncovered author was not pulled, or exclusions cannot be applied to reposts.
+    pub fn snapshot(&self, request: &PageRequest, found: &Candidates, sources: &Sources<'_>) -> Option<Snapshot> {
+        let in_flight = found.in_flight.as_ref().filter(|_| found.version == Some(self.version))?;
+        let is_pulled = |author: &UserId| sources.outboxes.authors().binary_search(author).is_ok();
+        // Cached outboxes do not tell whose contents a repost shows.
+        let has_original_authors = sources.has_original_authors && matches!(sources.outboxes, Outboxes::Read(_));
+        if !self.uncovered.iter().all(is_pulled) || (self.excludes() && !has_original_authors) {
+            return None;
+        }
+        let in_flight = self.entries(in_flight, found);
+        let side = |side: &Side| {
+            let mut runs = vec![side.in_flight(&in_flight), self.inbox(side, found, sources)];
+            match sources.outboxes {
+                Outboxes::Read([]) => {}
+                Outboxes::Read(_) => {
+                    let rows = if side.is_behind { &found.pulled_behind } else { &found.pulled_ahead };
+                    runs.push(self.filtered(&side.area(Position::OLDEST), rows, found));
+                }
+                Outboxes::Cached(_, [ahead, behind]) => {
+                    runs.extend_from_slice(if side.is_behind { behind } else { ahead });
+                }
+            }
+            runs
         };
+        let [ahead, behind] = Side::both(request, sources.limits);
         Some(Snapshot {
-            floor: found.floor,
-            excludes: self.excludes(),
-            uncovered: Vec::new(),
-            ahead: runs(ahead, &found.ahead),
-            behind: behind.map(|side| runs(side, &found.behind)).unwrap_or_default(),
+            floor: sources.slices.map_or(found.floor, |slices| Floor::At(slices[0].1.header.floor)),
+            ahead: side(&ahead),
+            behind: request.bound.map(|_| side(&behind)).unwrap_or_default(),
         })
     }
 
@@ -137,20 +123,12 @@ impl TimelineAuthors {
         CandidateLimits { ahead: request.need() * rows, behind: 4 * rows }
     }
 
-    /// Whether more inbox rows may complete the page: on some side all rows that `limits` allow were read, and too few
+    /// Whether more rows may complete the page: of some source all rows that `limits` allow were read, and too few
     /// of them are shown.
     pub fn wants_more_rows(&self, request: &PageRequest, found: &Candidates, limits: CandidateLimits) -> bool {
-        let shown = |rows: &[Candidate]| self.entries(rows, found).len();
-        let is_short = |rows: &[Candidate], limit, need| rows.len() == limit && shown(rows) < need;
-        is_short(&found.ahead, limits.ahead, request.need()) || is_short(&found.behind, limits.behind, 1)
-    }
-
-    /// The contents in flight that the timeline shows. `None` if the versions differ, some edge is not covered, or too
-    /// much is in flight: then `found` makes no page.
-    fn flying(&self, found: &Candidates) -> Option<Vec<Entry>> {
-        let in_flight = found.in_flight.as_ref()?;
-        let is_believed = found.version == Some(self.version) && self.is_covered;
-        is_believed.then(|| self.entries(in_flight, found))
+        let is_short = |rows: &[Candidate], limit, need| rows.len() == limit && self.entries(rows, found).len() < need;
+        [&found.ahead, &found.pulled_ahead].into_iter().any(|rows| is_short(rows, limits.ahead, request.need()))
+            || [&found.behind, &found.pulled_behind].into_iter().any(|rows| is_short(rows, limits.behind, 1))
     }
 
     /// The entries of those candidates in `found` that the timeline shows.
@@ -158,22 +136,87 @@ impl TimelineAuthors {
         candidates.iter().filter(|it| self.shows(it, found)).map(|it| it.entry).collect()
     }
 
-    /// The runs of the contents in flight and of the inbox.
-    fn runs(
-        &self,
-        area: &TrustedArea,
-        (inbox, found): (&[Candidate], &Candidates),
-        in_flight: &[Entry],
-        is_beyond: impl Fn(Position, Position) -> bool,
-    ) -> Vec<Run> {
-        let from = area.bound.unwrap_or(area.direction.start());
-        let mut flying = in_flight.to_vec();
-        flying.retain(|entry| area.bound.is_none() || is_beyond(entry.position(), from));
-        let seen: Vec<Position> = inbox.iter().map(|it| it.entry.position()).collect();
-        vec![
-            Run::from_limited_query(area.direction, flying, usize::MAX),
-            Run::from_filtered_area(area, &seen, self.entries(inbox, found)),
+    /// The run of the inbox.
+    fn inbox(&self, side: &Side, found: &Candidates, sources: &Sources<'_>) -> Run {
+        let rows = if side.is_behind { &found.behind } else { &found.ahead };
+        match sources.slices {
+            None => self.filtered(&side.area(found.floor.trusted_from()), rows, found),
+            Some(slices) => {
+                let (window, slice) = slices[usize::from(side.is_behind)];
+                slice.run(window, self.entries(rows, found))
+            }
+        }
+    }
+
+    /// The run of a source whose rows in this area were read, whoever their authors are.
+    fn filtered(&self, area: &TrustedArea, rows: &[Candidate], found: &Candidates) -> Run {
+        let seen: Vec<Position> = rows.iter().map(|it| it.entry.position()).collect();
+        Run::from_filtered_area(area, &seen, self.entries(rows, found))
+    }
+}
+
+/// How the candidates of a page were read.
+#[derive(Debug, Clone, Copy)]
+pub struct Sources<'a> {
+    /// Most rows of each source.
+    pub limits: CandidateLimits,
+    /// Whether the candidates have the original's author of a repost.
+    pub has_original_authors: bool,
+    /// The pulled authors, and what is known of their outboxes.
+    pub outboxes: Outboxes<'a>,
+    /// What was read of an inbox outside SQL, each slice in its window: ahead of the bound, and behind it if there is
+    /// a bound. `None`: the inbox lies in SQL.
+    pub slices: Option<&'a [(&'a Window, &'a Slice)]>,
+}
+
+/// The outboxes of pulled authors, whose ids are ascending.
+#[derive(Debug, Clone, Copy)]
+pub enum Outboxes<'a> {
+    /// Their contents are among the candidates.
+    Read(&'a [UserId]),
+    /// These runs are of cached outboxes, at the versions of the snapshot: ahead of the bound, and behind it.
+    Cached(&'a [UserId], &'a [Vec<Run>; 2]),
+}
+
+impl Outboxes<'_> {
+    const fn authors(&self) -> &[UserId] {
+        match self {
+            Self::Read(authors) | Self::Cached(authors, _) => authors,
+        }
+    }
+}
+
+/// One side of a page's bound.
+struct Side {
+    is_behind: bool,
+    direction: Direction,
+    bound: Option<Position>,
+    limit: usize,
+}
+
+impl Side {
+    fn both(request: &PageRequest, limits: CandidateLimits) -> [Self; 2] {
+        let PageRequest { direction, bound, .. } = *request;
+        [
+            Self { is_behind: false, direction, bound, limit: limits.ahead },
+            Self { is_behind: true, direction: direction.reversed(), bound, limit: limits.behind },
         ]
+    }
+
+    fn area(&self, edge: Position) -> TrustedArea {
+        let Self { direction, bound, limit, .. } = *self;
+        TrustedArea { direction, bound, limit, edge }
+    }
+
+    /// All that is in flight on this side; behind the bound that includes what stands at it.
+    fn in_flight(&self, all: &[Entry]) -> Run {
+        let is_here = |entry: &&Entry| {
+            let position = entry.position();
+            self.bound.is_none_or(|bound| {
+                self.direction.meets_first(bound, position) || (self.is_behind && position == bound)
+            })
+        };
+        Run::from_limited_query(self.direction, all.iter().filter(is_here).copied().collect(), usize::MAX)
     }
 }
 

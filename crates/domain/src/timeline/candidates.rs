@@ -4,6 +4,54 @@
 use super::{floor::Floor, position::Entry};
 use crate::{Counters, ViewerReactions, ids::UserId};
 
+/// What a page asks of the statement that reads its candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ask<'a> {
+    /// Most rows of each source.
+    pub limits: CandidateLimits,
+    /// What is read of each candidate beside its entry.
+    pub wanted: Wanted,
+    /// The uncovered authors, and what is read of their outboxes.
+    pub pulled: Pulled<'a>,
+    /// Whether contents in flight are looked up by followed author: where they are too many to look through.
+    pub many_in_flight: bool,
+}
+
+impl Ask<'static> {
+    /// Of a reader all of whose authors are covered.
+    pub const fn of_inbox(limits: CandidateLimits, wanted: Wanted) -> Self {
+        Self { limits, wanted, pulled: Pulled::Contents(&[]), many_in_flight: false }
+    }
+}
+
+/// What is read of the outboxes of a reader's uncovered authors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pulled<'a> {
+    /// Their contents.
+    Contents(&'a [UserId]),
+    /// Their versions: the contents are cached.
+    Versions(&'a [UserId]),
+}
+
+impl Pulled<'_> {
+    /// The authors.
+    pub const fn authors(&self) -> &[UserId] {
+        match self {
+            Self::Contents(authors) | Self::Versions(authors) => authors,
+        }
+    }
+}
+
+/// The version of an author's outbox. Every publish and removal draws another one: a cached outbox counts only at
+/// exactly this version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutboxVersion {
+    /// The author.
+    pub author: UserId,
+    /// The version in the snapshot.
+    pub version: i64,
+}
+
 /// What is read of a candidate beside its entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Wanted {
@@ -63,9 +111,15 @@ pub struct Candidates {
     pub ahead: Vec<Candidate>,
     /// As `ahead`, at the bound and on its near side; empty without a bound.
     pub behind: Vec<Candidate>,
+    /// As `ahead`, from the outboxes of the pulled authors together.
+    pub pulled_ahead: Vec<Candidate>,
+    /// As `behind`, from these outboxes.
+    pub pulled_behind: Vec<Candidate>,
+    /// The versions of the pulled authors' outboxes, if these were asked for, in any order.
+    pub versions: Vec<OutboxVersion>,
 }
 
-/// Most inbox rows in [`Candidates`].
+/// Most rows of a source in [`Candidates`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CandidateLimits {
     /// Rows beyond the bound.

@@ -16,6 +16,7 @@ pub mod page;
 pub mod plan;
 pub mod position;
 pub mod reactions;
+pub mod route;
 pub mod stretch;
 pub mod tier;
 #[cfg(test)]

@@ -1,6 +1,4 @@
-//! The read plan: decides whether the rows of one statement make the page, or what else to read.
-//!
-//! `read` does the I/O; this module decides and knows no store.
+//! Makes a page of the sources that one snapshot gave, if they reach far enough.
 
 use super::{
     coverage::Run,
@@ -9,55 +7,23 @@ use super::{
     page::{Cut, Direction, Page, PageRequest},
     position::Entry,
 };
-use crate::ids::UserId;
-
-/// An author whose contents the inbox may lack, with the version of their outbox in the same snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UncoveredAuthor {
-    /// The author to pull.
-    pub author: UserId,
-    /// Every publish and removal draws another one. A cached outbox counts only at exactly this version.
-    pub version: i64,
-}
 
 /// What one snapshot says about one page.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The reader's floor. The plan ignores it; `upkeep` uses it.
+    /// The reader's floor. The page does not depend on it; upkeep does.
     pub floor: Floor,
-    /// Whether the reader excludes anybody. Cached outboxes do not tell whose contents a repost shows.
-    pub excludes: bool,
-    /// The edges to pull; empty if `ahead` and `behind` have their contents already.
-    pub uncovered: Vec<UncoveredAuthor>,
     /// The sources of the page, each read up to the page's need.
     pub ahead: Vec<Run>,
     /// The sources at and behind the bound, each read up to one entry. Empty without a bound.
     pub behind: Vec<Run>,
 }
 
-/// The next step for a snapshot.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
-    /// The page is exact.
-    Serve(Page),
-    /// The outboxes of the uncovered authors may complete it.
-    PullOutboxes,
-    /// Only a statement that pulls everything completes it.
-    PullEverything,
-}
-
-/// Decides the next step for a snapshot. `outboxes` has the runs of uncovered authors that a cache could prove.
-///
-/// `outboxes` is `None` before the cache was asked.
-pub fn decide(request: &PageRequest, snapshot: &Snapshot, outboxes: Option<&Outboxes>) -> Next {
-    if !snapshot.uncovered.is_empty() && outboxes.is_none() {
-        return Next::PullOutboxes;
+impl Snapshot {
+    /// The page; `None` if the sources do not reach far enough for an exact one.
+    pub fn page(&self, request: &PageRequest) -> Option<Page> {
+        exact_page(request, &self.ahead, &self.behind)
     }
-    let none = Outboxes::default();
-    let pulled = outboxes.unwrap_or(&none);
-    let ahead = joined(&snapshot.ahead, &pulled.ahead);
-    let behind = joined(&snapshot.behind, &pulled.behind);
-    exact_page(request, &ahead, &behind).map_or(Next::PullEverything, Next::Serve)
 }
 
 /// The page made of these sources: `ahead` of the bound, each read up to the page's need, and `behind` it (inclusive),
@@ -80,19 +46,6 @@ fn lies_behind(direction: Direction, runs: &[Run]) -> Option<bool> {
     nothing.complete.then_some(false)
 }
 
-/// The runs of outboxes on both sides of the bound.
-#[derive(Debug, Clone, Default)]
-pub struct Outboxes {
-    /// As [`Snapshot::ahead`].
-    pub ahead: Vec<Run>,
-    /// As [`Snapshot::behind`].
-    pub behind: Vec<Run>,
-}
-
-fn joined(ours: &[Run], pulled: &[Run]) -> Vec<Run> {
-    ours.iter().chain(pulled).cloned().collect()
-}
-
 fn page(request: &PageRequest, entries: Vec<Entry>, more_behind: bool) -> Page {
     let Cut { rows: entries, has_older, has_newer } = Cut::of(request, entries, more_behind);
     Page { entries, has_older, has_newer }
@@ -107,7 +60,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        ids::ContentId,
+        ids::{ContentId, UserId},
         timeline::{page::PageSize, position::Position},
     };
 
@@ -129,7 +82,7 @@ mod tests {
     }
 
     fn snapshot(ahead: Vec<Run>, behind: Vec<Run>) -> Snapshot {
-        Snapshot { floor: Floor::OPEN, excludes: false, uncovered: Vec::new(), ahead, behind }
+        Snapshot { floor: Floor::OPEN, ahead, behind }
     }
 
     /// Where an entry of a made-up world is kept.
@@ -231,21 +184,16 @@ mod tests {
             let newest = PageRequest::newest(PageSize::try_new(size).unwrap());
             let request = PageRequest { direction, bound: bound.map(at), ..newest };
             let edges = edges.map(at);
-            let [in_flight, covered, outbox] =
-                sources(&world, (direction, request.bound, false), request.need(), edges);
-            let mut snapshot = snapshot(vec![in_flight, covered], Vec::new());
-            let mut outboxes = Outboxes { ahead: vec![outbox], behind: Vec::new() };
+            let ahead = sources(&world, (direction, request.bound, false), request.need(), edges).to_vec();
+            let mut snapshot = snapshot(ahead, Vec::new());
             if request.bound.is_some() {
-                let [in_flight, covered, outbox] =
-                    sources(&world, (direction.reversed(), request.bound, true), 1, edges);
-                snapshot.behind = vec![in_flight, covered];
-                outboxes.behind = vec![outbox];
+                snapshot.behind = sources(&world, (direction.reversed(), request.bound, true), 1, edges).to_vec();
             }
-            let next = decide(&request, &snapshot, Some(&outboxes));
+            let page = snapshot.page(&request);
             if edges == [Position::OLDEST; 2] {
-                prop_assert!(matches!(next, Next::Serve(_)), "sources that cover everything suffice: {next:?}");
+                prop_assert!(page.is_some(), "sources that cover everything suffice");
             }
-            if let Next::Serve(page) = next {
+            if let Some(page) = page {
                 prop_assert_eq!(page, naive(&world, &request));
             }
         }
@@ -255,26 +203,23 @@ mod tests {
     fn a_covered_page_is_served_from_one_snapshot() {
         let snapshot = snapshot(vec![older(&[9, 8, 7], 3)], Vec::new());
         let page = Page { entries: entries(&[9, 8]), has_older: true, has_newer: false };
-        assert_eq!(decide(&request(2, None), &snapshot, None), Next::Serve(page));
+        assert_eq!(snapshot.page(&request(2, None)), Some(page));
     }
 
     #[test]
-    fn a_page_that_reaches_below_the_floor_pulls_everything() {
+    fn a_page_that_reaches_below_the_floor_is_not_served() {
         let floor = Position::bound(8, 8);
         let inbox = Run::from_trusted_area(Direction::Older, None, entries(&[9, 8]), 3, floor);
-        assert_eq!(decide(&request(2, None), &snapshot(vec![inbox], Vec::new()), None), Next::PullEverything);
+        assert_eq!(snapshot(vec![inbox], Vec::new()).page(&request(2, None)), None);
     }
 
     #[test]
-    fn uncovered_authors_are_pulled_before_anything_is_served() {
-        let mut snapshot = snapshot(vec![older(&[9, 8, 7], 3)], Vec::new());
-        snapshot.uncovered.push(UncoveredAuthor { author: UserId::try_new(5).unwrap(), version: 4 });
-        assert_eq!(decide(&request(2, None), &snapshot, None), Next::PullOutboxes);
-        let outboxes = Outboxes { ahead: vec![older(&[10], 3)], behind: Vec::new() };
+    fn a_source_that_knows_nothing_lets_nothing_be_served() {
+        let inbox = || older(&[9, 8, 7], 3);
         let page = Page { entries: entries(&[10, 9]), has_older: true, has_newer: false };
-        assert_eq!(decide(&request(2, None), &snapshot, Some(&outboxes)), Next::Serve(page));
-        let unknown = Outboxes { ahead: vec![Run::unknown(Direction::Older, None)], behind: Vec::new() };
-        assert_eq!(decide(&request(2, None), &snapshot, Some(&unknown)), Next::PullEverything);
+        assert_eq!(snapshot(vec![inbox(), older(&[10], 3)], Vec::new()).page(&request(2, None)), Some(page));
+        let unknown = Run::unknown(Direction::Older, None);
+        assert_eq!(snapshot(vec![inbox(), unknown], Vec::new()).page(&request(2, None)), None);
     }
 
     #[test]
@@ -283,8 +228,7 @@ mod tests {
             Run::from_limited_query(Direction::Newer, entries(&[12]), 1),
             Run::unknown(Direction::Newer, Some(Position::bound(9, 9))),
         ];
-        let snapshot = snapshot(vec![older(&[8], 3)], behind);
         let page = Page { entries: entries(&[8]), has_older: false, has_newer: true };
-        assert_eq!(decide(&request(2, Some(9)), &snapshot, None), Next::Serve(page));
+        assert_eq!(snapshot(vec![older(&[8], 3)], behind).page(&request(2, Some(9))), Some(page));
     }
 }

@@ -4,15 +4,16 @@ use rusqlite::StatementStatus;
 use sql_driver::{Dialect, Fragment};
 
 use super::{
-    super::{hot::HotStatement, timelines},
+    super::{
+        hot::{HotPage, HotStatement},
+        timelines,
+    },
     *,
 };
-use crate::{
-    domain::{
-        Direction, PageRequest, PageSize, Position, Reaction, UserId,
-        search::{Source, Span, terms::terms_of},
-    },
-    store::timelines::Depth,
+use crate::domain::{
+    Direction, PageRequest, PageSize, Position, Reaction, UserId,
+    search::{Source, Span, terms::terms_of},
+    timeline::candidates::{CandidateLimits, Wanted},
 };
 
 /// The store of `migrated`, with one connection that reads.
@@ -30,8 +31,12 @@ fn request(size: i64, bound: i64) -> PageRequest {
     PageRequest { bound: Some(Position::bound(bound, bound)), ..PageRequest::newest(size) }
 }
 
+fn limits(request: &PageRequest) -> CandidateLimits {
+    CandidateLimits { ahead: request.need(), behind: 1 }
+}
+
 fn page(request: &PageRequest) -> Fragment {
-    timelines::page(Dialect::Sqlite, UserId::try_new(7).unwrap(), request, Depth::Everything).0
+    timelines::definition(Dialect::Sqlite, UserId::try_new(7).unwrap(), request)
 }
 
 #[tokio::test]
@@ -58,9 +63,9 @@ async fn hot_statements_are_planned_as_their_explanations_show() {
     let (reader, content) = (UserId::try_new(7).unwrap(), ContentId::try_new(7).unwrap());
     for request in [PageRequest::newest(PageSize::default()), request(20, 5)] {
         for statement in [
-            HotStatement::Page(reader, request, Depth::Inbox),
-            HotStatement::Page(reader, request, Depth::Everything),
-            HotStatement::Page(reader, request, Depth::Outboxes),
+            HotStatement::Page(reader, request, HotPage::Definition),
+            HotStatement::Page(reader, request, HotPage::Versions(vec![reader; 3])),
+            HotStatement::Page(reader, request, HotPage::Candidates(limits(&request), Wanted::ALL, vec![reader; 3])),
             HotStatement::Followers(reader, vec![reader; 3], request),
             HotStatement::Following(reader, vec![reader; 3], request),
             HotStatement::Likers(reader, vec![content; 3], request),
@@ -108,12 +113,13 @@ async fn a_page_reads_no_more_of_a_long_inbox() {
             (Direction::Newer, contents - 50),
         ] {
             let request = PageRequest { direction, ..request(20, bound) };
-            let Fragment { text, values } =
-                timelines::page(Dialect::Sqlite, UserId::try_new(7).unwrap(), &request, Depth::Inbox).0;
+            let page = HotPage::Candidates(limits(&request), Wanted::ALL, Vec::new());
+            let page = HotStatement::Page(UserId::try_new(7).unwrap(), request, page);
+            let Fragment { text, values } = page.part(Dialect::Sqlite);
             assert_eq!(
                 store.read_text(text.as_str().into(), values).await.unwrap().len(),
-                1 + 21 + 1,
-                "state, page and one more, behind"
+                21 + 1,
+                "page and one more, behind"
             );
             let steps = |connection: &rusqlite::Connection| {
                 Ok(connection.prepare_cached(&text)?.reset_status(StatementStatus::VmStep))

@@ -1,34 +1,74 @@
-//! Reads the page of a reader whose authors the node remembers, in one statement without edges and exclusions.
+//! Reads the candidates of a page in one statement: the reader's state, what is in flight, the inbox, and the outboxes
+//! of the uncovered authors, who are named. It reads no exclusions, and no edges but those of the named authors.
+//!
+//! Every branch that is ordered and limited is a table of its own, `SELECT .. FROM (SELECT .. ORDER BY .. LIMIT ?) x`:
+//! the only form that all engines accept. tests/it/store/explain.rs bounds the cost of each branch.
 
 use super::{
     super::{
         fragment::Fragment,
+        keyset::Columns,
         rows::{DomainColumns as _, Row},
     },
+    pulled::pulled,
     shown::Timeline,
     side::{PageShape, SideShape},
-    slots::Slot,
-    statement::{IN_FLIGHT, INBOX, ROW, STATE},
+    slots::{End, List, Slot},
 };
 use crate::{
     domain::{
-        Counters, EdgeMode, Floor, Reaction, ViewerReactions,
+        Counters, Direction, EdgeMode, Floor, Reaction, ViewerReactions,
         limits::{MAX_FEW_IN_FLIGHT, MAX_LEAVING_ACCOUNTS, MAX_REMEMBERED_EXCLUSIONS, MAX_REMEMBERED_REACTIONS},
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{Candidate, Candidates, CardFacts, Wanted},
+            candidates::{Candidate, Candidates, CardFacts, OutboxVersion, Wanted},
             reactions::RememberedReactions,
         },
     },
     store::StoreError,
 };
 
+/// Rows of the state: floor time, floor content, the version of the authors, the version of the reactions.
+pub(super) const STATE: i64 = 0;
+/// Rows of named authors: the version of the outbox, 0, the author.
+const OUTBOX: i64 = 1;
+/// Rows of entries in flight, on both sides of the bound.
+const IN_FLIGHT: i64 = 2;
+/// Rows of the inbox; [`End::tag`](super::slots::End::tag) is of one side.
+pub(super) const INBOX: i64 = 3;
+/// As [`INBOX`]: contents of named authors.
+const PULLED: i64 = 4;
+/// Rows of accounts that are being deleted.
+const LEAVING: i64 = 6;
+const INBOX_BEHIND: i64 = End::Behind.tag(INBOX);
+
+/// Columns of the position of an inbox row.
+const ROW: Columns = Columns { time: "i.publish_time", id: "i.content_id" };
+
 const VERSION: i64 = 0;
 const FOLLOWED: i64 = 1;
 const EXCLUDED: i64 = 2;
 const REACTED: i64 = 3;
-/// Rows of accounts that are being deleted, beside the tags of [`super::statement`].
-const LEAVING: i64 = 6;
+
+/// What the text of a statement of candidates depends on, beside the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Asked {
+    /// What is read of each candidate.
+    pub(super) wanted: Wanted,
+    /// What is read of outboxes.
+    pub(super) named: Named,
+    /// Whether contents in flight are looked up by followed author.
+    pub(super) many_in_flight: bool,
+}
+
+/// What is read of the outboxes of so many named authors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Named {
+    /// Their contents.
+    Contents(usize),
+    /// Their versions.
+    Versions(usize),
+}
 
 impl Timeline {
     /// Rows of a tag and four columns: the versions and the floor; followed authors with the mode of the edge; excluded
@@ -51,55 +91,107 @@ impl Timeline {
     }
 
     /// Rows of a tag and four columns: floor and versions; or position, author and original's author of a candidate; or
-    /// an author whose account is being deleted. With facts, their columns follow; only inbox rows ahead of the bound
-    /// have values there.
+    /// the version of an outbox and its author; or an author whose account is being deleted. With facts, their columns
+    /// follow; only rows ahead of the bound have values there.
     ///
     /// MySQL and MariaDB spend about 15 us per run to plan each further table, and about 2 us per probe of a row. So
-    /// the statement joins nothing that the node knows: the followed authors, the end of the inbox, and the reader's
-    /// reactions.
-    pub(super) fn candidates(self, page: PageShape, wanted: Wanted) -> Fragment<Slot> {
+    /// the statement joins nothing that the node knows (the followed authors, the end of the inbox, and the reader's
+    /// reactions), and has a branch only if there is something to read.
+    pub(super) fn candidates(self, page: PageShape, asked: Asked) -> Fragment<Slot> {
         let ahead = SideShape::ahead(page);
         let behind = SideShape::behind(page).map(SideShape::limited);
+        let wanted = asked.wanted;
         let mut inbox = vec![self.inbox_of_anybody(ahead, wanted, self.facts(INBOX_ROW, wanted))];
         let none = || (no_facts(wanted), Fragment::default());
         inbox.extend(behind.map(|side| self.inbox_of_anybody(side, Wanted::ENTRIES, none())));
-        self.with_inbox(page, inbox, wanted)
+        self.with_inbox(page, inbox, asked)
     }
 
     /// The same with these branches in place of the inbox.
-    pub(super) fn with_inbox(self, page: PageShape, inbox: Vec<Fragment<Slot>>, wanted: Wanted) -> Fragment<Slot> {
-        let no_facts = no_facts(wanted);
-        let text = format!(
-            "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, n.reactions_version AS o{no_facts} \
-             FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ?",
-        );
+    pub(super) fn with_inbox(self, page: PageShape, inbox: Vec<Fragment<Slot>>, asked: Asked) -> Fragment<Slot> {
+        let no_facts = no_facts(asked.wanted);
         let leaving = format!(
             "SELECT {LEAVING} AS tag, g.user_id, 0 AS c, 0 AS a, 0 AS o{no_facts} FROM account_deletions g \
              WHERE g.look_at IS NOT NULL LIMIT {most}",
             most = MAX_LEAVING_ACCOUNTS + 1,
         );
-        let mut branches = vec![self.few_in_flight(SideShape::ahead(page), &no_facts), Fragment::new(leaving, [])];
+        let in_flight = self.few_in_flight(SideShape::ahead(page), asked.many_in_flight, &no_facts);
+        let mut branches = vec![in_flight, Fragment::new(leaving, [])];
         branches.extend(inbox);
-        branches.into_iter().fold(Fragment::with(text, [Slot::Reader]), |whole, branch| {
+        branches.extend(self.named(page, asked));
+        branches.into_iter().fold(state_and_versions(asked.wanted), |whole, branch| {
             whole.add(" UNION ALL ", []).then(self.dialect.limited_branch(branch))
         })
     }
 
-    /// Contents in flight of all authors. A row without an author stands for a content that is removed or of another
-    /// kind.
-    fn few_in_flight(self, side: SideShape, no_facts: &str) -> Fragment<Slot> {
+    /// Contents in flight: of all authors, or of those whom the reader follows. A row without an author stands for a
+    /// content that is removed or of another kind.
+    fn few_in_flight(self, side: SideShape, of_followed: bool, no_facts: &str) -> Fragment<Slot> {
+        let by_key = self.by_key();
         let text = format!(
-            "SELECT {IN_FLIGHT} AS tag, d.publish_time, d.content_id, c.author_id, c.repost_author_id{no_facts} \
-             FROM deliveries d LEFT JOIN contents c{by_key} ON c.id = d.content_id AND ",
-            by_key = self.by_key(),
+            "SELECT {IN_FLIGHT} AS tag, d.publish_time, d.content_id, c.author_id, c.repost_author_id{no_facts} FROM deliveries d",
         );
+        // The engine's planner chooses, by their numbers, between a scan of the deliveries and a seek for each author.
+        let followed = format!(" JOIN follows f{by_key} ON f.follower_id = ? AND f.author_id = d.author_id");
+        let followed = if of_followed { Fragment::with(followed, [Slot::Reader]) } else { Fragment::default() };
         Fragment::new(text, [])
+            .then(followed)
+            .add(&format!(" LEFT JOIN contents c{by_key} ON c.id = d.content_id AND "), [])
             .then(side.of_contents("c"))
             .add(&format!(" LIMIT {most}", most = MAX_FEW_IN_FLIGHT + 1), [])
     }
 
-    /// Like [`Timeline::inbox`], but with rows of all authors, and with rows below the floor. The content's counters
-    /// say whether it exists, if nothing else of its row is needed.
+    /// What is read of the named authors' outboxes.
+    fn named(self, page: PageShape, asked: Asked) -> Vec<Fragment<Slot>> {
+        match asked.named {
+            Named::Contents(0) | Named::Versions(0) => Vec::new(),
+            Named::Versions(authors) => vec![self.outbox_versions(authors, &no_facts(asked.wanted))],
+            Named::Contents(authors) => {
+                let behind = SideShape::behind(page).map(SideShape::limited);
+                let none = Wanted { original_authors: asked.wanted.original_authors, ..Wanted::ENTRIES };
+                let mut sides = vec![self.outboxes_of(SideShape::ahead(page).limited(), authors, asked.wanted, "")];
+                sides.extend(behind.map(|side| self.outboxes_of(side, authors, none, &no_facts(asked.wanted))));
+                sides
+            }
+        }
+    }
+
+    fn named_authors(self, authors: usize, columns: &str, joins: &str) -> Fragment<Slot> {
+        let by_key = self.by_key();
+        let text =
+            format!("SELECT {columns} FROM follows e{by_key}{joins} WHERE e.follower_id = ? AND e.author_id IN ");
+        Fragment::with(text, [Slot::Reader]).then(Slot::list(List::Authors, authors))
+    }
+
+    fn outbox_versions(self, authors: usize, no_facts: &str) -> Fragment<Slot> {
+        let columns = format!("{OUTBOX} AS tag, COALESCE(o.stamp, 0) AS t, 0 AS c, e.author_id AS a, 0 AS o{no_facts}");
+        let heads = format!(" LEFT JOIN outbox_heads o{} ON o.author_id = e.author_id", self.by_key());
+        self.named_authors(authors, &columns, &heads)
+    }
+
+    /// The first contents of these authors together. The originals' authors and the facts are looked up for those
+    /// alone.
+    fn outboxes_of(self, side: SideShape, authors: usize, wanted: Wanted, no_facts: &str) -> Fragment<Slot> {
+        let by_key = self.by_key();
+        let (facts, joins) = self.facts(("x.id", "x.author_id"), wanted);
+        let author = if wanted.original_authors { "z.repost_author_id" } else { "NULL" };
+        let text = format!(
+            "SELECT {tag} AS tag, x.publish_time, x.id, x.author_id, {author}{facts}{no_facts} FROM ",
+            tag = side.end.tag(PULLED),
+        );
+        let original = |text| if wanted.original_authors { text } else { String::new() };
+        let counters = |text| if wanted.facts { text } else { String::new() };
+        let looked_up = original(format!(" LEFT JOIN contents z{by_key} ON z.id = x.id"))
+            + &counters(format!(" LEFT JOIN counters k{by_key} ON k.content_id = x.id"));
+        let authors = self.named_authors(authors, "e.author_id", "");
+        Fragment::new(text, [])
+            .then(pulled(self.dialect, side, authors, "").into_table("x"))
+            .add(&looked_up, [])
+            .then(joins)
+    }
+
+    /// A range of the inbox's own key, read in the page's order, so that it stops at the limit: rows of all authors,
+    /// also below the floor. The content's counters say whether it exists, if nothing else of its row is needed.
     fn inbox_of_anybody(
         self,
         side: SideShape,
@@ -155,6 +247,16 @@ impl Timeline {
     }
 }
 
+/// The row of the reader's state.
+pub(super) fn state_and_versions(wanted: Wanted) -> Fragment<Slot> {
+    let text = format!(
+        "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, n.reactions_version AS o{} \
+         FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ?",
+        no_facts(wanted),
+    );
+    Fragment::with(text, [Slot::Reader])
+}
+
 /// The columns of an inbox row that [`Timeline::facts`] takes.
 const INBOX_ROW: (&str, &str) = ("i.content_id", "i.author_id");
 
@@ -189,7 +291,7 @@ pub(super) fn reader(rows: &[Row]) -> Result<Option<ReaderSnapshot>, StoreError>
     }
     let is_bounded = excluded.len() <= MAX_REMEMBERED_EXCLUSIONS;
     Ok(state.filter(|_| is_bounded).map(|(version, floor, reactions_version)| ReaderSnapshot {
-        authors: TimelineAuthors::new(version, followed, excluded),
+        authors: TimelineAuthors::new(version, &followed, excluded),
         reactions: (reactions.len() <= MAX_REMEMBERED_REACTIONS)
             .then(|| RememberedReactions::new(reactions_version, reactions)),
         floor,
@@ -203,8 +305,8 @@ fn reaction(code: i64) -> Result<Reaction, StoreError> {
 }
 
 /// Decodes the rows of [`Timeline::candidates`].
-pub(super) fn candidates(rows: &[Row], wanted: Wanted) -> Result<Candidates, StoreError> {
-    let mut found = all_candidates(rows, wanted)?;
+pub(super) fn candidates(rows: &[Row], wanted: Wanted, direction: Direction) -> Result<Candidates, StoreError> {
+    let mut found = all_candidates(rows, wanted, direction)?;
     let floor = found.floor.trusted_from();
     for rows in [&mut found.ahead, &mut found.behind] {
         rows.retain(|row| row.entry.position() >= floor);
@@ -213,24 +315,47 @@ pub(super) fn candidates(rows: &[Row], wanted: Wanted) -> Result<Candidates, Sto
 }
 
 /// The same with rows below the floor.
-pub(super) fn all_candidates(rows: &[Row], wanted: Wanted) -> Result<Candidates, StoreError> {
-    let (mut version, mut reactions_version, mut floor) = (None, 0, Floor::Off);
-    let (mut in_flight, mut leaving) = (Vec::new(), Vec::new());
-    let (mut ahead, mut behind) = (Vec::with_capacity(rows.len()), Vec::new());
+pub(super) fn all_candidates(rows: &[Row], wanted: Wanted, direction: Direction) -> Result<Candidates, StoreError> {
+    let mut found = Candidates {
+        version: None,
+        reactions_version: 0,
+        floor: Floor::Off,
+        in_flight: None,
+        leaving: Vec::new(),
+        ahead: Vec::with_capacity(rows.len()),
+        behind: Vec::new(),
+        pulled_ahead: Vec::new(),
+        pulled_behind: Vec::new(),
+        versions: Vec::new(),
+    };
+    let mut in_flight = Vec::new();
     for row in rows {
         match row.get(0)? {
-            STATE => (version, reactions_version, floor) = (Some(row.get(3)?), row.get(4)?, row.floor(1)?),
+            STATE => {
+                found.floor = row.floor(1)?;
+                (found.version, found.reactions_version) = (Some(row.get(3)?), row.get(4)?);
+            }
+            OUTBOX => found.versions.push(OutboxVersion { author: row.user(3)?, version: row.get(1)? }),
             IN_FLIGHT => {
                 in_flight.push(row.get::<Option<i64>>(3)?.map(|_| candidate(row, Wanted::ENTRIES)).transpose()?);
             }
-            LEAVING => leaving.push(row.user(1)?),
-            INBOX => ahead.push(candidate(row, wanted)?),
-            _ => behind.push(candidate(row, Wanted::ENTRIES)?),
+            LEAVING => found.leaving.push(row.user(1)?),
+            INBOX => found.ahead.push(candidate(row, wanted)?),
+            PULLED => found.pulled_ahead.push(candidate(row, wanted)?),
+            INBOX_BEHIND => found.behind.push(candidate(row, Wanted::ENTRIES)?),
+            _ => found.pulled_behind.push(candidate(row, Wanted::ENTRIES)?),
         }
     }
-    let are_few = in_flight.len() <= MAX_FEW_IN_FLIGHT && leaving.len() <= MAX_LEAVING_ACCOUNTS;
-    let in_flight = are_few.then(|| in_flight.into_iter().flatten().collect());
-    Ok(Candidates { version, reactions_version, floor, in_flight, leaving, ahead, behind })
+    let are_few = in_flight.len() <= MAX_FEW_IN_FLIGHT && found.leaving.len() <= MAX_LEAVING_ACCOUNTS;
+    found.in_flight = are_few.then(|| in_flight.into_iter().flatten().collect());
+    // A run is known to end at the last of its rows, so that their order counts.
+    for (rows, direction) in [(&mut found.pulled_ahead, direction), (&mut found.pulled_behind, direction.reversed())] {
+        rows.sort_unstable_by(|a, b| match direction {
+            Direction::Older => b.entry.position().cmp(&a.entry.position()),
+            Direction::Newer => a.entry.position().cmp(&b.entry.position()),
+        });
+    }
+    Ok(found)
 }
 
 fn candidate(row: &Row, wanted: Wanted) -> Result<Candidate, StoreError> {

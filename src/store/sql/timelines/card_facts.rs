@@ -9,7 +9,7 @@ use super::{
     },
     candidates::facts,
     shown::Timeline,
-    slots::{End, Slot},
+    slots::{List, Slot},
 };
 use crate::{
     domain::{
@@ -31,7 +31,7 @@ impl Timeline {
         Fragment::new(text, [])
             .then(joins)
             .add(" WHERE c.id IN ", [])
-            .then(Slot::list(End::Ahead, contents))
+            .then(Slot::list(List::Ahead, contents))
             .add(" AND c.removed_at IS NULL", [])
     }
 }

@@ -6,10 +6,10 @@
 
 use super::{
     super::{fragment::Fragment, keyset::Columns},
-    pulled::of_author,
+    pulled::{of_author, pulled},
     shown::Timeline,
     side::SideShape,
-    slots::{End, Slot},
+    slots::{List, Slot},
 };
 use crate::domain::EdgeMode;
 
@@ -39,10 +39,31 @@ impl Timeline {
             outbox = self.dialect.in_order_of("outbox"),
         );
         Fragment::new(text, [])
-            .then(Slot::list(End::Ahead, authors))
+            .then(Slot::list(List::Authors, authors))
             .add_with(" AND c.publish_time >= ? AND ", [Slot::EndTime])
             .then(side.of_contents("c"))
             .then(side.window(CONTENT))
             .add_with(" LIMIT ?", [side.limit])
+    }
+
+    /// The covered authors' newest entries below a position, which need not be the floor of the reader's state.
+    pub(super) fn covered_below(self) -> Fragment<Slot> {
+        let text = format!(
+            "SELECT e.author_id FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode = {push}",
+            uncovered = self.dialect.force_index("uncovered"),
+            push = EdgeMode::Push.code(),
+        );
+        pulled(self.dialect, SideShape::below(), Fragment::with(text, [Slot::Reader]), "")
+    }
+
+    /// The newest entries of everyone whom the reader follows.
+    pub(super) fn newest_of_followed(self) -> Fragment<Slot> {
+        pulled(self.dialect, SideShape::newest(), self.followed_authors(), "")
+    }
+
+    /// The authors whom the reader follows.
+    pub(super) fn followed_authors(self) -> Fragment<Slot> {
+        let text = format!("SELECT e.author_id FROM follows e{} WHERE e.follower_id = ?", self.by_key());
+        Fragment::with(text, [Slot::Reader])
     }
 }

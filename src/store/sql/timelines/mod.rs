@@ -1,8 +1,8 @@
-//! Timelines in SQL: one statement reads every row that a page can need, and [`Run`] decides what the rows cover.
-//! [`statement`] has the text; this module only decodes its rows.
+//! Timelines in SQL. A page is read from [`candidates`] or by its [`definition`], each one statement.
 
 mod candidates;
 mod card_facts;
+mod definition;
 mod extension;
 mod outside;
 mod pulled;
@@ -10,54 +10,50 @@ pub(super) mod shape;
 mod shown;
 mod side;
 mod slots;
-mod statement;
-mod stretch;
 
 use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use sql_driver::Value;
 
-pub(super) use self::outside::{
-    candidates as outside_known_page, candidates_with as outside_candidates, page_with as outside_page,
-    shown_of as outside_shown,
-};
+pub(super) use self::outside::{candidates as outside_page, candidates_with as outside_candidates};
 use self::{
+    candidates::{Asked, Named},
     shape::{Filled as _, Shape, Text, listed},
     shown::{Timeline, content_shown, repost_shown_to, shown_to},
-    side::{PageShape, Side, SideShape},
-    slots::{End, Filling},
-    statement::{BELOW, EDGE, FOLLOWED, IN_FLIGHT, INBOX, STATE, UNCOVERED},
+    side::PageShape,
+    slots::{End, Filling, List},
 };
 use super::{
     SqlStore,
     dialect::Dialect,
     fragment::Fragment,
     keyset::Columns,
-    rows::{DomainColumns as _, MAX_LIST, Row, id_list, of_kinds},
+    rows::{DomainColumns as _, MAX_LIST, id_list, of_kinds},
 };
 use crate::{
     domain::{
-        ContentId, Direction, Entry, Floor, PageRequest, Position, Run, UserId,
+        ContentId, Entry, PageRequest, Position, UserId,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{CandidateLimits, Candidates, CardFacts, Wanted},
-            plan::{Snapshot, UncoveredAuthor},
-            stretch::{Stretch, StretchSnapshot},
+            candidates::{Ask, Candidates, CardFacts, Pulled},
+            stretch::{OutboxesSnapshot, Stretch},
         },
     },
-    store::{StoreError, Timelines, timelines::Depth},
+    store::{StoreError, Timelines},
 };
 
 #[async_trait]
 impl Timelines for SqlStore {
-    async fn read(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError> {
-        let (sql, values) = self.kept(Shape::Page(PageShape::of(request), depth), &Filling::of(reader, request));
-        let answer = Answer::of(&self.read_text(sql, values).await?)?;
-        let Answer { floor, excludes, .. } = answer;
-        let ahead = answer.runs(Side::ahead(request), depth);
-        let behind = Side::behind(request).map(|side| answer.runs(side, depth)).unwrap_or_default();
-        Ok(Snapshot { floor, excludes, uncovered: answer.uncovered, ahead, behind })
+    async fn definition(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        with_facts: bool,
+    ) -> Result<OutboxesSnapshot, StoreError> {
+        let shape = Shape::Definition(PageShape::of(request), with_facts, None);
+        let (sql, values) = self.kept(shape, &Filling::of(reader, request));
+        definition::whole(&self.read_text(sql, values).await?, request, with_facts)
     }
 
     async fn stretch(
@@ -66,13 +62,13 @@ impl Timelines for SqlStore {
         request: &PageRequest,
         stretch: Stretch,
         authors: &TimelineAuthors,
-    ) -> Result<Option<StretchSnapshot>, StoreError> {
+    ) -> Result<Option<OutboxesSnapshot>, StoreError> {
         if !(1..=self.dialect.max_ranges()).contains(&authors.followed().len()) {
             return Ok(None);
         }
         let (shape, filling) = of_stretch(reader, request, stretch, authors);
         let (sql, values) = self.kept(shape, &filling);
-        stretch::snapshot(&self.read_few_text(sql, values).await?, request, stretch, authors)
+        definition::to_an_end(&self.read_few_text(sql, values).await?, request, stretch, authors)
     }
 
     fn max_stretch_authors(&self) -> usize {
@@ -84,16 +80,10 @@ impl Timelines for SqlStore {
         candidates::reader(&self.read(&statement.text, statement.values).await?)
     }
 
-    async fn page_candidates(
-        &self,
-        reader: UserId,
-        request: &PageRequest,
-        limits: CandidateLimits,
-        wanted: Wanted,
-    ) -> Result<Candidates, StoreError> {
-        let (shape, filling) = of_candidates(reader, request, limits, wanted);
-        let (sql, values) = self.kept(shape, &filling);
-        candidates::candidates(&self.read_few_text(sql, values).await?, wanted)
+    async fn candidates(&self, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Result<Candidates, StoreError> {
+        let shape = Shape::Candidates(PageShape::of(request), asked(ask));
+        let (sql, values) = self.kept(shape, &filling(reader, request, ask));
+        candidates::candidates(&self.read_few_text(sql, values).await?, ask.wanted, request.direction)
     }
 
     async fn card_facts(
@@ -195,7 +185,8 @@ pub(super) struct Below {
 pub(super) fn of_authors_below(dialect: Dialect, reader: UserId, authors: &[UserId], window: Below) -> Fragment {
     let Below { floor, end_ms, limit } = window;
     let end_ms = end_ms.unwrap_or(Position::OLDEST.publish_time());
-    let filling = Filling::from(reader, floor).limited(End::Ahead, limit).listing(End::Ahead, authors).ending(end_ms);
+    let filling =
+        Filling::from(reader, floor).limited(End::Ahead, limit).listing(List::Authors, authors).ending(end_ms);
     Timeline { dialect }.of_authors_below(authors.len()).filled(&filling)
 }
 
@@ -212,27 +203,29 @@ pub(super) fn newest_of_followed(dialect: Dialect, reader: UserId, limit: usize)
     Timeline { dialect }.newest_of_followed().filled(&filling)
 }
 
-/// The whole statement of a page, and the branch that reads its inbox.
-pub(super) fn page(dialect: Dialect, reader: UserId, request: &PageRequest, depth: Depth) -> (Fragment, Fragment) {
-    let (page, filling, timeline) = (PageShape::of(request), Filling::of(reader, request), Timeline { dialect });
-    let inbox = timeline.inbox(SideShape::ahead(page).shown_to(timeline));
-    (Shape::Page(page, depth).filled(dialect, &filling), inbox.filled(&filling))
+/// The statement of [`Timelines::definition`].
+pub(super) fn definition(dialect: Dialect, reader: UserId, request: &PageRequest) -> Fragment {
+    Shape::Definition(PageShape::of(request), true, None).filled(dialect, &Filling::of(reader, request))
 }
 
-/// The statement of [`Timelines::page_candidates`].
-pub(super) fn candidates(
-    dialect: Dialect,
-    reader: UserId,
-    request: &PageRequest,
-    (limits, wanted): (CandidateLimits, Wanted),
-) -> Fragment {
-    let (shape, filling) = of_candidates(reader, request, limits, wanted);
-    shape.filled(dialect, &filling)
+/// The statement of [`Timelines::candidates`].
+pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Fragment {
+    Shape::Candidates(PageShape::of(request), asked(ask)).filled(dialect, &filling(reader, request, ask))
 }
 
-fn of_candidates(reader: UserId, request: &PageRequest, limits: CandidateLimits, wanted: Wanted) -> (Shape, Filling) {
-    let filling = Filling::of(reader, request).limited(End::Ahead, limits.ahead).limited(End::Behind, limits.behind);
-    (Shape::Candidates(PageShape::of(request), wanted), filling)
+fn asked(ask: &Ask<'_>) -> Asked {
+    let named = match ask.pulled {
+        Pulled::Contents(authors) => Named::Contents(listed(authors.len())),
+        Pulled::Versions(authors) => Named::Versions(listed(authors.len())),
+    };
+    Asked { wanted: ask.wanted, named, many_in_flight: ask.many_in_flight }
+}
+
+fn filling(reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Filling {
+    Filling::of(reader, request)
+        .limited(End::Ahead, ask.limits.ahead)
+        .limited(End::Behind, ask.limits.behind)
+        .listing(List::Authors, ask.pulled.authors())
 }
 
 /// The statement of [`Timelines::card_facts`].
@@ -242,7 +235,7 @@ pub(super) fn card_facts(dialect: Dialect, reader: UserId, contents: &[ContentId
 }
 
 fn of_card_facts(reader: UserId, contents: &[ContentId]) -> (Shape, Filling) {
-    let filling = Filling::from(reader, Position::NEWEST).listing(End::Ahead, contents);
+    let filling = Filling::from(reader, Position::NEWEST).listing(List::Ahead, contents);
     (Shape::CardFacts(listed(contents.len())), filling)
 }
 
@@ -262,78 +255,14 @@ fn of_stretch(reader: UserId, request: &PageRequest, stretch: Stretch, authors: 
     let authors = authors.followed();
     let filling = Filling::of(reader, request)
         .limited(End::Ahead, stretch.most_rows.saturating_add(1))
-        .listing(End::Ahead, authors)
+        .listing(List::Authors, authors)
         .ending(stretch.end_ms)
         .facts_ending(stretch.facts_end_ms.unwrap_or(stretch.end_ms));
-    (Shape::Stretch(PageShape::of(request), stretch.facts_end_ms.is_some(), listed(authors.len())), filling)
+    let with_facts = stretch.facts_end_ms.is_some();
+    (Shape::Definition(PageShape::of(request), with_facts, Some(listed(authors.len()))), filling)
 }
 
 /// The statement of [`Timelines::reader`].
 pub(super) fn reader(dialect: Dialect, reader: UserId) -> Fragment {
     Timeline { dialect }.reader().filled(&Filling::from(reader, Position::NEWEST))
-}
-
-/// The decoded rows of the statement.
-struct Answer {
-    floor: Floor,
-    excludes: bool,
-    uncovered: Vec<UncoveredAuthor>,
-    /// Entries with the tags of their sources.
-    entries: Vec<(i64, Entry)>,
-}
-
-impl Answer {
-    fn of(rows: &[Row]) -> Result<Self, StoreError> {
-        let entries = Vec::with_capacity(rows.len());
-        let mut answer = Self { floor: Floor::Off, excludes: false, uncovered: Vec::new(), entries };
-        for row in rows {
-            match row.get(0)? {
-                STATE => {
-                    answer.floor = row.floor(1)?;
-                    answer.excludes = row.get::<i64>(3)? != 0;
-                }
-                EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, version: row.get(1)? }),
-                tag => answer.entries.push((tag, row.entry(1)?)),
-            }
-        }
-        Ok(answer)
-    }
-
-    fn runs(&self, side: Side, depth: Depth) -> Vec<Run> {
-        let Side { direction, limit, .. } = side;
-        let run = |source| Run::from_limited_query(direction, self.of_source(side, source), limit);
-        match depth {
-            Depth::Inbox => vec![run(IN_FLIGHT), self.trusted(side)],
-            Depth::Everything => vec![run(IN_FLIGHT), self.covered(side), run(UNCOVERED)],
-            Depth::Outboxes => vec![run(FOLLOWED)],
-        }
-    }
-
-    fn trusted(&self, side: Side) -> Run {
-        let rows = self.of_source(side, INBOX);
-        Run::from_trusted_area(side.direction, side.bound, rows, side.limit, self.floor.trusted_from())
-    }
-
-    /// The covered authors' entries on both sides of the floor, in the window's order. The cases here match the
-    /// conditions under which the statement reads below the floor.
-    fn covered(&self, side: Side) -> Run {
-        let Side { direction, limit, .. } = side;
-        let below = self.of_source(side, BELOW);
-        match direction {
-            Direction::Older if self.of_source(side, INBOX).len() >= limit => self.trusted(side),
-            Direction::Older => self.trusted(side).then(Run::from_limited_query(direction, below, limit)),
-            Direction::Newer if side.bound.unwrap_or(Position::OLDEST) >= self.floor.trusted_from() => {
-                self.trusted(side)
-            }
-            Direction::Newer if below.len() >= limit => Run::from_limited_query(direction, below, limit),
-            Direction::Newer => {
-                let above = Run::from_limited_query(direction, self.of_source(side, INBOX), limit);
-                Run::from_limited_query(direction, below, limit).then(above)
-            }
-        }
-    }
-
-    fn of_source(&self, side: Side, source: i64) -> Vec<Entry> {
-        self.entries.iter().filter(|(tag, _)| *tag == side.end.tag(source)).map(|(_, entry)| *entry).collect()
-    }
 }

@@ -10,28 +10,23 @@ use quick_cache::sync::Cache;
 
 use super::{
     super::{dialect::Dialect, fragment::Fragment, rows::padded},
+    candidates::Asked,
     shown::Timeline,
     side::PageShape,
     slots::{Filling, Slot},
 };
-use crate::{domain::timeline::candidates::Wanted, store::timelines::Depth};
-
 /// Texts that are kept, of one to some kilobytes each. A service uses some dozen shapes.
 const TEXTS: usize = 1_024;
 
 /// The shape of a statement. Lists count as long as they are after filling up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Shape {
-    /// The sources of a page.
-    Page(PageShape, Depth),
     /// The candidates of a page.
-    Candidates(PageShape, Wanted),
-    /// The sources of a page of an inbox outside, with the numbers of listed contents.
-    Outside(PageShape, [usize; 2]),
-    /// Its candidates.
-    OutsideCandidates(PageShape, [usize; 2], Wanted),
-    /// A page in a stretch, with or without facts, of so many authors.
-    Stretch(PageShape, bool, usize),
+    Candidates(PageShape, Asked),
+    /// The candidates of a page of an inbox outside, with the numbers of listed contents.
+    OutsideCandidates(PageShape, [usize; 2], Asked),
+    /// A page by its definition, with or without facts; to an early end, of so many authors.
+    Definition(PageShape, bool, Option<usize>),
     /// The facts of so many cards.
     CardFacts(usize),
 }
@@ -41,11 +36,9 @@ impl Shape {
     pub(super) fn statement(self, dialect: Dialect) -> Fragment<Slot> {
         let timeline = Timeline { dialect };
         match self {
-            Self::Page(page, depth) => timeline.statement(page, depth),
-            Self::Candidates(page, wanted) => timeline.candidates(page, wanted),
-            Self::Outside(page, listed) => timeline.outside(page, listed),
-            Self::OutsideCandidates(page, listed, wanted) => timeline.outside_candidates(page, listed, wanted),
-            Self::Stretch(page, with_facts, authors) => timeline.stretch(page, with_facts, authors),
+            Self::Candidates(page, asked) => timeline.candidates(page, asked),
+            Self::OutsideCandidates(page, listed, asked) => timeline.outside_candidates(page, listed, asked),
+            Self::Definition(page, with_facts, to_an_end) => timeline.definition(page, with_facts, to_an_end),
             Self::CardFacts(contents) => timeline.card_facts(contents),
         }
     }
@@ -120,8 +113,8 @@ impl PageTexts {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
-    use super::*;
-    use crate::domain::{ContentKind, Direction, Kinds};
+    use super::{super::candidates::Named, *};
+    use crate::domain::{ContentKind, Direction, Kinds, timeline::candidates::Wanted};
 
     const ENGINES: [Dialect; 2] = [Dialect::Sqlite, Dialect::Mysql];
 
@@ -141,13 +134,18 @@ mod tests {
         let mut shapes = vec![Shape::CardFacts(1), Shape::CardFacts(16)];
         let counters = Wanted { original_authors: false, ..Wanted::ALL };
         for page in pages() {
-            shapes.extend([Depth::Inbox, Depth::Everything, Depth::Outboxes].map(|depth| Shape::Page(page, depth)));
             for wanted in [Wanted::ALL, counters, Wanted { reactions: false, ..counters }, Wanted::ENTRIES] {
-                shapes.push(Shape::Candidates(page, wanted));
-                shapes.extend([[0, 0], [8, 2]].map(|listed| Shape::OutsideCandidates(page, listed, wanted)));
+                for named in [Named::Contents(0), Named::Contents(4), Named::Versions(2)] {
+                    for many_in_flight in [false, true] {
+                        let asked = Asked { wanted, named, many_in_flight };
+                        shapes.push(Shape::Candidates(page, asked));
+                        shapes.extend([[0, 0], [8, 2]].map(|listed| Shape::OutsideCandidates(page, listed, asked)));
+                    }
+                }
             }
-            shapes.extend([[0, 0], [8, 2]].map(|listed| Shape::Outside(page, listed)));
-            shapes.extend([false, true].map(|with_facts| Shape::Stretch(page, with_facts, 4)));
+            for with_facts in [false, true] {
+                shapes.extend([None, Some(4)].map(|to_an_end| Shape::Definition(page, with_facts, to_an_end)));
+            }
         }
         shapes
     }

@@ -5,34 +5,7 @@ use super::{
     shown::Timeline,
     slots::{End, Slot},
 };
-use crate::domain::{Direction, Kinds, PageRequest, Position};
-
-/// One side of the bound: its direction, and the number of entries wanted from each source.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Side {
-    /// Where it lies.
-    pub(super) end: End,
-    /// Away from the bound.
-    pub(super) direction: Direction,
-    /// The position at which it starts; `None` for the start of the direction.
-    pub(super) bound: Option<Position>,
-    /// Entries of each source at most.
-    pub(super) limit: usize,
-}
-
-impl Side {
-    /// The page's side.
-    pub(super) fn ahead(request: &PageRequest) -> Self {
-        let PageRequest { direction, bound, .. } = *request;
-        Self { end: End::Ahead, direction, bound, limit: request.need() }
-    }
-
-    /// The other side, where one entry is enough; none without a bound.
-    pub(super) fn behind(request: &PageRequest) -> Option<Self> {
-        let PageRequest { direction, bound, .. } = *request;
-        bound.map(|_| Self { end: End::Behind, direction: direction.reversed(), bound, limit: 1 })
-    }
-}
+use crate::domain::{Direction, Kinds, PageRequest};
 
 /// What a page asks for, without positions and numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,11 +74,6 @@ impl SideShape {
     /// The same side, limited to what `timeline` shows.
     pub(super) const fn shown_to(self, timeline: Timeline) -> Self {
         Self { timeline: Some(timeline), ..self }
-    }
-
-    /// Whether one entry at the bound is all that is wanted.
-    pub(super) fn is_entry_at_bound(self) -> bool {
-        self.is_bounded && self.is_inclusive() && self.is_single()
     }
 
     /// Whether one entry is wanted in every run.

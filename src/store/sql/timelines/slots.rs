@@ -34,6 +34,26 @@ impl End {
     }
 }
 
+/// Which ids a list has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum List {
+    /// Contents ahead of the bound.
+    Ahead,
+    /// Contents at the bound and behind it.
+    Behind,
+    /// Authors.
+    Authors,
+}
+
+impl From<End> for List {
+    fn from(end: End) -> Self {
+        match end {
+            End::Ahead => Self::Ahead,
+            End::Behind => Self::Behind,
+        }
+    }
+}
+
 /// What stands for a `?`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
@@ -50,7 +70,7 @@ pub(super) enum Slot {
     /// One less.
     Offset(End),
     /// A listed id, by its place.
-    Listed(End, usize),
+    Listed(List, usize),
     /// The publish time at which the read stretch ends.
     EndTime,
     /// The publish time up to which entries come with facts.
@@ -85,9 +105,9 @@ impl Slot {
     }
 
     /// `(?, ?, ..)` for so many ids, filled up as lists are.
-    pub(super) fn list(end: End, ids: usize) -> Fragment<Self> {
+    pub(super) fn list(list: List, ids: usize) -> Fragment<Self> {
         let ids = padded(ids);
-        Fragment::with(list_of(ids), (0..ids).map(|place| Self::Listed(end, place)))
+        Fragment::with(list_of(ids), (0..ids).map(|place| Self::Listed(list, place)))
     }
 }
 
@@ -98,8 +118,8 @@ pub(super) struct Filling {
     bound: Position,
     /// Ahead of the bound, and behind it.
     limits: [i64; 2],
-    /// As `limits`.
-    lists: [Vec<i64>; 2],
+    /// By [`List`].
+    lists: [Vec<i64>; 3],
     end_ms: i64,
     facts_end_ms: i64,
     fence: Option<Fence>,
@@ -115,7 +135,15 @@ impl Filling {
     /// Of what lies beyond a position.
     pub(super) fn from(reader: UserId, bound: Position) -> Self {
         let end_ms = Position::OLDEST.publish_time();
-        Self { reader, bound, limits: [1, 1], lists: [vec![], vec![]], end_ms, facts_end_ms: end_ms, fence: None }
+        Self {
+            reader,
+            bound,
+            limits: [1, 1],
+            lists: [vec![], vec![], vec![]],
+            end_ms,
+            facts_end_ms: end_ms,
+            fence: None,
+        }
     }
 
     /// With so many entries on a side.
@@ -127,8 +155,8 @@ impl Filling {
 
     /// With these ids.
     #[must_use]
-    pub(super) fn listing<I: Copy + Into<i64>>(mut self, end: End, ids: &[I]) -> Self {
-        self.lists[end as usize] = ids.iter().map(|id| (*id).into()).collect();
+    pub(super) fn listing<I: Copy + Into<i64>>(mut self, list: List, ids: &[I]) -> Self {
+        self.lists[list as usize] = ids.iter().map(|id| (*id).into()).collect();
         self
     }
 
@@ -164,8 +192,8 @@ impl Filling {
             Slot::BoundContent => self.bound.content_number(),
             Slot::Limit(end) => self.limits[end as usize],
             Slot::Offset(end) => self.limits[end as usize].saturating_sub(1),
-            Slot::Listed(end, place) => {
-                let ids = &self.lists[end as usize];
+            Slot::Listed(list, place) => {
+                let ids = &self.lists[list as usize];
                 return ids.get(place).or(ids.last()).copied().into();
             }
             Slot::EndTime => self.end_ms,

@@ -36,7 +36,7 @@ async fn everything_is_used(peer: &Peer) -> Result<()> {
     until("the inbox is in Redis, and delivered to", async || {
         let page = peer.query(Some(&bob), "{ timeline(first: 50) { edges { node { text } } } }").await?;
         ensure!(page["data"]["timeline"]["edges"].as_array().is_some_and(|edges| edges.len() == 5), "{page}");
-        let ways = peer.metric(r#"tidefeed_timeline_pages_total{way="outside"}"#).await?;
+        let ways = peer.metric(r#"tidefeed_outside_inbox_reads_total{outcome="believed"}"#).await?;
         let unfinished = peer.metric("tidefeed_deliveries_unfinished").await?;
         Ok(ways.is_some_and(|pages| pages > 0.0) && unfinished == Some(0.0))
     })

@@ -39,6 +39,7 @@ pub mod rows;
 mod search;
 mod search_model;
 mod sessions;
+mod timeline_states;
 mod timelines;
 mod visibility;
 

@@ -7,7 +7,7 @@ use tidefeed::{
     domain::{
         Direction, EdgeMode, Entry, Floor, PageRequest, PageSize, Position,
         delivery::{DeliveryPolicy, EdgeRule},
-        timeline::candidates::{Candidate, Wanted},
+        timeline::candidates::{Ask, Candidate, CandidateLimits, Pulled, Wanted},
         timeline::exclusion::ExclusionKind,
         timeline::outside::{Basis, Bucket, BucketToken, Fence, Generation, Header, NodeId, Revision, Slice, Window},
     },
@@ -210,21 +210,24 @@ on_each_backend! {
         let window = Window { direction: Direction::Older, bound: None, limit: 3 };
         let rows = [9, 8, 7].map(|time| Position::bound(time, time)).to_vec();
         let side = |fence| SideRead { window, slice: Slice { header: header(fence), rows: rows.clone() } };
+        let authors = [user(AUTHOR)];
+        let limits = CandidateLimits { ahead: 3, behind: 3 };
+        let ask = Ask { pulled: Pulled::Contents(&authors), ..Ask::of_inbox(limits, Wanted::ENTRIES) };
         let before = store.statements();
-        let found = store.page_with(user(READER), &request, &side(fence()), None).await?;
+        let read = store.candidates_with(user(READER), &request, (&side(fence()), None), &ask).await?;
         assert_eq!(store.statements() - before, 1);
-        let expected = found.expected.context("the fence")?;
+        let expected = read.expected.context("the fence")?;
         assert_eq!((expected.fence, expected.basis), (fence(), Basis(5)));
-        let shown: Vec<usize> = found.ahead.iter().map(|run| run.entries().len()).collect();
-        assert_eq!(shown, [0, 3, 3], "nothing is in flight; the author is followed, and still to be pulled");
+        let found = [read.found.in_flight.as_ref(), Some(&read.found.ahead), Some(&read.found.pulled_ahead)];
+        let found: Vec<usize> = found.into_iter().flatten().map(Vec::len).collect();
+        assert_eq!(found, [0, 3, 3], "nothing is in flight; the author is still to be pulled");
         for other in [Fence { token: token(2), ..fence() }, Fence { generation: Generation(4), ..fence() }] {
-            assert_eq!(store.page_with(user(READER), &request, &side(other), None).await?.expected, None);
+            let read = store.candidates_with(user(READER), &request, (&side(other), None), &ask).await?;
+            assert_eq!(read.expected, None);
         }
-        assert!(found.is_uncovered, "the edge is to be filled");
-        world.put_edge(user(READER), user(AUTHOR), EdgeMode::Push).await?;
-        assert!(!store.page_with(user(READER), &request, &side(fence()), None).await?.is_uncovered);
         store.leave(user(READER)).await?;
-        assert_eq!(store.page_with(user(READER), &request, &side(fence()), None).await?.expected, None);
+        let read = store.candidates_with(user(READER), &request, (&side(fence()), None), &ask).await?;
+        assert_eq!(read.expected, None);
         Ok(())
     }
 
@@ -253,10 +256,12 @@ on_each_backend! {
             window: Window::from(Position::bound(8, 8), Direction::Newer, 4),
             slice: slice(fence, &[8, 9, 20]),
         };
+        let limits = CandidateLimits { ahead: 3, behind: 4 };
         for wanted in [Wanted::ENTRIES, Wanted::ALL] {
+            let ask = Ask::of_inbox(limits, wanted);
             let before = store.statements();
             let sides = (&ahead(fence()), Some(&behind(fence())));
-            let read = store.candidates_with(user(READER), &request, sides, wanted).await?;
+            let read = store.candidates_with(user(READER), &request, sides, &ask).await?;
             assert_eq!(store.statements() - before, 1);
             let expected = read.expected.context("the fence")?;
             assert_eq!((expected.fence, expected.basis), (fence(), Basis(5)));
@@ -269,8 +274,9 @@ on_each_backend! {
             assert_eq!((ids(&read.found.ahead), ids(&read.found.behind)), (vec![5, 6], vec![8, 9, 20]));
         }
         let other = Fence { token: token(2), ..fence() };
-        let read =
-            store.candidates_with(user(READER), &request, (&ahead(other), Some(&behind(other))), Wanted::ALL).await?;
+        let ask = Ask::of_inbox(limits, Wanted::ALL);
+        let sides = (&ahead(other), Some(&behind(other)));
+        let read = store.candidates_with(user(READER), &request, sides, &ask).await?;
         assert_eq!(read.expected, None);
         Ok(())
     }

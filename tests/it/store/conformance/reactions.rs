@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use tidefeed::domain::limits::MAX_REMEMBERED_REACTIONS;
-use tidefeed::domain::timeline::candidates::{CandidateLimits, Wanted};
+use tidefeed::domain::timeline::candidates::{Ask, CandidateLimits, Wanted};
 use tidefeed::domain::{Counters, Direction, EdgeMode, PageRequest, PageSize, Reaction, ViewerReactions};
 use tidefeed::store::audits::{Counted, Miscount};
 use tidefeed::store::contents::Removed;
@@ -70,7 +70,8 @@ on_each_backend! {
         assert_eq!(remembered().await?, (16, of(false, true)));
         let limits = CandidateLimits { ahead: 3, behind: 3 };
         let request = PageRequest::newest(PageSize::try_new(2)?);
-        assert_eq!(store.page_candidates(user(2), &request, limits, Wanted::ENTRIES).await?.reactions_version, 16);
+        let ask = Ask::of_inbox(limits, Wanted::ENTRIES);
+        assert_eq!(store.candidates(user(2), &request, &ask).await?.reactions_version, 16);
         Ok(())
     }
 

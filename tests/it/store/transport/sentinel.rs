@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use tidefeed::store::{
-    certificates::CertificateFiles,
-    redis::{ConnectError, Redis, RedisOptions, SentinelOptions},
-};
+use certificates::CertificateFiles;
+use tidefeed::store::redis::{ConnectError, Redis, RedisOptions, SentinelOptions};
 
 use super::{
     Files, UNKNOWN, expect_words,

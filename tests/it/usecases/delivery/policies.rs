@@ -5,7 +5,6 @@ use anyhow::{Result, ensure};
 use tidefeed::{
     app::Settings,
     domain::{PageRequest, PageSize, delivery::EdgeRule},
-    store::timelines::Depth,
 };
 
 use super::world::{AUTHOR, followed_author, publish, user};
@@ -61,8 +60,7 @@ async fn cost(backend: Backend, rule: EdgeRule, load: &Load) -> Result<Cost> {
                 continue;
             }
             let reader = user(AUTHOR + follower);
-            let snapshot = app.ports.timelines.read(reader, &request, Depth::Inbox).await?;
-            pulled += i64::try_from(snapshot.uncovered.len())?;
+            pulled += i64::try_from(app.uncovered(reader).await?.len())?;
             let page = app.reader.page(reader, &request).await?;
             let mut oracle = app.ports.timelines.oracle(reader, &request).await?;
             oracle.truncate(request.size.get());

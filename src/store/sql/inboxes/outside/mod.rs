@@ -21,38 +21,28 @@ use crate::{
         ContentId, PageRequest, Position, UserId,
         delivery::DeliveryPolicy,
         timeline::{
-            candidates::Wanted,
+            candidates::Ask,
             outside::{Basis, Bucket, BucketToken, Fence, Generation},
         },
     },
     store::{
         OutsidePages, OutsideStates, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
-        outside_states::{Batch, Occupancy, OutsideCandidates, OutsideSnapshot, SideRead},
+        outside_states::{Batch, Occupancy, OutsideCandidates, SideRead},
         relations::Pair,
     },
 };
 
 #[async_trait]
 impl OutsidePages for SqlStore {
-    async fn page_with(
-        &self,
-        reader: UserId,
-        request: &PageRequest,
-        ahead: &SideRead,
-        behind: Option<&SideRead>,
-    ) -> Result<OutsideSnapshot, StoreError> {
-        timelines::outside_page(self, reader, request, (ahead, behind)).await
-    }
-
     async fn candidates_with(
         &self,
         reader: UserId,
         request: &PageRequest,
         (ahead, behind): (&SideRead, Option<&SideRead>),
-        wanted: Wanted,
+        ask: &Ask<'_>,
     ) -> Result<OutsideCandidates, StoreError> {
-        timelines::outside_candidates(self, reader, request, (ahead, behind), wanted).await
+        timelines::outside_candidates(self, reader, request, (ahead, behind), ask).await
     }
 }
 

@@ -1,12 +1,7 @@
 //! Completes a page from cached outboxes. An outbox counts only at exactly the version that the snapshot names.
 
-use std::collections::HashMap;
-
 use crate::{
-    domain::{
-        Direction, Entry, PageRequest, Position, Run, UserId,
-        timeline::plan::{Outboxes, Snapshot},
-    },
+    domain::{Direction, Entry, PageRequest, Position, Run, UserId, timeline::candidates::OutboxVersion},
     store::{Contents, OutboxCache, StoreError, contents::OutboxHead, outbox_cache::CachedOutbox},
     telemetry::metrics::OUTBOX_CACHE,
 };
@@ -14,64 +9,70 @@ use crate::{
 /// Most outboxes that one read fetches from SQL and caches. With more, the statement that pulls everything is cheaper.
 const MAX_REFILLS: usize = 64;
 
-/// The uncovered authors' runs; `None` if neither the cache nor a refill has some outbox at the snapshot's version.
-///
-/// A failing cache counts as a miss.
+/// What caches gave of outboxes.
+pub struct CachedRuns {
+    /// The runs ahead of the bound, and behind it; `None` if some outbox could not be had at its version.
+    pub runs: Option<[Vec<Run>; 2]>,
+    /// Whether a statement has filled the cache.
+    pub has_refilled: bool,
+}
+
+/// The runs of these outboxes, each at exactly this version. Fills the cache with those that it lacks, if it may. A
+/// failing cache counts as a miss.
 pub async fn pull(
     cache: &dyn OutboxCache,
     contents: &dyn Contents,
-    snapshot: &Snapshot,
-    request: &PageRequest,
-) -> Result<Option<Outboxes>, StoreError> {
-    let wanted: HashMap<UserId, i64> = snapshot.uncovered.iter().map(|it| (it.author, it.version)).collect();
-    let authors: Vec<UserId> = snapshot.uncovered.iter().map(|it| it.author).collect();
+    wanted: &[OutboxVersion],
+    (request, may_refill): (&PageRequest, bool),
+) -> Result<CachedRuns, StoreError> {
+    let authors: Vec<UserId> = wanted.iter().map(|it| it.author).collect();
     let cached = cache.fetch(&authors).await.unwrap_or_else(|error| {
         tracing::warn!(error = &error as &dyn std::error::Error, "The outbox cache cannot be read.");
         vec![None; authors.len()]
     });
-    let mut current = Vec::with_capacity(authors.len());
+    let mut current = Vec::with_capacity(wanted.len());
     let mut missing = Vec::new();
-    for (author, outbox) in authors.iter().zip(cached) {
+    for (wanted, outbox) in wanted.iter().zip(cached) {
         match outbox {
-            Some(outbox) if Some(&outbox.version) == wanted.get(author) => current.push(outbox),
-            _ => missing.push(*author),
+            Some(outbox) if outbox.version == wanted.version => current.push(outbox),
+            _ => missing.push(*wanted),
         }
     }
     metrics::counter!(OUTBOX_CACHE, "outcome" => "hit").increment(current.len() as u64);
     metrics::counter!(OUTBOX_CACHE, "outcome" => "miss").increment(missing.len() as u64);
-    if missing.len() > MAX_REFILLS {
-        return Ok(None);
+    if missing.is_empty() {
+        return Ok(CachedRuns { runs: Some(runs(&current, request)), has_refilled: false });
+    }
+    if !may_refill || missing.len() > MAX_REFILLS {
+        return Ok(CachedRuns { runs: None, has_refilled: false });
     }
     let heads = refill(cache, contents, &missing).await?;
-    if heads.iter().any(|head| wanted.get(&head.author) != Some(&head.version)) {
-        return Ok(None);
-    }
+    let is_wanted = |head: &OutboxHead| missing.contains(&OutboxVersion { author: head.author, version: head.version });
+    let is_whole = heads.len() == missing.len() && heads.iter().all(is_wanted);
     current.extend(heads.iter().map(|head| CachedOutbox::of_head(head, cache.capacity())));
-    Ok((current.len() == authors.len()).then(|| runs(&current, request)))
+    Ok(CachedRuns { runs: is_whole.then(|| runs(&current, request)), has_refilled: true })
 }
 
 async fn refill(
     cache: &dyn OutboxCache,
     contents: &dyn Contents,
-    missing: &[UserId],
+    missing: &[OutboxVersion],
 ) -> Result<Vec<OutboxHead>, StoreError> {
-    if missing.is_empty() {
-        return Ok(Vec::new());
-    }
-    let heads = contents.outbox_heads(missing, cache.capacity()).await?;
+    let authors: Vec<UserId> = missing.iter().map(|it| it.author).collect();
+    let heads = contents.outbox_heads(&authors, cache.capacity()).await?;
     if let Err(error) = cache.fill(&heads).await {
         tracing::warn!(error = &error as &dyn std::error::Error, "The outbox cache could not be filled.");
     }
     Ok(heads)
 }
 
-fn runs(outboxes: &[CachedOutbox], request: &PageRequest) -> Outboxes {
+fn runs(outboxes: &[CachedOutbox], request: &PageRequest) -> [Vec<Run>; 2] {
     let ahead = outboxes.iter().map(|it| side(it, request.direction, request.bound, false)).collect();
     let behind = match request.bound {
         Some(_) => outboxes.iter().map(|it| side(it, request.direction.reversed(), request.bound, true)).collect(),
         None => Vec::new(),
     };
-    Outboxes { ahead, behind }
+    [ahead, behind]
 }
 
 /// One side of the bound in a cached outbox.

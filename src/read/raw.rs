@@ -1,8 +1,16 @@
-//! A raw page, and the outcomes of reading one by remembered authors.
+//! What is asked of a page, and the exact page that was read.
 
 use std::collections::HashMap;
 
-use crate::domain::{ContentId, Entry, Floor, Page, Position, timeline::candidates::CardFacts};
+use crate::domain::{ContentId, Entry, Floor, Page, PageRequest, Position, UserId, timeline::candidates::CardFacts};
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) reader: UserId,
+    pub(super) request: &'a PageRequest,
+    pub(super) with_facts: bool,
+}
 
 /// An exact page that is not folded yet.
 pub(super) struct Raw {
@@ -10,7 +18,7 @@ pub(super) struct Raw {
     pub(super) page: Page,
     /// How far the page reached below the floor, as a publish time in ms; `None` if the inbox held all of it.
     pub(super) reached: Option<i64>,
-    /// Counters, reactions and profile versions from the page's snapshot.
+    /// Counters, reactions and profile versions from the page's snapshot, as far as they cost no statement.
     pub(super) facts: HashMap<ContentId, CardFacts>,
 }
 
@@ -19,16 +27,6 @@ impl Raw {
     pub(super) fn of(page: Page, floor: Floor, facts: HashMap<ContentId, CardFacts>) -> Self {
         Self { reached: reached_below(&page, floor), page, facts }
     }
-}
-
-/// The outcome of reading a page by remembered authors.
-pub(super) enum Outcome {
-    /// The page is exact.
-    Page(Raw),
-    /// The page reaches below the floor, so it needs the outboxes of all authors.
-    BelowFloor,
-    /// Some author must be pulled, or the authors could not be remembered, or they changed twice during the read.
-    Unknown,
 }
 
 /// The publish time of the page's last entry, if the page or the next one lies below the floor; 0 if the page ends the

@@ -1,0 +1,182 @@
+//! Reads a page's candidates in one statement, and judges by what this node remembers of the reader whether they make
+//! the page.
+//!
+//! What is remembered counts only if its version equals the one in the statement's snapshot.
+
+use std::collections::HashMap;
+
+use super::{
+    TimelineReader, cached_outboxes,
+    known_authors::RememberedReader,
+    outside_inbox::{Inbox, Refusal, Sides},
+    raw::{Asked, Raw},
+};
+use crate::{
+    domain::{
+        ContentId, UserId,
+        limits::MAX_RAW_COUNT,
+        timeline::{
+            authors::{Outboxes, Sources},
+            candidates::{Ask, Candidate, CandidateLimits, Candidates, CardFacts, OutboxVersion, Pulled, Wanted},
+            reactions::RememberedReactions,
+            route::{Miss, Progress},
+        },
+    },
+    store::StoreError,
+};
+
+/// Upper bound of the rows of a source that one page reads.
+const MOST_ROWS: usize = 2 * MAX_RAW_COUNT as usize;
+
+/// What one statement has read for a page.
+pub(super) struct Read {
+    limits: CandidateLimits,
+    wanted: Wanted,
+    /// The named authors, and whether the versions of their outboxes were read in place of their contents.
+    named: (Box<[UserId]>, bool),
+    /// What was read of an inbox outside SQL, and is believed.
+    sides: Option<Sides>,
+    found: Candidates,
+}
+
+/// A page, or why candidates do not make one, and the statements that it took to know.
+pub(super) type Judged = Result<Raw, (Miss, u8)>;
+
+impl TimelineReader {
+    /// Reads the candidates. Of an inbox outside SQL, those that are not believed are refused.
+    pub(super) async fn read_candidates(
+        &self,
+        asked: &Asked<'_>,
+        known: &RememberedReader,
+        inbox: &Inbox<'_>,
+        progress: Progress,
+    ) -> Result<Result<Read, Refusal>, StoreError> {
+        let Asked { reader, request, with_facts } = *asked;
+        let wanted = known.wanted(with_facts);
+        let uncovered = known.authors.uncovered();
+        // Cached outboxes contain neither the kinds of contents nor the original's author of a repost:
+        // docs/coverage.md#who-is-excluded.
+        let as_versions =
+            self.cache.is_some() && !uncovered.is_empty() && request.kinds.is_all() && !known.authors.excludes();
+        let pulled = if as_versions { Pulled::Versions(uncovered) } else { Pulled::Contents(uncovered) };
+        let ask = |limits| Ask { limits, wanted, pulled, many_in_flight: progress.is_crowded() };
+        let limits = known.limits(request, MOST_ROWS);
+        let (limits, sides, found) = match inbox {
+            Inbox::Sql => (limits, None, self.timelines.candidates(reader, request, &ask(limits)).await?),
+            Inbox::Outside(outside) => {
+                let sides = match outside.before(request).await {
+                    Ok(sides) => sides,
+                    Err(refusal) => return Ok(Err(refusal)),
+                };
+                let limits = sides.limits();
+                let both = (&sides.ahead, sides.behind.as_ref());
+                let read = outside.pages().candidates_with(reader, request, both, &ask(limits)).await?;
+                if let Err(refusal) = outside.judge(&sides, read.expected).await {
+                    return Ok(Err(refusal));
+                }
+                (limits, Some(sides), read.found)
+            }
+        };
+        Ok(Ok(Read { limits, wanted, named: (uncovered.into(), as_versions), sides, found }))
+    }
+
+    /// The page that these candidates make.
+    pub(super) async fn judge(
+        &self,
+        asked: &Asked<'_>,
+        known: &RememberedReader,
+        read: &Read,
+        progress: Progress,
+    ) -> Result<Judged, StoreError> {
+        let (request, found, authors) = (asked.request, &read.found, &known.authors);
+        let has_facts = has_reactions(known, found, read.wanted);
+        if found.version != Some(authors.version()) || !(has_facts || progress.has_learned()) {
+            return Ok(Err((Miss::Outdated, 1)));
+        }
+        if found.in_flight.is_none() {
+            self.crowd.note();
+            return Ok(Err((Miss::Crowded, 1)));
+        }
+        let (named, as_versions) = &read.named;
+        let mut statements = 1;
+        let mut cached = None;
+        if *as_versions {
+            let Some(versions) = versions_of_uncovered(known, found) else { return Ok(Err((Miss::Short, 1))) };
+            // One statement for this, one that fills the cache, and one that serves whatever the cache gives.
+            let may_refill = progress.left() > 2;
+            let Some(cache) = &self.cache else { return Ok(Err((Miss::Short, 1))) };
+            let pulled = cached_outboxes::pull(&**cache, &*self.contents, &versions, (request, may_refill)).await?;
+            statements += u8::from(pulled.has_refilled);
+            let Some(runs) = pulled.runs else { return Ok(Err((Miss::Short, statements))) };
+            cached = Some(runs);
+        }
+        let slices = read.sides.as_ref().map(Sides::slices);
+        let outboxes = cached.as_ref().map_or(Outboxes::Read(named), |runs| Outboxes::Cached(named, runs));
+        let has_original_authors = read.wanted.original_authors;
+        let sources = Sources { limits: read.limits, has_original_authors, outboxes, slices: slices.as_deref() };
+        let snapshot = authors.snapshot(request, found, &sources);
+        if let Some((page, floor)) = snapshot.and_then(|it| Some((it.page(request)?, it.floor))) {
+            let sql_floor = if read.sides.is_some() { known.floor } else { floor };
+            self.known.note_page(asked.reader, request, (&page, sql_floor));
+            return Ok(Ok(Raw::of(page, floor, facts(known, found, read.wanted))));
+        }
+        let may_be_longer = match &read.sides {
+            Some(sides) => sides.is_full,
+            None => authors.wants_more_rows(request, found, read.limits),
+        };
+        if may_be_longer && read.limits.ahead < MOST_ROWS {
+            self.known.note_few_shown(asked.reader);
+            return Ok(Err((Miss::FewShown, statements)));
+        }
+        if read.sides.is_none() {
+            self.known.note_floor(asked.reader, found.floor);
+        }
+        Ok(Err((Miss::Short, statements)))
+    }
+}
+
+/// The versions of the outboxes to pull; `None` if some uncovered author was not named. Nothing is shown of accounts
+/// that are being deleted.
+fn versions_of_uncovered(known: &RememberedReader, found: &Candidates) -> Option<Vec<OutboxVersion>> {
+    let mut shown = known.authors.uncovered().iter().filter(|author| !found.leaving.contains(author));
+    let mut named: HashMap<UserId, OutboxVersion> = found.versions.iter().map(|it| (it.author, *it)).collect();
+    shown.try_fold(Vec::new(), |mut versions, author| {
+        versions.push(named.remove(author)?);
+        Some(versions)
+    })
+}
+
+/// Whether the reader's reactions are known at the page's snapshot, or no facts were asked for.
+fn has_reactions(known: &RememberedReader, found: &Candidates, wanted: Wanted) -> bool {
+    !wanted.facts || wanted.reactions || reactions_at(known, found.reactions_version).is_some()
+}
+
+/// The remembered reactions of the reader, if they are of this version.
+pub(super) fn reactions_at(known: &RememberedReader, version: i64) -> Option<&RememberedReactions> {
+    known.reactions.as_deref().filter(|it| it.version() == version)
+}
+
+/// These facts with the remembered reactions; empty if the snapshot has another version of them.
+pub(super) fn with_reactions(
+    known: &RememberedReader,
+    reactions_version: i64,
+    facts: HashMap<ContentId, CardFacts>,
+) -> HashMap<ContentId, CardFacts> {
+    let Some(all) = reactions_at(known, reactions_version) else { return HashMap::new() };
+    facts.into_iter().map(|(content, facts)| (content, CardFacts { reactions: all.to(content), ..facts })).collect()
+}
+
+/// The facts of the page's snapshot; empty if the reactions among them are not known.
+fn facts(known: &RememberedReader, found: &Candidates, wanted: Wanted) -> HashMap<ContentId, CardFacts> {
+    if !has_reactions(known, found, wanted) {
+        return HashMap::new();
+    }
+    let remembered = known.reactions.as_deref().filter(|_| !wanted.reactions);
+    let facts = |it: &Candidate| {
+        let facts = it.facts?;
+        let reactions = remembered.map_or(facts.reactions, |all| all.to(it.entry.content));
+        Some((it.entry.content, CardFacts { reactions, ..facts }))
+    };
+    let rows = found.ahead.iter().chain(&found.pulled_ahead).chain(found.in_flight.iter().flatten());
+    rows.filter_map(facts).collect()
+}

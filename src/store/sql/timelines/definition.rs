@@ -1,0 +1,232 @@
+//! Reads a page by the definition of a timeline: the contents of all followed authors, from their outboxes.
+//! docs/protocol.md#stretch says why nothing else is needed.
+//!
+//! To an early end, the outboxes are one range of their index for each author. The authors are those that the node
+//! remembers, written into the statement: MySQL and MariaDB cannot bound an index by a key of another table and a range
+//! after it, and would read whole outboxes. The statement also reads the version of the authors, and rows of another
+//! version do not count. Without an end, the statement looks up the authors and whom the reader excludes.
+
+use std::collections::HashMap;
+
+use super::{
+    super::{
+        existing_accounts::author_remains,
+        fragment::Fragment,
+        keyset::Columns,
+        rows::{DomainColumns as _, Row},
+    },
+    candidates::{FACTS, STATE, facts, no_facts, state_and_versions},
+    pulled::pulled,
+    shown::Timeline,
+    side::{PageShape, SideShape},
+    slots::{List, Slot},
+};
+use crate::{
+    domain::{
+        ContentId, Direction, Entry, Floor, PageRequest, Run,
+        timeline::{
+            authors::TimelineAuthors,
+            candidates::{CardFacts, Wanted},
+            plan::Snapshot,
+            stretch::{OutboxesSnapshot, Stretch},
+        },
+    },
+    store::StoreError,
+};
+
+/// Rows of the stretch.
+const AHEAD: i64 = 1;
+/// The first column of facts.
+const OF_FACTS: usize = 5;
+/// The nearest entry at the bound or behind it.
+const BEHIND: i64 = 2;
+
+const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
+
+impl Timeline {
+    /// Rows of a tag and four numbers: the reader's floor and versions, or an entry's as [`Row::entry`] takes them and
+    /// a null. Facts follow, if they are wanted, with values in entries ahead of the bound; to an early end, only in
+    /// the first of them. `to_an_end`: the outboxes of so many listed authors, of which there are at least one and at
+    /// most [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
+    pub(super) fn definition(self, page: PageShape, with_facts: bool, to_an_end: Option<usize>) -> Fragment<Slot> {
+        let wanted = wanted(with_facts);
+        let ahead = match to_an_end {
+            Some(authors) => self.ahead_to_an_end(page, with_facts, authors),
+            None => self.all_ahead(page, with_facts),
+        };
+        let mut branches = vec![self.dialect.limited_branch(ahead)];
+        if let Some(side) = SideShape::behind(page) {
+            branches.push(self.entry_at_bound(side, &no_facts(wanted)));
+            if to_an_end.is_none() {
+                branches.push(self.others_behind(side, &no_facts(wanted)));
+            }
+        }
+        branches.into_iter().fold(state_and_versions(wanted), |whole, branch| whole.add(" UNION ALL ", []).then(branch))
+    }
+
+    fn all_ahead(self, page: PageShape, with_facts: bool) -> Fragment<Slot> {
+        let by_key = self.by_key();
+        let (columns, joins) = if with_facts {
+            let joins = format!(
+                " LEFT JOIN counters k{by_key} ON k.content_id = x.id LEFT JOIN users u{by_key} ON u.id = x.author_id"
+            );
+            (FACTS, joins)
+        } else {
+            Default::default()
+        };
+        let side = SideShape::ahead(page).shown_to(self);
+        let authors = self.followed_authors().then(self.shown_of_many("e.author_id"));
+        let text = format!("SELECT {AHEAD} AS tag, x.publish_time, x.id, x.author_id, NULL AS o{columns} FROM ");
+        Fragment::new(text, []).then(pulled(self.dialect, side, authors, "").into_table("x")).add(&joins, [])
+    }
+
+    /// The nearest entry behind the bound. The outboxes are read on that side only if the entry at the bound has left
+    /// the timeline.
+    fn others_behind(self, side: SideShape, no_facts: &str) -> Fragment<Slot> {
+        let side = side.shown_to(self);
+        let at_bound = Fragment::new("SELECT c.publish_time, c.id, c.author_id", []).then(self.at_bound(side));
+        let authors = self
+            .followed_authors()
+            .then(self.shown_of_many("e.author_id"))
+            .add(" AND (SELECT b.id FROM ", [])
+            .then(at_bound.into_table("b"))
+            .add(") IS NULL", []);
+        let text = format!("SELECT {BEHIND} AS tag, x.publish_time, x.id, x.author_id, NULL AS o{no_facts} FROM ");
+        Fragment::new(text, []).then(pulled(self.dialect, side, authors, "").into_table("x"))
+    }
+
+    fn ahead_to_an_end(self, page: PageShape, with_facts: bool, authors: usize) -> Fragment<Slot> {
+        let side = SideShape::ahead(page).shown_to(self);
+        let compare = match page.direction {
+            Direction::Older => ">=",
+            Direction::Newer => "<=",
+        };
+        let by_key = self.by_key();
+        let (columns, joins) = if with_facts {
+            let text = format!(
+                " LEFT JOIN counters k{by_key} ON k.content_id = c.id AND c.publish_time {compare} ? \
+                 LEFT JOIN users u{by_key} ON u.id = c.author_id AND c.publish_time {compare} ?"
+            );
+            (FACTS, Fragment::with(text, [Slot::FactsEndTime; 2]))
+        } else {
+            Default::default()
+        };
+        let text = format!(
+            "SELECT {AHEAD} AS tag, c.publish_time, c.id, c.author_id, NULL{columns} FROM contents c{outbox}",
+            outbox = self.dialect.in_order_of("outbox"),
+        );
+        Fragment::new(text, [])
+            .then(joins)
+            .add(" WHERE c.author_id IN ", [])
+            .then(Slot::list(List::Authors, authors))
+            .add_with(&format!(" AND c.publish_time {compare} ? AND "), [Slot::EndTime])
+            .then(side.of_contents("c"))
+            .add(&author_remains("c.author_id"), [])
+            .then(side.window(CONTENT))
+            .add_with(" LIMIT ?", [side.limit])
+    }
+
+    /// The entry at the bound, if there is one. It is the nearest entry behind the page.
+    fn entry_at_bound(self, side: SideShape, no_facts: &str) -> Fragment<Slot> {
+        let text = format!("SELECT {BEHIND} AS tag, c.publish_time, c.id, c.author_id, NULL AS o{no_facts}");
+        Fragment::new(text, []).then(self.at_bound(side.shown_to(self)))
+    }
+
+    /// `FROM` and `WHERE` of the entry at the bound, if there is one: the content `c`.
+    fn at_bound(self, side: SideShape) -> Fragment<Slot> {
+        let text = format!(
+            " FROM contents c{by_key} {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id \
+             WHERE c.id = ? AND c.publish_time = ? AND ",
+            by_key = self.by_key(),
+            then = self.dialect.join_in_order(),
+        );
+        Fragment::with(text, [Slot::Reader, Slot::BoundContent, Slot::BoundTime])
+            .then(side.of_contents("c"))
+            .then(self.shown("f.author_id"))
+    }
+}
+
+/// Decodes the rows of a page to an early end; `None` if the authors are of another version.
+pub(super) fn to_an_end(
+    rows: &[Row],
+    request: &PageRequest,
+    stretch: Stretch,
+    authors: &TimelineAuthors,
+) -> Result<Option<OutboxesSnapshot>, StoreError> {
+    let read = Read::of(rows, stretch.facts_end_ms.is_some())?;
+    if read.version != Some(authors.version()) {
+        return Ok(None);
+    }
+    let PageRequest { direction, bound, .. } = *request;
+    let ahead = if read.ahead.len() > stretch.most_rows {
+        Run::unknown(direction, bound)
+    } else {
+        Run::from_stretch(direction, read.ahead.clone(), stretch.end_ms)
+    };
+    let back = direction.reversed();
+    let behind = match read.behind.as_slice() {
+        [] => Run::unknown(back, bound),
+        at_bound => Run::from_limited_query(back, at_bound.to_vec(), 1),
+    };
+    Ok(Some(read.snapshot(request, ahead, behind)))
+}
+
+/// Decodes the rows of a page without an end.
+pub(super) fn whole(rows: &[Row], request: &PageRequest, with_facts: bool) -> Result<OutboxesSnapshot, StoreError> {
+    let read = Read::of(rows, with_facts)?;
+    let direction = request.direction;
+    let ahead = Run::from_limited_query(direction, read.ahead.clone(), request.need());
+    let behind = Run::from_limited_query(direction.reversed(), read.behind.clone(), 1);
+    Ok(read.snapshot(request, ahead, behind))
+}
+
+/// The decoded rows.
+struct Read {
+    floor: Floor,
+    version: Option<i64>,
+    reactions_version: i64,
+    facts: HashMap<ContentId, CardFacts>,
+    ahead: Vec<Entry>,
+    behind: Vec<Entry>,
+}
+
+impl Read {
+    fn of(rows: &[Row], with_facts: bool) -> Result<Self, StoreError> {
+        let ahead = Vec::with_capacity(rows.len());
+        let mut read = Self {
+            floor: Floor::Off,
+            version: None,
+            reactions_version: 0,
+            facts: HashMap::new(),
+            ahead,
+            behind: Vec::new(),
+        };
+        for row in rows {
+            match row.get(0)? {
+                STATE => {
+                    read.floor = row.floor(1)?;
+                    (read.version, read.reactions_version) = (Some(row.get(3)?), row.get(4)?);
+                }
+                AHEAD => {
+                    let entry = row.entry(1)?;
+                    if with_facts {
+                        read.facts.extend(facts(row, OF_FACTS, false)?.map(|facts| (entry.content, facts)));
+                    }
+                    read.ahead.push(entry);
+                }
+                _ => read.behind.push(row.entry(1)?),
+            }
+        }
+        Ok(read)
+    }
+
+    fn snapshot(self, request: &PageRequest, ahead: Run, behind: Run) -> OutboxesSnapshot {
+        let behind = request.bound.map(|_| behind).into_iter().collect();
+        let snapshot = Snapshot { floor: self.floor, ahead: vec![ahead], behind };
+        OutboxesSnapshot { snapshot, reactions_version: self.reactions_version, facts: self.facts }
+    }
+}
+
+fn wanted(facts: bool) -> Wanted {
+    Wanted { facts, reactions: false, ..Wanted::ENTRIES }
+}
