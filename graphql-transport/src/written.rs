@@ -10,9 +10,8 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// The text of a subscription's document, shared by equal subscriptions. Of all subscriptions, only the events of those
-/// with this in their data may contain values of [`written`]; of queries and mutations, only those with an
-/// [`crate::guard::OperationId`].
+/// The text of a subscription's document, shared by equal subscriptions. Resolvers may use values of [`written`] only
+/// if the operation's data has this (subscriptions) or an [`crate::guard::OperationId`] (queries and mutations).
 #[derive(Debug, Clone)]
 pub struct SharedDocument(pub Arc<str>);
 

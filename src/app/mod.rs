@@ -101,7 +101,7 @@ impl App {
         }
     }
 
-    /// What a process needs in place of [`Self::spawn_workers`] that leaves the work to others.
+    /// Spawns what a process without workers needs. It is called in place of [`Self::spawn_workers`].
     pub fn spawn_no_workers(&self, lifecycle: &Lifecycle) {
         if let Some(outside) = &self.adapters.ports.outside {
             workers::connect_outside(lifecycle, outside.inboxes.clone());

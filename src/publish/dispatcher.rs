@@ -29,8 +29,8 @@ const UNDER_WAY: usize = 4;
 pub struct FirstServed {
     /// The most followers; 0 for none.
     pub most: u32,
-    /// Only in deliveries to more targets than so many transactions of [`DispatcherOptions::at_once`] serve. A smaller
-    /// one is over in some milliseconds, and would insert most of its rows twice.
+    /// Only deliveries that take more than this many transactions of [`DispatcherOptions::at_once`] targets serve
+    /// somebody first. A smaller delivery ends within milliseconds, and would insert most of its rows twice.
     pub beyond_transactions: u32,
     /// Only followers who were seen within this time, in ms.
     pub within_ms: i64,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{
     TimelineReader,
-    candidates::with_reactions,
+    candidates::{reactions_at, with_reactions},
     count,
     known_authors::RememberedReader,
     raw::{Asked, Raw},
@@ -35,7 +35,7 @@ impl TimelineReader {
         self.known.note_stretch(reader, page.is_some());
         let Some(page) = page else { return Ok(None) };
         count("stretch");
-        Ok(Some(self.of_outboxes(asked, page, found)))
+        self.of_outboxes(asked, page, found).await.map(Some)
     }
 
     /// Reads the page whole. This always succeeds.
@@ -47,17 +47,23 @@ impl TimelineReader {
         let page = page.ok_or_else(|| StoreError::Unreadable("whole outboxes do not suffice for a page".to_owned()))?;
         count("definition");
         self.known.note_whole(reader);
-        Ok(self.of_outboxes(asked, page, found))
+        self.of_outboxes(asked, page, found).await
     }
 
-    fn of_outboxes(&self, asked: &Asked<'_>, page: Page, found: OutboxesSnapshot) -> Raw {
+    /// Reactions that are out of date are read again: that costs no more than to read the facts again, and serves the
+    /// next pages, too.
+    async fn of_outboxes(&self, asked: &Asked<'_>, page: Page, found: OutboxesSnapshot) -> Result<Raw, StoreError> {
         let OutboxesSnapshot { snapshot, reactions_version, facts } = found;
         self.known.note_page(asked.reader, asked.request, (&page, snapshot.floor));
-        let facts = match self.known.get(asked.reader) {
+        let mut known = self.known.get(asked.reader);
+        if !facts.is_empty() && known.as_ref().is_some_and(|known| reactions_at(known, reactions_version).is_none()) {
+            known = self.learn(asked.reader).await?;
+        }
+        let facts = match known {
             Some(known) => with_reactions(&known, reactions_version, facts),
             None => HashMap::new(),
         };
-        Raw::of(page, snapshot.floor, facts)
+        Ok(Raw::of(page, snapshot.floor, facts))
     }
 
     /// The stretch that probably holds the page; `None` without earlier pages, and if there are too many authors.

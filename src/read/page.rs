@@ -68,7 +68,7 @@ impl TimelineReader {
     }
 
     /// Reads the reader's authors and reactions from the store and remembers them.
-    async fn learn(&self, reader: UserId) -> Result<Option<RememberedReader>, StoreError> {
+    pub(super) async fn learn(&self, reader: UserId) -> Result<Option<RememberedReader>, StoreError> {
         let Some(read) = self.timelines.reader(reader).await? else {
             self.known.forget(reader);
             return Ok(None);

@@ -32,7 +32,7 @@ impl Permit {
 }
 
 impl Pause {
-    /// `None`: not now. Whoever gets a permit after a pause is alone until the end of another one, or until the answer.
+    /// `None`: not now. After a pause one permit is given, and no other until it is answered or another pause is over.
     pub(super) fn ask(&mut self, now: Instant) -> Option<Permit> {
         match self.until {
             Some(until) if now < until => return None,

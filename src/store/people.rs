@@ -31,12 +31,12 @@ pub trait People: Send + Sync {
     /// keeps its place. Several nodes may call it at once.
     async fn index_next(&self) -> Result<bool, StoreError>;
 
-    /// At most `limit` users whom `viewer` could follow. First come users followed by the newest
-    /// [`crate::domain::limits::SUGGESTING_FOLLOWS`] of the viewer's follows, the newest so many of each, by how many
-    /// of them follow; then all others. Ties are ordered by followers and then by id, the largest first. Leaves out
-    /// users whom the viewer follows or excludes or hides from, and who hide from the viewer. Anonymous viewers
-    /// (`None`) get the most followed. At most three statements, which read at most
-    /// [`crate::domain::limits::SUGGESTING_FOLLOWS`] squared edges, and as many further users as the viewer follows
-    /// and excludes.
+    /// At most `limit` users whom `viewer` could follow. First come those whom users followed by the viewer follow, the
+    /// most often followed ones first, then all others. Ties are ordered by followers and then by id, the largest
+    /// first. Of the viewer's follows the newest [`crate::domain::limits::SUGGESTING_FOLLOWS`] count, and of each of
+    /// those users as many of the newest follows. Leaves out users whom the viewer follows or excludes or hides from,
+    /// and who hide from the viewer. Anonymous viewers (`None`) get the most followed. At most three statements, which
+    /// read at most [`crate::domain::limits::SUGGESTING_FOLLOWS`] squared edges, and as many further users as the
+    /// viewer follows and excludes.
     async fn suggested(&self, viewer: Option<UserId>, limit: usize) -> Result<Vec<UserId>, StoreError>;
 }

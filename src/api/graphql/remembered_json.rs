@@ -1,7 +1,7 @@
 //! Remembers the JSON of contents on pages, so that pages with equal selections do not resolve them again.
 //!
-//! The key is all that the JSON is made of, so nothing that is remembered is ever wrong. What has changed since is
-//! asked for by another key.
+//! The key consists of everything that the JSON depends on. A content that has changed has another key, so remembered
+//! JSON is never out of date.
 
 use std::sync::LazyLock;
 

@@ -1,8 +1,8 @@
 //! Look-ahead: which fields of contents and authors the client selects, so that a page loads them at once.
 //!
-//! Field names stand here as text; tests compare them with the schema. A missed field costs one more statement, nothing
-//! else. A field that a card does not answer, or that has arguments, must not be among those that one answers: the JSON
-//! of those is remembered by what the card says.
+//! Fields are named here by strings, which tests compare with the schema. A field that is missing here costs one more
+//! statement. The lists of fields that a card answers must name only fields without arguments whose value the card
+//! holds, because JSON is remembered under the values of the card.
 
 use async_graphql::{Lookahead, SelectionField};
 

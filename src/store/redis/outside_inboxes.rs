@@ -23,8 +23,7 @@ use crate::{
     },
 };
 
-/// How keys begin; it names the form of what lies there, so that what an earlier version has left is never read. It
-/// goes with its time to live.
+/// The beginning of keys: the version of the format. Keys of an earlier format are never read, and expire.
 const FORM: &str = "inbox1";
 /// Inboxes in one call of a script: Redis serves nobody else until it is done, here a few milliseconds.
 const MAX_INBOXES: usize = 250;

@@ -45,7 +45,7 @@ pub enum HotStatement {
     FanOut(Entry, Range),
     /// Whether any follower of a range is being filled.
     Filling(UserId, Range),
-    /// Who is pushed to at the end of so many targets in a range.
+    /// The follower id at which a range of this many targets ends.
     Targets(UserId, Range, u32),
     /// The recipients outside SQL of a delivery's batch.
     OutsideRecipients(Entry, Range),

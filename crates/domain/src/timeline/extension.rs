@@ -1,9 +1,8 @@
-//! Chooses how far back an inbox is extended, so that about as many contents are read as become rows, whatever the
-//! number of authors and the length of their outboxes.
+//! Chooses how far back an inbox is extended, so that few contents are read that do not become rows.
 //!
-//! Each author's n-th newest content below the floor says how often the author publishes. As many of these times as
-//! make up the wanted rows, n each, bound a window that holds at least that many. The window decides what an extension
-//! costs, and never what it claims.
+//! The publish time of each author's n-th newest content below the floor shows how often the author publishes: since
+//! then, the author has published n contents. To want r rows, take the r/n newest of these times. The window from the
+//! floor to the oldest of them holds at least r contents. The window affects the cost of an extension, not its claim.
 
 use super::position::Entry;
 

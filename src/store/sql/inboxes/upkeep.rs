@@ -17,8 +17,8 @@ use crate::{
 
 const ROW: Columns = Columns { time: "publish_time", id: "content_id" };
 
-/// See [`crate::store::Inboxes::clear_unfollowed`]. An edge that comes after the look at it cannot be covered before
-/// this transaction ends.
+/// See [`crate::store::Inboxes::clear_unfollowed`]. An edge that is inserted after this transaction has looked for it
+/// cannot be covered before the transaction ends.
 pub(super) async fn clear_unfollowed(tx: &Tx, reader: UserId, author: UserId) -> Result<u64, StoreError> {
     let floor = state::lock(tx, reader).await?.floor;
     let pair: [Value; 2] = [reader.get().into(), author.get().into()];
