@@ -55,9 +55,8 @@ impl TimelineReader {
         let wanted = known.wanted(with_facts);
         let uncovered = known.authors.uncovered();
         // Cached outboxes contain neither the kinds of contents nor the original's author of a repost:
-        // docs/coverage.md#who-is-excluded. If they are not cached, the page needs a statement to fill the cache and
-        // perhaps a third one.
-        let may_be_cached = request.kinds.is_all() && !known.authors.excludes() && progress.left() > 2;
+        // docs/coverage.md#who-is-excluded.
+        let may_be_cached = request.kinds.is_all() && !known.authors.excludes();
         let as_versions = self.cache.is_some() && !uncovered.is_empty() && may_be_cached;
         let pulled = if as_versions { Pulled::Versions(uncovered) } else { Pulled::Contents(uncovered) };
         let ask = |limits| Ask { limits, wanted, pulled, many_in_flight: progress.is_crowded() };
@@ -103,6 +102,7 @@ impl TimelineReader {
         let mut cached = None;
         if *as_versions {
             let Some(versions) = versions_of_uncovered(known, found) else { return Ok(Err((Miss::Short, 1))) };
+            // One statement was this, one fills the cache, and one is left to serve whatever the cache gives.
             let may_refill = progress.left() > 2;
             let Some(cache) = &self.cache else { return Ok(Err((Miss::Short, 1))) };
             let pulled = cached_outboxes::pull(&**cache, &*self.contents, &versions, (request, may_refill)).await?;
