@@ -17,8 +17,10 @@ fail() {
     exit 1
 }
 
-# need_tools: fails if a tool is missing that no script installs.
+# need_tools: fails if a tool is missing that no script installs, or if /dev/null has become an ordinary file: then
+# cargo, dpkg and others fail with messages that name anything but it.
 need_tools() {
+    [ -c /dev/null ] || fail "/dev/null is not a device. As root: rm -f /dev/null; mknod -m 666 /dev/null c 1 3"
     command -v cargo >/dev/null || fail "cargo is missing. Install Rust: https://rustup.rs"
     local node="Install Node 20.19 or later, with npm: https://nodejs.org"
     command -v node >/dev/null || fail "node is missing. $node"
