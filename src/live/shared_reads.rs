@@ -12,14 +12,14 @@ use std::{
     },
 };
 
-use fair_queue::{Bounds, FairQueue, Limits};
+use fair_queue::{Asked, Bounds, FairQueue, Full, Limits, counted};
 use futures_util::{
     FutureExt as _,
     future::{BoxFuture, Shared, WeakShared},
 };
 
 use super::error::LiveError;
-use crate::{domain::UserId, store::StoreError};
+use crate::{domain::UserId, store::StoreError, telemetry::metrics::LIVE_READ_WAITS};
 
 /// Reads for questions `Q` with answers `A`. Clones share them.
 pub struct SharedReads<Q, A> {
@@ -89,7 +89,11 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> SharedReads<Q, A> {
         let (queue, not_begun) = (self.queue.clone(), NotBegun { pending: Arc::clone(&self.pending), reader, id });
         let reading = async move {
             // There is always room to wait.
-            let _turn = queue.take(reader).await;
+            let _turn = match queue.ask(reader) {
+                Ok(Asked::Waits(turn)) => counted(LIVE_READ_WAITS, turn).await.ok(),
+                Ok(Asked::Served(turn)) => Some(turn),
+                Err(Full) => None,
+            };
             let Some(question) = not_begun.begin() else { return Err(LiveError::Abandoned) };
             read(question).await.map_err(LiveError::logged)
         };

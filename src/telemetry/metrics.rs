@@ -2,6 +2,7 @@
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use sql_driver::{CONNECTION_WAITS, CONNECTION_WAITS_FAILED};
 
 /// HTTP requests answered, by route and status.
 pub const HTTP_REQUESTS: &str = "tidefeed_http_requests_total";
@@ -110,6 +111,10 @@ pub const REFRESHES: &str = "tidefeed_token_refreshes_total";
 pub const SESSIONS_ENDED: &str = "tidefeed_sessions_ended_total";
 /// 1 if the SQL store takes writes as far as is known, 0 if it has no room or is read-only.
 pub const STORE_TAKES_WRITES: &str = "tidefeed_store_takes_writes";
+/// Requests to a Redis Cluster that wait, because as many are under way as may be.
+pub const REDIS_WAITS: &str = "tidefeed_redis_request_waits";
+/// Reads for live subscribers that wait, because `live.catch_ups` of them are under way.
+pub const LIVE_READ_WAITS: &str = "tidefeed_live_read_waits";
 /// Key sets of the outside issuer fetched, by outcome: fetched or failed.
 pub const KEY_SETS: &str = "tidefeed_issuer_key_sets_total";
 
@@ -280,6 +285,20 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     ),
     (SESSIONS_ENDED, Kind::Counter, Unit::Count, "Sessions ended by somebody, or pushed out by newer ones"),
     (KEY_SETS, Kind::Counter, Unit::Count, "Key sets of the outside issuer fetched, by outcome: fetched or failed"),
+    (CONNECTION_WAITS, Kind::Gauge, Unit::Count, "Statements and transactions that wait for a connection to SQL"),
+    (
+        CONNECTION_WAITS_FAILED,
+        Kind::Counter,
+        Unit::Count,
+        "Statements and transactions that waited store.acquire_timeout_ms for a connection to SQL, and failed",
+    ),
+    (REDIS_WAITS, Kind::Gauge, Unit::Count, "Requests that wait because many to the Redis Cluster are under way"),
+    (
+        LIVE_READ_WAITS,
+        Kind::Gauge,
+        Unit::Count,
+        "Reads for live subscribers that wait, because live.catch_ups of them are under way",
+    ),
     (
         STORE_TAKES_WRITES,
         Kind::Gauge,

@@ -6,6 +6,7 @@
 //! gives way to one that has less, or as much and asks clearly less often: who asks seldom is served whatever others
 //! ask.
 
+mod counted;
 mod state;
 mod turn;
 
@@ -15,6 +16,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+pub use self::counted::counted;
 use self::state::State;
 pub use self::turn::{Asked, Turn, Waiting};
 

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use fair_queue::counted;
 use sea_orm::sqlx;
 use store_error::StoreError;
 use tokio::{
@@ -12,6 +13,11 @@ use tracing::warn;
 
 /// A longer wait for a permit is logged.
 const LONG_WAIT: Duration = Duration::from_secs(2);
+
+/// The gauge of statements and transactions that wait for a connection.
+pub const CONNECTION_WAITS: &str = "tidefeed_store_connection_waits";
+/// The counter of those that waited for the longest time, and failed.
+pub const CONNECTION_WAITS_FAILED: &str = "tidefeed_store_connection_waits_failed_total";
 
 /// Clones share the permits.
 #[derive(Clone, Debug)]
@@ -36,9 +42,15 @@ impl ConnectionPermits {
 
     /// Waits for a permit. Dropping it returns it.
     pub(crate) async fn take(&self) -> Result<OwnedSemaphorePermit, StoreError> {
+        if let Some(permit) = self.take_now() {
+            return Ok(permit);
+        }
         let (began, unavailable) = (Instant::now(), |error| StoreError::Unavailable(Box::new(error)));
-        let permit = timeout(self.longest_wait, Arc::clone(&self.free).acquire_owned()).await;
-        let permit = permit.map_err(|_| unavailable(sqlx::Error::PoolTimedOut))?;
+        let permit = counted(CONNECTION_WAITS, timeout(self.longest_wait, Arc::clone(&self.free).acquire_owned())).await;
+        let permit = permit.map_err(|_| {
+            metrics::counter!(CONNECTION_WAITS_FAILED).increment(1);
+            unavailable(sqlx::Error::PoolTimedOut)
+        })?;
         let permit = permit.map_err(|_| unavailable(sqlx::Error::PoolClosed))?;
         let waited_ms = began.elapsed().as_millis();
         if waited_ms > LONG_WAIT.as_millis() {

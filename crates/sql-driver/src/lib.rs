@@ -31,6 +31,7 @@ pub use sea_orm::Value;
 pub use store_error::StoreError;
 
 pub use self::{
+    connection_permits::{CONNECTION_WAITS, CONNECTION_WAITS_FAILED},
     database::Database,
     dialect::Dialect,
     error::{migration_commit_error, migration_error},

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fair_queue::counted;
 use futures_util::FutureExt as _;
 use redis::{
     Cmd, Pipeline, RedisFuture, RedisResult, Value,
@@ -9,6 +10,8 @@ use redis::{
     cluster_async::ClusterConnection,
 };
 use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::telemetry::metrics::REDIS_WAITS;
 
 /// A connection that stands.
 #[derive(Clone)]
@@ -42,7 +45,10 @@ impl Cluster {
 
 /// `None` never comes: nobody closes the semaphore.
 async fn permit(permits: &Semaphore) -> Option<SemaphorePermit<'_>> {
-    permits.acquire().await.ok()
+    match permits.try_acquire() {
+        Ok(permit) => Some(permit),
+        Err(_) => counted(REDIS_WAITS, permits.acquire()).await.ok(),
+    }
 }
 
 impl Open {

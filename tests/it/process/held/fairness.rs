@@ -9,6 +9,7 @@ use std::{
 };
 
 use futures_util::{SinkExt as _, StreamExt as _, future::join_all};
+use tidefeed::domain::limits::MAX_TEXT_CHARS;
 use tokio::sync::Mutex;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -332,6 +333,20 @@ async fn exports(nodes: Nodes) -> Result<()> {
     scene.verdict().await
 }
 
+/// Contents as long as they may be, of words that nothing separates: the dearest to index.
+async fn long_texts(nodes: Nodes) -> Result<()> {
+    let scene = Scene::new(nodes, SETTINGS).await?;
+    let ann = Some(scene.fleet.served.token.as_str());
+    let search = r#"{ search(text: "words", first: 5) { edges { node { id } } } }"#;
+    let acts = [Act::Post(ann, PAGE), Act::Post(ann, CHANGE), Act::Post(ann, search)];
+    let characters = (0..MAX_TEXT_CHARS).map(|place| u32::try_from(place * 7_919 % 20_000).map(|it| 0x4e00 + it));
+    let text: String = characters.filter_map(|character| char::from_u32(character.ok()?)).collect();
+    let publish = CHANGE.replace("A few words.", &text);
+    let flood = |place| scene.repeat(place, scene.token(Who::Accounts, place), &publish);
+    scene.stands(("long texts", Who::Accounts), &acts, HONEST, flood).await?;
+    scene.verdict().await
+}
+
 mod slow {
     use super::*;
 
@@ -358,6 +373,12 @@ mod slow {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn exports_of_many_accounts_shut_nobody_out() -> Result<()> {
         exports(Nodes::OnSqlite).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "`make soak` runs it"]
+    async fn floods_of_long_texts_shut_nobody_out() -> Result<()> {
+        long_texts(Nodes::OnSqlite).await
     }
 }
 
@@ -399,5 +420,11 @@ mod mariadb {
     #[ignore = "`make soak` runs it"]
     async fn exports_of_many_accounts_shut_nobody_out() -> Result<()> {
         on_one_and_two(exports).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "`make soak` runs it"]
+    async fn floods_of_long_texts_shut_nobody_out() -> Result<()> {
+        on_one_and_two(long_texts).await
     }
 }
