@@ -17,8 +17,8 @@ cargo test --locked --workspace --no-run
 # What is ignored on MySQL is `in soak`.
 step "The use cases and the API on MySQL"
 cargo test --locked --quiet --test it -- --ignored ::mysql:: "${arguments[@]}"
-step "Floods of MariaDB with Redis, of one node and of two, and of long texts, beside an honest client"
-cargo test --locked --quiet --test it -- --ignored --nocapture held::fairness
+step "Floods of MariaDB with Redis, of one node and of two, beside an honest client"
+cargo test --locked --quiet --test it -- --ignored --nocapture held::fairness::mariadb::
 step "Floods of each kind of message, ten times as long"
 FLOOD_MIB=256 cargo test --locked --quiet --test it -- --include-ignored --nocapture held::floods
 asked=${SEED:-}

@@ -46,7 +46,8 @@ impl ConnectionPermits {
             return Ok(permit);
         }
         let (began, unavailable) = (Instant::now(), |error| StoreError::Unavailable(Box::new(error)));
-        let permit = counted(CONNECTION_WAITS, timeout(self.longest_wait, Arc::clone(&self.free).acquire_owned())).await;
+        let permit =
+            counted(CONNECTION_WAITS, timeout(self.longest_wait, Arc::clone(&self.free).acquire_owned())).await;
         let permit = permit.map_err(|_| {
             metrics::counter!(CONNECTION_WAITS_FAILED).increment(1);
             unavailable(sqlx::Error::PoolTimedOut)

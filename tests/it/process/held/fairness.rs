@@ -330,7 +330,10 @@ async fn exports(nodes: Nodes) -> Result<()> {
     let flood = |place: usize| scene.export(place, &links[place % ACCOUNTS]);
     let acts = [Act::Get(&own), Act::Post(Some(&scene.fleet.served.token), PAGE)];
     scene.stands(("exports", Who::Accounts), &acts, HONEST, flood).await?;
-    scene.verdict().await
+    scene.verdict().await?;
+    let refused = scene.fleet.served.peer.metric(r#"tidefeed_refused_total{bound="exports"}"#).await?;
+    ensure!(refused.is_some_and(|refused| refused > 0.0), "no export was refused");
+    Ok(())
 }
 
 /// Contents as long as they may be, of words that nothing separates: the dearest to index.
@@ -344,7 +347,10 @@ async fn long_texts(nodes: Nodes) -> Result<()> {
     let publish = CHANGE.replace("A few words.", &text);
     let flood = |place| scene.repeat(place, scene.token(Who::Accounts, place), &publish);
     scene.stands(("long texts", Who::Accounts), &acts, HONEST, flood).await?;
-    scene.verdict().await
+    scene.verdict().await?;
+    let refused = scene.fleet.served.peer.metric("tidefeed_long_publishes_refused_total").await?;
+    ensure!(refused.is_some_and(|refused| refused > 0.0), "the indexer kept up");
+    Ok(())
 }
 
 mod slow {
@@ -376,7 +382,6 @@ mod slow {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    #[ignore = "`make soak` runs it"]
     async fn floods_of_long_texts_shut_nobody_out() -> Result<()> {
         long_texts(Nodes::OnSqlite).await
     }
