@@ -1,10 +1,8 @@
 //! Environment variables. Only this file reads them.
 
-use figment::{
-    Error, Metadata, Profile, Provider,
-    util::nest,
-    value::{Dict, Map, Value},
-};
+use figment::{util::nest, value::Value};
+
+use super::source::Source;
 
 /// The prefix of all variables. Sections and keys follow, joined by two underscores.
 pub const PREFIX: &str = "TIDEFEED__";
@@ -56,11 +54,11 @@ impl Variable<'_> {
         }
     }
 
-    /// A provider of this one value.
-    pub fn provider(&self, defaults: &Value) -> impl Provider + use<> {
+    /// The source of this one value.
+    pub fn source(&self, defaults: &Value) -> Source {
         let key = self.key();
-        let value = self.value(defaults.find_ref(&key));
-        Single { name: format!("environment {}", self.name), tree: nest(&key, value) }
+        let tree = nest(&key, self.value(defaults.find_ref(&key)));
+        Source { name: format!("environment {}", self.name), values: tree.into_dict().unwrap_or_default() }
     }
 }
 
@@ -75,20 +73,4 @@ fn list(text: &str) -> Value {
     }
     let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
     items.map(str::to_owned).collect::<Vec<_>>().into()
-}
-
-struct Single {
-    name: String,
-    tree: Value,
-}
-
-impl Provider for Single {
-    fn metadata(&self) -> Metadata {
-        Metadata::named(self.name.clone())
-    }
-
-    fn data(&self) -> Result<Map<Profile, Dict>, Error> {
-        let tree = self.tree.clone().into_dict().unwrap_or_default();
-        Ok(Map::from([(Profile::Default, tree)]))
-    }
 }

@@ -14,6 +14,7 @@ mod sections;
 mod settings;
 mod show;
 mod signing_secret;
+mod source;
 mod sources;
 mod store_parameters;
 mod values;

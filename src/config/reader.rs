@@ -112,12 +112,7 @@ impl Reader {
 
 /// The origin of a value: `default`, the path of a file, or a variable.
 pub fn origin(figment: &Figment, key: &str) -> String {
-    let Some(metadata) = figment.find_metadata(key) else { return String::new() };
-    match metadata.source.as_ref().and_then(|source| source.file_path()) {
-        Some(path) => path.display().to_string(),
-        None if metadata.name.starts_with("environment") => metadata.name.to_string(),
-        None => "default".to_owned(),
-    }
+    figment.find_metadata(key).map_or_else(String::new, |metadata| metadata.name.to_string())
 }
 
 /// A value as in a configuration file; addresses without their passwords.

@@ -2,13 +2,9 @@
 
 use std::path::PathBuf;
 
-use figment::{
-    Figment,
-    providers::{Format, Toml},
-    value::Value,
-};
+use figment::{Figment, value::Value};
 
-use super::{environment::Environment, problem::Problem};
+use super::{environment::Environment, problem::Problem, source::Source};
 
 /// The file that is read if none is named.
 const DEFAULT_FILE: &str = "tidefeed.toml";
@@ -34,33 +30,34 @@ impl Sources {
     pub(super) fn figment(&self) -> (Figment, Vec<Problem>) {
         let mut figment = default_figment();
         let mut unreadable = Vec::new();
-        match self.file_provider() {
-            Ok(Some(provider)) => figment = figment.merge(provider),
+        match self.file() {
+            Ok(Some(file)) => figment = figment.merge(file),
             Ok(None) => {}
             Err(problem) => unreadable.push(problem),
         }
         let defaults = defaults();
         for variable in self.environment.variables() {
             if !variable.key().is_empty() {
-                figment = figment.merge(variable.provider(&defaults));
+                figment = figment.merge(variable.source(&defaults));
             }
         }
         (figment, unreadable)
     }
 
-    fn file_provider(&self) -> Result<Option<impl figment::Provider + use<>>, Problem> {
+    fn file(&self) -> Result<Option<Source>, Problem> {
         let Some(path) = &self.file else { return Ok(None) };
-        let problem =
-            |expected: String| Problem { key: path.display().to_string(), given: None, from: String::new(), expected };
+        let name = path.display().to_string();
+        let problem = |expected: String| Problem { key: name.clone(), given: None, from: String::new(), expected };
         let text = std::fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}")))?;
-        toml::from_str::<toml::Table>(&text).map_err(|error| problem(format!("is not TOML: {error}")))?;
-        Ok(Some(Toml::file_exact(path)))
+        let values = toml::from_str(&text).map_err(|error| problem(format!("is not TOML: {error}")))?;
+        Ok(Some(Source { name, values }))
     }
 }
 
 /// The compiled-in defaults alone.
 pub fn default_figment() -> Figment {
-    Figment::from(Toml::string(DEFAULTS))
+    let values = toml::from_str(DEFAULTS).unwrap_or_default();
+    Figment::from(Source { name: "default".to_owned(), values })
 }
 
 /// The compiled-in defaults, as a tree.
