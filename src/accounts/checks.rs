@@ -1,7 +1,7 @@
 //! Checks passwords: in turn between clients, and to the end even if the client leaves.
 //!
 //! An attempt counts as failed while it is checked, so that many at once cannot guess more. Attempts on one account
-//! from one network are therefore checked one after the other: whoever knows the password is not refused because of
+//! from one network are therefore checked one after the other: who knows the password is not refused because of
 //! attempts that have no result yet.
 
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl PasswordChecks {
             let checked = checks.checked(&turn, &subjects, password, credential).await?;
             Ok((turn, checked))
         };
-        // In a task of its own: what is counted has to be settled, whoever still waits for it.
+        // In a task of its own: what is counted has to be settled, even if nobody waits for it any more.
         self.tasks.spawn(checking.in_current_span()).await.map_err(|_| PasswordError::CutOff)?
     }
 

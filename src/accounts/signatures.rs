@@ -24,7 +24,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Makes the JWT library of this process use ring. Whoever signs or verifies calls it first; it may be repeated.
+/// Makes the JWT library of this process use ring. To be called before signing or verifying; it may be repeated.
 pub fn use_ring() {
     // Fails if it has been called before.
     let _ = PROVIDER.install_default();

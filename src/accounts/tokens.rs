@@ -1,6 +1,6 @@
 //! Signs and verifies access tokens: JWT (RFC 7519) with HS256. They carry an identity, its session and an expiry.
 //!
-//! A token without a session is valid as long as its signature and expiry are: whoever made it holds the secret.
+//! A token without a session is valid as long as its signature and expiry are: its maker holds the secret.
 //!
 //! Time comes from the injected clock; the library's own clock is off.
 

@@ -30,7 +30,7 @@ use crate::{
     telemetry::metrics,
 };
 
-/// A delivery of at most so many batches is one transaction: its rows cost less than the transactions of a chain.
+/// Most batches of a delivery that is one transaction: its rows cost less than the transactions of a chain.
 const BATCHES_AT_ONCE: u32 = 4;
 
 /// The settings of the use cases.

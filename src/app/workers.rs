@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_mins(1);
 /// Time between two checks for deleted accounts, after one that found none.
 const REMOVE_EVERY: Duration = Duration::from_secs(5);
-/// Time between two looks at the nodes of outside inboxes: a restarted Redis serves no inbox for so long.
+/// Time between two looks at the nodes of outside inboxes: a restarted Redis serves no inbox until then.
 const KEEP_EVERY: Duration = Duration::from_secs(2);
 /// Pause of the indexer and the remover between two steps, for others who write.
 const INDEX_PAUSE: Duration = Duration::from_millis(20);

@@ -17,8 +17,8 @@ use tokio::{
 const WORKER_STACK: usize = 16 << 20;
 /// A thread that runs tasks looks this often at most.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// Another thread ends when it has been idle for so long, with which the allocator frees its memory. The runtime wakes
-/// them in turn, so with more time a little work would keep all of them.
+/// Another thread ends when it has been idle for this time, with which the allocator frees its memory. The runtime
+/// wakes them in turn, so with more time a little work would keep all of them.
 const IDLE_TIME: Duration = Duration::from_secs(1);
 /// Allocations between two looks of mimalloc (`generic_collect`).
 const SLOW_ALLOCATIONS: usize = 10_000;

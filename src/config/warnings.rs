@@ -28,7 +28,7 @@ impl Config {
         Some(Warning {
             subject: "secret",
             seen: format!("other users of this machine may read {} (mode {:o})", path.display(), mode & 0o777),
-            remedy: "run `chmod 600` on it: whoever reads it can sign in as anybody",
+            remedy: "run `chmod 600` on it: everybody who reads it can sign in as anybody",
         })
     }
 

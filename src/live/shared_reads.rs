@@ -1,7 +1,7 @@
 //! Reads that all subscriptions of a reader share.
 //!
-//! One small change makes all of a reader's subscriptions read the same. Whoever asks before the read has begun gets
-//! its result; whoever asks later needs the next one, because only a read that begins after a signal is known to
+//! One small change makes all of a reader's subscriptions read the same. A question before the read has begun gets
+//! its result; a later one needs the next read, because only a read that begins after a signal is known to
 //! include what it announces. Readers are served in turn, and each has one read under way.
 
 use std::{
@@ -59,7 +59,7 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> SharedReads<Q, A> {
     }
 
     /// The answer of a read that begins after this call. `join` adds a question to one that waits already. An error is
-    /// logged once, whoever shares it.
+    /// logged once, however many share it.
     pub async fn ask<F: Future<Output = Result<A, StoreError>> + Send + 'static>(
         &self,
         reader: UserId,

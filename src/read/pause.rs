@@ -20,7 +20,7 @@ pub(super) struct Pause {
     until: Option<Instant>,
 }
 
-/// Allows one page to ask the store; given after so many failures in a row. It need not be given back.
+/// Allows one page to ask the store; given after this number of failures in a row. It need not be given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Permit(u32);
 

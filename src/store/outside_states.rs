@@ -85,7 +85,7 @@ pub struct OutsideStores {
     pub pages: Arc<dyn OutsidePages>,
     /// Rows that an inbox keeps.
     pub keep: u32,
-    /// Readers who were not seen for so long, in ms, have their inboxes in SQL again.
+    /// Readers who were not seen for this time, in ms, have their inboxes in SQL again.
     pub active_ms: i64,
     /// Inboxes that a node builds at once.
     pub builds_at_once: usize,

@@ -10,7 +10,7 @@ use rustls::{
 
 use super::refusal::day;
 
-/// A certificate that ends within so many days deserves a warning.
+/// Days before its end from which a certificate deserves a warning.
 pub const DAYS_OF_WARNING: u64 = 30;
 
 /// The day on which the first of these certificates ends, if that is within [`DAYS_OF_WARNING`] of `now_ms`.

@@ -8,7 +8,7 @@ use rustls::{AlertDescription, CertificateError, pki_types::UnixTime};
 /// Why a connection was refused because of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CertificateRefusal {
-    /// Whoever shows it is not whom the address names.
+    /// It belongs to another name than the address has.
     #[error(
         "the server's certificate is for {presented} and not for {expected}: correct the address, or the certificate"
     )]

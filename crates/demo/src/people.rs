@@ -4,7 +4,7 @@ use rand::{Rng, RngExt};
 
 use crate::lexicon::{Language, Lexicon};
 
-/// Languages by turns: of twenty people in a row so many speak each.
+/// How many of twenty people in a row speak each language.
 const LANGUAGE_SHARES: [Language; 20] = {
     use Language::{Chinese as Z, English as E, German as D, Japanese as J, Spanish as S};
     [E, Z, E, D, E, Z, S, E, J, E, Z, E, E, Z, D, E, S, J, Z, E]

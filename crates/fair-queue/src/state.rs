@@ -28,12 +28,12 @@ pub struct Place {
 /// then by when it came or was served last.
 type Rank = (usize, u32, u64);
 
-/// What clients did of late is counted for so many events for each permit, and for twice as many at most.
+/// The number of events, for each permit, over which a client's recent use is counted; at most twice as many are.
 const COUNTED: usize = 64;
 /// The same for all permits together.
 const MOST_COUNTED: usize = 16_384;
 
-/// A client asks clearly more often than another if it asks half as often again, and so often more.
+/// A client asks clearly more often than another if it asks half as often again, and this often more.
 const CLEARLY_MORE: u32 = 2;
 
 /// The clients that run or wait. While a permit is free, every waiting client has its share running.
@@ -145,7 +145,7 @@ impl<K: Client> State<K> {
         }
         let is_lighter = || {
             let asks = self.asks.of(client);
-            // Clients that ask alike do not displace each other: whoever has waited would have waited in vain.
+            // Clients that ask equally often do not displace each other: the wait so far would have been in vain.
             let clearly_more = asks.saturating_add(asks / 2).saturating_add(CLEARLY_MORE);
             let heaviest = self.heaviest().map(|(_, work)| (work.waiting, work.asks));
             heaviest.is_some_and(|heaviest| heaviest > (own + 1, clearly_more))

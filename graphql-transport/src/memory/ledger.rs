@@ -105,7 +105,7 @@ impl Ledger {
         Hold { ledger: self.clone(), clients, bytes: 0, unfinished: None }
     }
 
-    /// An empty hold for something unfinished, until [`Hold::finish`]. Whoever reads it has to end when the token is
+    /// An empty hold for something unfinished, until [`Hold::finish`]. The reader of it has to end when the token is
     /// cancelled: its bytes are not counted from then on.
     pub fn open_unfinished(&self, clients: Clients) -> (Hold, CancellationToken) {
         let cut = CancellationToken::new();

@@ -81,7 +81,8 @@ async fn export(
     response
 }
 
-/// Everything that can be refused is refused before the file begins. Whoever opens a link, its viewer pays.
+/// Everything that can be refused is refused before the file begins. A link's viewer pays for it, also if another opens
+/// it.
 async fn open(shared: &Shared, token: &str, client: &Client) -> Result<Response, ExportError> {
     let Shared { exports, runtime } = shared;
     let viewer = exports.viewer_of(token)?;

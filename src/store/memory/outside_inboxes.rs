@@ -34,7 +34,7 @@ pub struct MemoryInboxes {
 }
 
 impl MemoryInboxes {
-    /// At most so many inboxes: beyond that, little-used ones go. `node` must be drawn at random.
+    /// Keeps the inboxes of at most `readers`: beyond that, little-used ones go. `node` must be drawn at random.
     pub fn new(readers: u64, node: NodeId) -> Self {
         let inboxes = Cache::with_weighter(EXPECTED_READERS, readers, UnitWeighter);
         Self { node, inboxes, openings: AtomicI64::new(0) }

@@ -164,7 +164,7 @@ impl Opener {
         self.addresses.iter().map(|it| self.master(sentinel, it)).collect::<FuturesUnordered<_>>()
     }
 
-    /// Sentinels learn of a change late: whoever is no master is refused.
+    /// Sentinels learn of a change late: a server that is no master is refused.
     async fn master_at(&self, address: ConnectionInfo, config: &AsyncConnectionConfig) -> RedisResult<Opened> {
         let mut opened = self.at(address, config).await?;
         let info: InfoDict = redis::cmd("INFO").arg("replication").query_async(&mut opened.connection).await?;

@@ -58,7 +58,7 @@ impl CounterAudits for SqlStore {
         self.recount(&users(), after, limit, |row| row.user(0).map(Counted::User)).await
     }
 
-    /// Whoever changes a row of these locks its counter, before or after; so the rows are counted once that is locked.
+    /// Every change of a row of these locks its counter, before or after; so the rows are counted once that is locked.
     async fn correct(&self, of: Counted) -> Result<(), StoreError> {
         let (table, id) = match of {
             Counted::Content(content) => (&contents(), ContentId::get(content)),

@@ -83,9 +83,9 @@ pub enum HotStatement {
     UserCards(UserId, Vec<UserId>),
     /// A page of the users whose names begin with a prefix, after a place, as a viewer finds them.
     Named(UserId, KeyPrefix, Option<FoundUser>, usize),
-    /// The users whom these users follow, as they are suggested to the first, at most so many.
+    /// The users whom these users follow, as they are suggested to the first, and the most of them.
     FollowedBy(UserId, Vec<UserId>, usize),
-    /// The most followed users, as they are suggested to a viewer, at most so many.
+    /// The most followed users, as they are suggested to a viewer, and the most of them.
     MostFollowed(Option<UserId>, usize),
 }
 

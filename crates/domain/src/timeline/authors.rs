@@ -148,7 +148,7 @@ impl TimelineAuthors {
         }
     }
 
-    /// The run of a source whose rows in this area were read, whoever their authors are.
+    /// The run of a source whose rows in this area were read, of any author.
     fn filtered(&self, area: &TrustedArea, rows: &[Candidate], found: &Candidates) -> Run {
         let seen: Vec<Position> = rows.iter().map(|it| it.entry.position()).collect();
         Run::from_filtered_area(area, &seen, self.entries(rows, found))

@@ -9,8 +9,8 @@ use super::position::Entry;
 /// Contents that are read for each one wanted, before the window counts as a bad choice.
 const MOST_ROWS_OF_A_WANTED_ONE: usize = 8;
 
-/// Which content of each author is looked at: so many that two thirds of the authors suffice. The others may have been
-/// quiet for years, and a window that reaches back to them would hold far too much of everybody else.
+/// Which content of each author is looked at: chosen so that two thirds of the authors suffice. The others may have
+/// been quiet for years, and a window that reaches back to them would hold far too much of everybody else.
 pub fn nth(wanted: usize, authors: usize) -> usize {
     wanted.saturating_mul(3).div_ceil(authors.max(1).saturating_mul(2)).max(1)
 }

@@ -100,7 +100,7 @@ impl Progress {
         self.has_learned = true;
     }
 
-    /// Notes that candidates were read, in so many statements, and gave no page.
+    /// Notes that candidates were read, in `statements`, and gave no page.
     pub fn missed(&mut self, miss: Miss, statements: u8) {
         self.statements = self.statements.saturating_add(statements);
         // A second look past what is in flight says that there is no end of it.

@@ -112,7 +112,7 @@ impl SharedCommits {
             ended = &mut ended => return outcome(ended),
             permit = self.permits.take_again() => permit,
         };
-        // Whoever closes the store commits.
+        // Closing the store commits.
         let Ok(permit) = permit else { return outcome(ended.await) };
         // Nobody else ends it from here on: it has ended, or is still there.
         match ended.try_recv() {

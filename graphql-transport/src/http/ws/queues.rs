@@ -67,7 +67,7 @@ pub(super) enum Kind {
     Last,
 }
 
-/// The client has left so much unread that an answer has no room.
+/// An answer has no room, because the client leaves too much unread.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotDraining;
 

@@ -18,9 +18,9 @@ use crate::{
     },
 };
 
-/// See [`crate::store::Deliveries::begin_subtask`]. Only whoever seems to be the last locks the record, and does so
-/// first: locks keep their order, and executors of one delivery do not wait for each other. Whether the delivery ends
-/// is read after the locks, with the progress that this transaction has made.
+/// See [`crate::store::Deliveries::begin_subtask`]. Only the executor that seems to be the last locks the record, and
+/// does so first: locks keep their order, and executors of one delivery do not wait for each other. Whether the
+/// delivery ends is read after the locks, with the progress that this transaction has made.
 pub(super) async fn begin(
     tx: &Tx,
     (content, after): (ContentId, i64),

@@ -39,7 +39,7 @@ pub(super) fn filling(dialect: Dialect, author: UserId, range: subtask::Range) -
     chain::filling(dialect, author, range)
 }
 
-/// The statement that finds where a range of so many targets ends while none is being filled.
+/// The statement that finds where a range of a number of targets ends while none is being filled.
 pub(super) fn targets(dialect: Dialect, author: UserId, range: subtask::Range, size: u32) -> Fragment {
     chain::pushed(dialect, author, range, i64::from(size.max(1)) - 1)
 }

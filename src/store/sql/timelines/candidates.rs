@@ -61,7 +61,7 @@ pub(super) struct Asked {
     pub(super) many_in_flight: bool,
 }
 
-/// What is read of the outboxes of so many named authors.
+/// What is read of the outboxes of a number of named authors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Named {
     /// Their contents.

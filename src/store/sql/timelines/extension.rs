@@ -30,7 +30,7 @@ impl Timeline {
             .add_with(&from, [side.limit.offset(), Slot::Reader])
     }
 
-    /// The contents of so many authors in the window, as `Row::entry` takes them; at least one author and at most
+    /// The contents of a number of authors in the window, as `Row::entry` takes them; at least one author and at most
     /// [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
     pub(super) fn of_authors_below(self, authors: usize) -> Fragment<Slot> {
         let side = SideShape::below();

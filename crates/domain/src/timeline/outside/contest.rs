@@ -29,7 +29,7 @@ pub struct Contest {
 pub enum Move {
     /// The token is as it should be.
     Keep,
-    /// Another node has changed it: leave it for so many rounds.
+    /// Another node has changed it: leave it for this number of rounds.
     Wait(u32),
     /// Set it.
     Set,

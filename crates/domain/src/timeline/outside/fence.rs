@@ -80,7 +80,8 @@ random_number! {
     Revision
 }
 random_number! {
-    /// A random number, drawn by whoever sends an operation. With what the operation finds it gives the next revision.
+    /// A random number, drawn by the node that sends an operation. With what the operation finds it gives the next
+    /// revision.
     Nonce
 }
 random_number! {
