@@ -16,6 +16,7 @@ pub mod read;
 pub mod rng;
 pub mod store;
 pub mod telemetry;
+pub mod tier;
 pub mod upkeep;
 
 pub use domain;

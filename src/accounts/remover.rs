@@ -7,7 +7,7 @@ use crate::{
     clock::SharedClock,
     domain::{Entry, UserId, limits::MAX_CLEARED},
     rng::SharedRng,
-    store::{AccountDeletions, Contents, Follows, InboxStore, StoreError, account_deletions::DeletedAccount},
+    store::{AccountDeletions, Contents, Follows, InboxTier, StoreError, account_deletions::DeletedAccount},
 };
 
 /// How long a node has an account for itself, in ms. If the node dies, another one continues afterwards.
@@ -23,8 +23,8 @@ pub struct RemoverStores {
     pub contents: Arc<dyn Contents>,
     /// Their edges.
     pub follows: Arc<dyn Follows>,
-    /// Their inboxes outside SQL, if there are any.
-    pub outside: Option<Arc<dyn InboxStore>>,
+    /// Their inboxes outside SQL.
+    pub tier: Arc<dyn InboxTier>,
 }
 
 /// Clears deleted accounts away.
@@ -55,17 +55,10 @@ impl AccountRemover {
         let next_look = if cleared > 0 { Some(now) } else { Some(settled_at).filter(|settled| *settled > now) };
         if cleared == 0 {
             // Last, so that a store that does not answer delays nothing else. It is asked again after the lease.
-            self.forget_inbox(user).await?;
+            self.stores.tier.forget(user).await?;
         }
         deletions.look_at(user, next_look).await?;
         Ok(cleared > 0)
-    }
-
-    async fn forget_inbox(&self, user: UserId) -> Result<(), StoreError> {
-        match &self.stores.outside {
-            Some(outside) => outside.forget(user).await,
-            None => Ok(()),
-        }
     }
 
     /// Removes the contents as their author would, so that counters, search terms and outboxes follow. Then deletes

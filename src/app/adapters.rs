@@ -8,16 +8,17 @@ use tokio_util::task::TaskTracker;
 
 use super::{AppError, use_cases::Ports};
 use crate::{
+    clock::SharedClock,
     config::{Config, InboxPlace, RedisSettings, SqlEngine},
     lifecycle::Lifecycle,
     rng::SharedRng,
     store::{
         Announcements, InboxStore, OutboxCache, Queue,
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
-        outside_states::OutsideStores,
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue, SentinelOptions},
         sql::{SqlOptions, SqlStore},
     },
+    tier::OutsideStores,
 };
 
 /// Most messages of one topic that wait in this process.
@@ -98,7 +99,11 @@ fn sqlite_readers(config: &Config) -> u32 {
 }
 
 /// Connects to every server that the configuration names, and chooses the adapters.
-pub async fn open(config: &Config, lifecycle: &Lifecycle, rng: &SharedRng) -> Result<Adapters, AppError> {
+pub async fn open(
+    config: &Config,
+    lifecycle: &Lifecycle,
+    (clock, rng): (&SharedClock, &SharedRng),
+) -> Result<Adapters, AppError> {
     let store = open_store(config).await?;
     let redis = match redis_options(config) {
         Some(options) => Some(Redis::connect(options).await.map_err(AppError::Redis)?),
@@ -107,21 +112,18 @@ pub async fn open(config: &Config, lifecycle: &Lifecycle, rng: &SharedRng) -> Re
     let (queue, cache, announcements) = surroundings(config, redis.as_ref(), lifecycle, rng).await?;
     let cache = config.outbox_cache.enabled.then_some(cache);
     let for_deliveries = Arc::new(open_for_deliveries(config, &store).await?);
-    let outside = outside(config, (&store, &for_deliveries), redis.as_ref(), rng);
-    let ports =
+    let outside = outside(config, &for_deliveries, redis.as_ref(), rng);
+    let mut ports =
         Ports::with_primary_store(Arc::new(store.clone()), queue, cache, announcements).delivering_by(for_deliveries);
-    let ports = Ports { outside, ..ports };
+    if let Some(stores) = outside {
+        ports = ports.with_outside(stores, config.inbox.extend_step, (clock, rng));
+    }
     Ok(Adapters { store, redis, ports })
 }
 
 #[cfg_attr(not(feature = "cassandra"), expect(unused_variables, reason = "only Cassandra lets a node draw its name"))]
-/// Inboxes outside SQL, if they are configured. Pages and deliveries each have their own connections to SQL.
-fn outside(
-    config: &Config,
-    (for_pages, for_deliveries): (&SqlStore, &Arc<SqlStore>),
-    redis: Option<&Redis>,
-    rng: &SharedRng,
-) -> Option<OutsideStores> {
+/// Inboxes outside SQL, if they are configured.
+fn outside(config: &Config, states: &Arc<SqlStore>, redis: Option<&Redis>, rng: &SharedRng) -> Option<OutsideStores> {
     let inboxes: Arc<dyn InboxStore> = match config.inbox.store {
         InboxPlace::Sql => return None,
         InboxPlace::Redis => Arc::new(RedisInboxes::new(redis?.clone())),
@@ -130,8 +132,7 @@ fn outside(
     };
     Some(OutsideStores {
         inboxes,
-        states: for_deliveries.clone(),
-        pages: Arc::new(for_pages.clone()),
+        states: states.clone(),
         keep: config.inbox.keep,
         active_ms: i64::from(config.inbox.outside_hours) * HOUR_MS.cast_signed(),
         builds_at_once: config.inbox.builds_at_once,

@@ -16,10 +16,10 @@ use crate::{
     read::{TimelineReader, Visits},
     rng::SharedRng,
     store::{Audits, StoreError, sql::SqlStore},
-    upkeep::{AuditOptions, AuditedStores, Auditor, OutsideKeeper, PageSource},
+    upkeep::{AuditOptions, AuditedStores, Auditor, PageSource},
 };
 
-use super::use_cases::{Ports, keeper};
+use super::use_cases::Ports;
 
 /// The pages that readers get.
 struct ServedPages(Arc<TimelineReader>);
@@ -35,13 +35,8 @@ impl PageSource for ServedPages {
     }
 }
 
-/// An auditor over these ports. The pages come from the reader; the keeper gives up inboxes outside SQL.
-pub fn auditor(
-    ports: &Ports,
-    audits: Arc<dyn Audits>,
-    (reader, outside): (Arc<TimelineReader>, Option<Arc<OutsideKeeper>>),
-    options: AuditOptions,
-) -> Auditor {
+/// An auditor over these ports. The pages come from the reader.
+pub fn auditor(ports: &Ports, audits: Arc<dyn Audits>, reader: Arc<TimelineReader>, options: AuditOptions) -> Auditor {
     let stores = AuditedStores {
         audits,
         timelines: ports.timelines.clone(),
@@ -49,7 +44,7 @@ pub fn auditor(
         contents: ports.contents.clone(),
         follows: ports.follows.clone(),
         outbox_cache: ports.outbox_cache.clone(),
-        outside,
+        tier: ports.tier.clone(),
     };
     Auditor::new(stores, Arc::new(ServedPages(reader)), options)
 }
@@ -62,22 +57,19 @@ pub async fn open_auditor(
     lifecycle: &Lifecycle,
     rng: &SharedRng,
 ) -> Result<(Auditor, SqlStore), AppError> {
-    let adapters = adapters::open(config, lifecycle, rng).await?;
+    let clock: SharedClock = Arc::new(SystemClock);
+    let adapters = adapters::open(config, lifecycle, (&clock, rng)).await?;
     adapters.expect_current_tables().await?;
     let Adapters { store, ports, .. } = adapters;
-    if let Some(outside) = &ports.outside
-        && let Err(error) = outside.inboxes.connect().await
-    {
+    if let Err(error) = ports.tier.connect().await {
         let error = error.with_causes();
         tracing::warn!(error, "The store of inboxes outside SQL does not answer. The inboxes there are not audited.");
     }
     let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
-    let visits = Visits::new(ports.queue.clone(), Arc::new(SystemClock), config.upkeep.seen_every_ms.as_i64());
-    let reader = TimelineReader::new(timelines, contents, ports.outbox_cache.clone(), Arc::new(visits))
-        .with_outside(ports.outside.clone());
-    let ambient: (SharedClock, SharedRng) = (Arc::new(SystemClock), rng.clone());
-    let keeper = keeper(&ports, config.inbox.extend_step, (&ambient.0, &ambient.1));
-    Ok((auditor(&ports, Arc::new(store.clone()), (Arc::new(reader), keeper), options), store))
+    let visits = Visits::new(ports.queue.clone(), clock, config.upkeep.seen_every_ms.as_i64());
+    let (cache, outside) = (ports.outbox_cache.clone(), ports.tier.outside().cloned());
+    let reader = TimelineReader::new(timelines, contents, cache, Arc::new(visits), outside);
+    Ok((auditor(&ports, Arc::new(store.clone()), Arc::new(reader), options), store))
 }
 
 /// What a node's own audits do.

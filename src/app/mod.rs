@@ -71,7 +71,7 @@ impl App {
         rng: SharedRng,
         lifecycle: &Lifecycle,
     ) -> Result<Self, AppError> {
-        let adapters = adapters::open(config, lifecycle, &rng).await?;
+        let adapters = adapters::open(config, lifecycle, (&clock, &rng)).await?;
         if config.store.migrate_at_start {
             adapters.store.migrate().await.map_err(AppError::Store)?;
         }
@@ -91,20 +91,24 @@ impl App {
     /// Starts the workers of this node.
     pub fn spawn_workers(&self, lifecycle: &Lifecycle) {
         workers::spawn(&self.use_cases, &self.config, lifecycle, &self.rng);
+        let tier = &self.adapters.ports.tier;
+        if tier.outside().is_some() {
+            workers::keep_outside(lifecycle, tier.clone());
+        }
         workers::refresh_statistics(lifecycle, Arc::new(self.adapters.store.clone()));
         let every = self.config.audit.every_ms;
         if every.as_i64() > 0 {
             let (ports, store) = (&self.adapters.ports, Arc::new(self.adapters.store.clone()));
-            let pages = (self.use_cases.reader.clone(), self.use_cases.keeper.clone());
-            let auditor = auditor(ports, store, pages, audit_options(&self.config));
+            let auditor = auditor(ports, store, self.use_cases.reader.clone(), audit_options(&self.config));
             workers::audit(lifecycle, auditor, every, self.rng.clone());
         }
     }
 
     /// Spawns what a process without workers needs. It is called in place of [`Self::spawn_workers`].
     pub fn spawn_no_workers(&self, lifecycle: &Lifecycle) {
-        if let Some(outside) = &self.adapters.ports.outside {
-            workers::connect_outside(lifecycle, outside.inboxes.clone());
+        let tier = &self.adapters.ports.tier;
+        if tier.outside().is_some() {
+            workers::connect_outside(lifecycle, tier.clone());
         }
     }
 

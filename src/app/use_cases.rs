@@ -19,10 +19,11 @@ use crate::{
     rng::SharedRng,
     store::{
         AccountDeletions, Accounts, Announcements, Attempts, Cards, Contents, Deliveries, Exclusions, FollowLists,
-        Follows, Identities, Inboxes, OutboxCache, People, Profiles, Queue, Reactions, ReadMarkers, Relations,
-        SearchTerms, Sessions, Timelines, outside_states::OutsideStores,
+        Follows, Identities, InboxTier, Inboxes, OutboxCache, People, Profiles, Queue, Reactions, ReadMarkers,
+        Relations, SearchTerms, Sessions, Timelines, inbox_tier::InSql,
     },
-    upkeep::{OutsideKeeper, Reactivator, ReactivatorOptions, Sweeper, SweptStores, Trimmer},
+    tier::{OutsideStores, OutsideTier},
+    upkeep::{Reactivator, ReactivatorOptions, Sweeper, SweptStores, Trimmer},
 };
 
 /// The adapters of every port.
@@ -74,8 +75,8 @@ pub struct Ports {
     pub outbox_cache: Option<Arc<dyn OutboxCache>>,
     /// Announcements between nodes.
     pub announcements: Arc<dyn Announcements>,
-    /// Inboxes outside SQL; without them all are there.
-    pub outside: Option<OutsideStores>,
+    /// Where readers have their inboxes.
+    pub tier: Arc<dyn InboxTier>,
 }
 
 impl Ports {
@@ -128,11 +129,11 @@ impl Ports {
             timelines: store.clone(),
             deliveries: store.clone(),
             inboxes: store.clone(),
+            tier: Arc::new(InSql::of(store.clone())),
             relations: store,
             queue,
             outbox_cache,
             announcements,
-            outside: None,
         }
     }
 }
@@ -149,9 +150,17 @@ impl Ports {
             deliveries: store.clone(),
             delivered_follows: store.clone(),
             inboxes: store.clone(),
+            tier: Arc::new(InSql::of(store.clone())),
             relations: store,
             ..self
         }
+    }
+
+    /// Has the inboxes of active readers in a store outside SQL. `step`: rows that an inbox in SQL grows by.
+    #[must_use]
+    pub fn with_outside(self, stores: OutsideStores, step: u32, (clock, rng): (&SharedClock, &SharedRng)) -> Self {
+        let in_sql = self.tier.in_sql().clone();
+        Self { tier: Arc::new(OutsideTier::new(stores, in_sql, step, (clock.clone(), rng.clone()))), ..self }
     }
 }
 
@@ -217,8 +226,6 @@ pub struct UseCases {
     pub reconciler: Arc<RelationReconciler>,
     /// Reactivates returning readers.
     pub reactivator: Arc<Reactivator>,
-    /// Inboxes outside SQL, if there are any.
-    pub keeper: Option<Arc<OutsideKeeper>>,
     /// Lost notifications, lapsed readers.
     pub sweeper: Arc<Sweeper>,
     /// Trims overfull inboxes.
@@ -236,14 +243,13 @@ impl UseCases {
     pub fn build(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Self {
         let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
         let visits = Arc::new(Visits::new(ports.queue.clone(), clock.clone(), settings.seen_every_ms));
-        let reader = TimelineReader::new(
+        let reader = Arc::new(TimelineReader::new(
             ports.timelines.clone(),
             ports.contents.clone(),
             ports.outbox_cache.clone(),
             visits.clone(),
-        );
-        let reader = Arc::new(reader.with_outside(ports.outside.clone()));
-        let keeper = keeper(ports, settings.tiers.step, (clock, rng));
+            ports.tier.outside().cloned(),
+        ));
         Self {
             visits,
             searcher: Arc::new(Searcher::new(ports.search_terms.clone())),
@@ -280,8 +286,7 @@ impl UseCases {
             dispatcher: Arc::new(dispatcher(ports, settings, clock, rng)),
             executor: Arc::new(executor(ports, settings, clock, rng)),
             reconciler: Arc::new(reconciler(ports, settings, clock, rng)),
-            reactivator: Arc::new(reactivator(ports, settings, clock, rng).with_outside(keeper.clone())),
-            keeper,
+            reactivator: Arc::new(reactivator(ports, settings, clock, rng)),
             sweeper: Arc::new(sweeper(ports, settings, clock, rng)),
             trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.tiers, clock.clone())),
             pruner: Arc::new(Pruner::new(ports.sessions.clone(), ports.attempts.clone(), clock.clone())),
@@ -316,8 +321,8 @@ fn dispatcher(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &Shar
         first: settings.first,
         batch: DISPATCH_BATCH,
     };
-    Dispatcher::new(ports.deliveries.clone(), ports.queue.clone(), options, clock.clone(), rng.clone())
-        .with_outside(ports.outside.clone())
+    let tier = ports.tier.clone();
+    Dispatcher::new(ports.deliveries.clone(), ports.queue.clone(), tier, options, (clock.clone(), rng.clone()))
 }
 
 fn executor(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> SubtaskExecutor {
@@ -327,29 +332,23 @@ fn executor(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &Shared
         ports.deliveries.clone(),
         ports.delivered_follows.clone(),
         ports.queue.clone(),
+        ports.tier.clone(),
         options,
         (clock.clone(), rng.clone()),
     )
-    .with_outside(ports.outside.clone())
 }
 
 fn reconciler(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> RelationReconciler {
     let (inboxes, keep) = (ports.inboxes.clone(), settings.tiers.keep);
     let times = (clock.clone(), rng.clone());
-    RelationReconciler::new(ports.relations.clone(), inboxes, ports.queue.clone(), keep, times)
-        .with_outside(ports.outside.clone())
+    RelationReconciler::new(ports.relations.clone(), inboxes, ports.queue.clone(), ports.tier.clone(), keep, times)
 }
 
 fn reactivator(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Reactivator {
     let options = ReactivatorOptions { policy: settings.policy, tiers: settings.tiers };
     let times = (clock.clone(), rng.clone());
-    Reactivator::new(ports.inboxes.clone(), ports.follows.clone(), ports.queue.clone(), options, times)
-}
-
-/// What keeps the inboxes outside SQL, if there are any; `step`: rows that an inbox in SQL grows by.
-pub(super) fn keeper(ports: &Ports, step: u32, (clock, rng): (&SharedClock, &SharedRng)) -> Option<Arc<OutsideKeeper>> {
-    let stores = ports.outside.clone()?;
-    Some(Arc::new(OutsideKeeper::new(stores, ports.inboxes.clone(), step, (clock.clone(), rng.clone()))))
+    let (inboxes, follows, queue) = (ports.inboxes.clone(), ports.follows.clone(), ports.queue.clone());
+    Reactivator::new(inboxes, follows, queue, ports.tier.clone(), options, times)
 }
 
 fn remover(ports: &Ports, clock: &SharedClock, rng: &SharedRng) -> AccountRemover {
@@ -357,7 +356,7 @@ fn remover(ports: &Ports, clock: &SharedClock, rng: &SharedRng) -> AccountRemove
         deletions: ports.account_deletions.clone(),
         contents: ports.contents.clone(),
         follows: ports.follows.clone(),
-        outside: ports.outside.as_ref().map(|outside| outside.inboxes.clone()),
+        tier: ports.tier.clone(),
     };
     AccountRemover::new(stores, clock.clone(), rng.clone())
 }

@@ -14,9 +14,9 @@ use crate::{
     lifecycle::Lifecycle,
     publish::{Dispatcher, Indexer, SubtaskExecutor},
     rng::SharedRng,
-    store::{InboxStore, Schema, StoreError},
+    store::{InboxTier, Schema, StoreError},
     telemetry::metrics::WORKER_FAILURES,
-    upkeep::{Auditor, OutsideKeeper, Reactivator, Sweeper, Trimmer},
+    upkeep::{Auditor, Reactivator, Sweeper, Trimmer},
 };
 
 /// How long a worker waits for a message before it checks whether the process is draining.
@@ -90,21 +90,18 @@ pub fn spawn(use_cases: &UseCases, config: &Config, lifecycle: &Lifecycle, rng: 
     prune(lifecycle, Arc::clone(&use_cases.pruner));
     remove_accounts(lifecycle, Arc::clone(&use_cases.remover));
     index(lifecycle, Arc::clone(&use_cases.indexer));
-    if let Some(keeper) = &use_cases.keeper {
-        keep_outside(lifecycle, Arc::clone(keeper));
-    }
 }
 
 /// Compares the tokens of outside inboxes with the nodes that answer.
-fn keep_outside(lifecycle: &Lifecycle, keeper: Arc<OutsideKeeper>) {
+pub fn keep_outside(lifecycle: &Lifecycle, tier: Arc<dyn InboxTier>) {
     let health = Health::new("keeper of inboxes outside SQL", lifecycle.draining());
-    lifecycle.spawn("outside keeper", repeat(health, KEEP_EVERY, async move || keeper.run_once().await));
+    lifecycle.spawn("outside keeper", repeat(health, KEEP_EVERY, async move || tier.run_once().await));
 }
 
 /// Keeps a process connected to the store of inboxes outside SQL in which no keeper does it.
-pub fn connect_outside(lifecycle: &Lifecycle, inboxes: Arc<dyn InboxStore>) {
+pub fn connect_outside(lifecycle: &Lifecycle, tier: Arc<dyn InboxTier>) {
     let health = Health::new("connection to inboxes outside SQL", lifecycle.draining());
-    lifecycle.spawn("outside connection", repeat(health, KEEP_EVERY, async move || inboxes.connect().await));
+    lifecycle.spawn("outside connection", repeat(health, KEEP_EVERY, async move || tier.connect().await));
 }
 
 fn consume(lifecycle: &Lifecycle, name: &'static str, worker: Arc<dyn Consumer>, me: String) {

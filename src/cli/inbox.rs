@@ -12,7 +12,7 @@ use crate::{
     domain::limits::INBOX_BUCKETS,
     rng::SharedRng,
     store::{OutsideStates, Schema as _},
-    upkeep::{move_all, renew_tokens},
+    tier::{move_all, renew_tokens},
 };
 
 #[derive(Debug, Args)]

@@ -2,7 +2,6 @@
 
 mod commands;
 mod excluding;
-mod outside_cover;
 mod reconciler;
 
 pub use commands::{FollowOutcome, Following, UnfollowOutcome};

@@ -5,15 +5,13 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use super::outside_cover;
 use crate::{
     clock::SharedClock,
     rng::SharedRng,
     store::{
-        Inboxes, Queue, Relations, StoreError,
+        InboxTier, Inboxes, Queue, Relations, StoreError,
         error::wait_ms,
         inboxes::Covered,
-        outside_states::{NotConfigured, OutsideStores},
         queue::{Message, Topic},
         relations::{Pair, PendingRelation},
     },
@@ -28,7 +26,7 @@ pub struct RelationReconciler {
     relations: Arc<dyn Relations>,
     inboxes: Arc<dyn Inboxes>,
     queue: Arc<dyn Queue>,
-    outside: Option<OutsideStores>,
+    tier: Arc<dyn InboxTier>,
     keep: u32,
     clock: SharedClock,
     rng: SharedRng,
@@ -41,16 +39,11 @@ impl RelationReconciler {
         relations: Arc<dyn Relations>,
         inboxes: Arc<dyn Inboxes>,
         queue: Arc<dyn Queue>,
+        tier: Arc<dyn InboxTier>,
         keep: u32,
         (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { relations, inboxes, queue, outside: None, keep, clock, rng }
-    }
-
-    /// Also covers edges of readers whose inboxes lie outside SQL.
-    #[must_use]
-    pub fn with_outside(self, outside: Option<OutsideStores>) -> Self {
-        Self { outside, ..self }
+        Self { relations, inboxes, queue, tier, keep, clock, rng }
     }
 
     /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were.
@@ -85,9 +78,8 @@ impl RelationReconciler {
 
     async fn reconcile(&self, relation: &PendingRelation) -> Result<(), StoreError> {
         let Pair { follower, author } = relation.pair;
-        let outcome = match self.inboxes.cover(follower, author, self.keep, self.rng.version()).await? {
-            Covered::Yes { .. } => "covered",
-            Covered::Outside => self.cover_outside(relation.pair).await?,
+        let outcome = match self.tier.cover(relation.pair, self.keep, self.rng.version()).await? {
+            Covered::Yes { .. } | Covered::Outside => "covered",
             Covered::NotFilling => {
                 self.inboxes.clear_unfollowed(follower, author).await?;
                 "cleared"
@@ -95,17 +87,5 @@ impl RelationReconciler {
         };
         metrics::counter!(RELATIONS, "outcome" => outcome).increment(1);
         self.relations.done(relation).await
-    }
-
-    async fn cover_outside(&self, pair: Pair) -> Result<&'static str, StoreError> {
-        let outside = self.outside.as_ref().ok_or(NotConfigured)?;
-        if outside_cover::cover(outside, &self.rng, pair).await? {
-            return Ok("covered");
-        }
-        // The reader left the outside tier meanwhile, or the edge has changed.
-        match self.inboxes.cover(pair.follower, pair.author, self.keep, self.rng.version()).await? {
-            Covered::Outside => Err(StoreError::Contended("another worker covers the same edge".into())),
-            Covered::Yes { .. } | Covered::NotFilling => Ok("covered"),
-        }
     }
 }

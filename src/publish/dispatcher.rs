@@ -6,16 +6,14 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream};
 
-use super::outside_delivery;
 use crate::{
     clock::SharedClock,
     domain::{ContentId, delivery::DeliveryPolicy, limits::MAX_SUBTASKS_PER_TX},
     rng::SharedRng,
     store::{
-        Deliveries, Queue, StoreError,
+        Deliveries, InboxTier, Queue, StoreError,
         deliveries::{AtOnce, First},
         error::wait_ms,
-        outside_states::OutsideStores,
         queue::{Message, Received, Topic},
     },
     telemetry::metrics::{DELIVERY_FAILURES, ROWS_PUSHED},
@@ -55,7 +53,7 @@ pub struct DispatcherOptions {
 pub struct Dispatcher {
     deliveries: Arc<dyn Deliveries>,
     queue: Arc<dyn Queue>,
-    outside: Option<OutsideStores>,
+    tier: Arc<dyn InboxTier>,
     options: DispatcherOptions,
     clock: SharedClock,
     rng: SharedRng,
@@ -66,17 +64,11 @@ impl Dispatcher {
     pub fn new(
         deliveries: Arc<dyn Deliveries>,
         queue: Arc<dyn Queue>,
+        tier: Arc<dyn InboxTier>,
         options: DispatcherOptions,
-        clock: SharedClock,
-        rng: SharedRng,
+        (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { deliveries, queue, outside: None, options, clock, rng }
-    }
-
-    /// Also delivers to inboxes outside SQL.
-    #[must_use]
-    pub fn with_outside(self, outside: Option<OutsideStores>) -> Self {
-        Self { outside, ..self }
+        Self { deliveries, queue, tier, options, clock, rng }
     }
 
     /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were.
@@ -122,9 +114,7 @@ impl Dispatcher {
     /// of subtasks and sends the open ones. A complete one ends.
     pub async fn dispatch(&self, content: ContentId) -> Result<(), StoreError> {
         let DispatcherOptions { at_once, policy, .. } = &self.options;
-        let (deliveries, small) = (&*self.deliveries, (content, *at_once, policy));
-        let outcome = outside_delivery::deliver_at_once(deliveries, self.outside.as_ref(), &self.rng, small).await?;
-        if let AtOnce::Ended { rows } = outcome {
+        if let AtOnce::Ended { rows } = self.tier.deliver_at_once(content, *at_once, policy).await? {
             metrics::counter!(ROWS_PUSHED).increment(rows);
             return Ok(());
         }

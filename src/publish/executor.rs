@@ -4,7 +4,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::outside_delivery;
 use crate::{
     clock::SharedClock,
     domain::{
@@ -16,10 +15,9 @@ use crate::{
     },
     rng::SharedRng,
     store::{
-        Deliveries, Follows, Queue, StoreError,
+        Deliveries, Follows, InboxTier, Queue, StoreError,
         deliveries::{Begun, Lease, Subtask},
         error::wait_ms,
-        outside_states::OutsideStores,
         queue::{Message, Topic},
     },
     telemetry::metrics::{DELIVERY_FAILURES, EDGES_DEMOTED, ROWS_PUSHED, SUBTASKS},
@@ -41,7 +39,7 @@ pub struct SubtaskExecutor {
     deliveries: Arc<dyn Deliveries>,
     follows: Arc<dyn Follows>,
     queue: Arc<dyn Queue>,
-    outside: Option<OutsideStores>,
+    tier: Arc<dyn InboxTier>,
     options: ExecutorOptions,
     clock: SharedClock,
     rng: SharedRng,
@@ -54,16 +52,11 @@ impl SubtaskExecutor {
         deliveries: Arc<dyn Deliveries>,
         follows: Arc<dyn Follows>,
         queue: Arc<dyn Queue>,
+        tier: Arc<dyn InboxTier>,
         options: ExecutorOptions,
         (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { deliveries, follows, queue, outside: None, options, clock, rng }
-    }
-
-    /// Also delivers to inboxes outside SQL.
-    #[must_use]
-    pub fn with_outside(self, outside: Option<OutsideStores>) -> Self {
-        Self { outside, ..self }
+        Self { deliveries, follows, queue, tier, options, clock, rng }
     }
 
     /// Takes one subtask off the queue, waiting up to `wait`, and runs it. Returns how many messages there were.
@@ -105,9 +98,7 @@ impl SubtaskExecutor {
         let mut left = Some(begun.subtask.progress);
         while let Some(progress) = left.filter(|progress| !progress.is_done()) {
             begun.subtask.progress = progress;
-            let batch = (&begun.subtask, self.options.batch_size);
-            let deliveries = &*self.deliveries;
-            let pushed = outside_delivery::push_batch(deliveries, self.outside.as_ref(), &self.rng, batch).await?;
+            let pushed = self.tier.push_batch(&begun.subtask, self.options.batch_size).await?;
             metrics::counter!(ROWS_PUSHED).increment(pushed.rows);
             left = pushed.progress;
         }
@@ -122,40 +113,31 @@ impl SubtaskExecutor {
     async fn begin(&self, content: ContentId, after: i64) -> Result<Option<Running>, StoreError> {
         let now_ms = self.clock.now_ms();
         let lease = Lease { now_ms, until_ms: now_ms + self.options.lease_ms };
-        let mut author = None;
-        if self.outside.is_none() {
-            let ExecutorOptions { batch_size, policy, .. } = &self.options;
-            match self.deliveries.begin_subtask((content, after), lease, *batch_size, policy).await? {
-                Begun::NotTaken => return Ok(None),
-                Begun::Served { subtask, rows, ended } => {
-                    metrics::counter!(ROWS_PUSHED).increment(rows);
-                    return Ok(Some(Running { subtask, ended }));
-                }
-                Begun::ToBeJudged(facts) => author = Some(facts),
+        let ExecutorOptions { batch_size, policy, .. } = &self.options;
+        let author = match self.deliveries.begin_subtask((content, after), lease, *batch_size, policy).await? {
+            Begun::NotTaken => return Ok(None),
+            Begun::Served { subtask, rows, ended } => {
+                metrics::counter!(ROWS_PUSHED).increment(rows);
+                return Ok(Some(Running { subtask, ended }));
             }
-        }
+            Begun::ToBeJudged(author) => author,
+        };
         let taken = self.deliveries.take_subtask((content, after), lease).await?;
         let Some(subtask) = taken else { return Ok(None) };
-        self.demote_unworthy(&subtask, author).await?;
+        self.demote_unworthy(&subtask, &author).await?;
         Ok(Some(Running { subtask, ended: false }))
     }
 
     /// Applies the policy before the delivery: an edge that is not worth a push becomes `Pull`.
-    async fn demote_unworthy(&self, subtask: &Subtask, author: Option<AuthorFacts>) -> Result<(), StoreError> {
-        let author = if let Some(author) = author {
-            author
-        } else {
-            let Some(delivery) = self.deliveries.find(subtask.content).await? else { return Ok(()) };
-            self.follows.author_facts(delivery.entry.author).await?
-        };
-        if !self.options.policy.is_selective(&author) {
+    async fn demote_unworthy(&self, subtask: &Subtask, author: &AuthorFacts) -> Result<(), StoreError> {
+        if !self.options.policy.is_selective(author) {
             return Ok(());
         }
         let Progress { range, pushed_through } = subtask.progress;
         let (left, now) = (Range { after: pushed_through, through: range.through }, self.clock.now_ms());
         let unseen_since = self.options.policy.pushed_if_seen_since(now);
         let readers = self.follows.pushed_readers(author.author, left, unseen_since).await?;
-        let pulled = self.options.policy.to_pull(&author, &readers, now);
+        let pulled = self.options.policy.to_pull(author, &readers, now);
         if !pulled.is_empty() {
             let demoted = self.follows.demote(author.author, &pulled, self.rng.version()).await?;
             metrics::counter!(EDGES_DEMOTED).increment(demoted);

@@ -4,7 +4,6 @@
 mod dispatcher;
 mod executor;
 mod indexer;
-mod outside_delivery;
 mod publisher;
 mod reactions;
 

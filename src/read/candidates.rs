@@ -70,7 +70,7 @@ impl TimelineReader {
                 };
                 let limits = sides.limits();
                 let both = (&sides.ahead, sides.behind.as_ref());
-                let read = outside.pages().candidates_with(reader, request, both, &ask(limits)).await?;
+                let read = self.timelines.candidates_with(reader, request, both, &ask(limits)).await?;
                 if let Err(refusal) = outside.judge(&sides, read.expected).await {
                     return Ok(Err(refusal));
                 }

@@ -37,7 +37,7 @@ use crate::{
         Content, ContentId, Entry, Page, PageRequest, UserId,
         timeline::{candidates::CardFacts, folding::Folded},
     },
-    store::{Contents, OutboxCache, StoreError, Timelines, cards::ContentCard, outside_states::OutsideStores},
+    store::{Contents, InboxStore, OutboxCache, StoreError, Timelines, cards::ContentCard},
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
@@ -76,12 +76,13 @@ pub struct TimelinePage {
 }
 
 impl TimelineReader {
-    /// Without a `cache`, the outboxes of uncovered authors are read from SQL.
+    /// Without a `cache`, the outboxes of uncovered authors are read from SQL, and all inboxes without `outside`.
     pub fn new(
         timelines: Arc<dyn Timelines>,
         contents: Arc<dyn Contents>,
         cache: Option<Arc<dyn OutboxCache>>,
         visits: Arc<Visits>,
+        outside: Option<Arc<dyn InboxStore>>,
     ) -> Self {
         Self {
             timelines,
@@ -91,14 +92,8 @@ impl TimelineReader {
             crowd: Crowd::default(),
             known: KnownAuthors::default(),
             cards: RememberedCards::default(),
-            outside: None,
+            outside: outside.map(OutsideReader::new),
         }
-    }
-
-    /// Also reads inboxes outside SQL.
-    #[must_use]
-    pub fn with_outside(self, outside: Option<OutsideStores>) -> Self {
-        Self { outside: outside.map(OutsideReader::new), ..self }
     }
 
     /// The folded page of `reader`'s timeline, exact at one instant during the call.

@@ -1,6 +1,6 @@
 //! The slices of an inbox outside SQL that a page needs: before its one statement, and again after it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
@@ -14,10 +14,7 @@ use crate::{
             outside::{Belief, Expected, Slice, Window, believe},
         },
     },
-    store::{
-        OutsidePages, StoreError,
-        outside_states::{OutsideStores, SideRead},
-    },
+    store::{InboxStore, StoreError, outside_states::SideRead},
 };
 
 /// Rows requested beyond the page's need, because some authors are no longer followed, and some contents are removed.
@@ -29,7 +26,7 @@ const WIDENING: usize = 8;
 
 /// Reads outside inboxes for pages.
 pub(super) struct OutsideReader {
-    stores: OutsideStores,
+    inboxes: Arc<dyn InboxStore>,
     pause: Mutex<Pause>,
 }
 
@@ -70,8 +67,8 @@ pub(super) struct AskedInbox<'a> {
 type Slices = (Option<Slice>, Option<Slice>);
 
 impl OutsideReader {
-    pub(super) fn new(stores: OutsideStores) -> Self {
-        Self { stores, pause: Mutex::default() }
+    pub(super) fn new(inboxes: Arc<dyn InboxStore>) -> Self {
+        Self { inboxes, pause: Mutex::default() }
     }
 
     /// `None`: the store has failed, and is left alone for a while.
@@ -85,7 +82,7 @@ impl OutsideReader {
     }
 
     async fn slices(&self, reader: UserId, ahead: &Window, behind: Option<&Window>) -> Result<Slices, StoreError> {
-        let inboxes = &self.stores.inboxes;
+        let inboxes = &self.inboxes;
         let behind = async {
             match behind {
                 Some(window) => inboxes.slice(reader, window).await,
@@ -129,11 +126,6 @@ pub(super) enum Refusal {
 }
 
 impl AskedInbox<'_> {
-    /// Where the statement is asked.
-    pub(super) fn pages(&self) -> &dyn OutsidePages {
-        &*self.outside.stores.pages
-    }
-
     /// The slices before the statement: as many rows as the page needs ahead of the bound, and a few behind it.
     pub(super) async fn before(&self, request: &PageRequest) -> Result<Sides, Refusal> {
         let rows = (request.need() + SPARE_ROWS) * self.widening;

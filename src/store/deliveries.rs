@@ -56,7 +56,8 @@ pub struct Lease {
 pub enum Begun {
     /// The subtask is done, gone, or leased by somebody else.
     NotTaken,
-    /// The policy needs facts about this author's followers first. Nothing was changed.
+    /// The policy needs facts about this author's followers first, or there are inboxes outside SQL, whose rows no
+    /// transaction writes. Nothing was changed.
     ToBeJudged(AuthorFacts),
     /// The first batch is served.
     Served {
@@ -146,7 +147,7 @@ pub trait Deliveries: Send + Sync {
 
     /// docs/protocol.md#begun-subtasks, one transaction: [`Self::take_subtask`], [`Self::push_batch`] for its next
     /// `batch_size` followers and, if no other subtask is open when it begins, [`Self::finish`]. Does nothing if
-    /// `policy` needs facts about the author's followers.
+    /// `policy` needs facts about the author's followers, or some bucket of inboxes outside SQL has a token.
     async fn begin_subtask(
         &self,
         subtask: (ContentId, i64),

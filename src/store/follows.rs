@@ -50,9 +50,6 @@ pub trait Follows: Send + Sync {
     /// All followed authors including the follower, ascending; at most [`crate::domain::limits::MAX_FOLLOWS`] and one.
     async fn followed_by(&self, follower: UserId) -> Result<Vec<UserId>, StoreError>;
 
-    /// The facts about an author for the delivery policy, in one row. An unknown author has no followers.
-    async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError>;
-
     /// The followers in `range` whose edge to the author is not `Pull`, ascending; at most
     /// [`crate::domain::limits::MAX_JUDGED_EDGES`]. With `unseen_since`, only those not seen at that time (ms) or
     /// later. One statement.

@@ -1,20 +1,18 @@
 //! What the primary store says of inboxes outside it: who has one, under which fence, from what its claims were read,
 //! and whom a delivery must reach there. docs/protocol.md#outside has the rules.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 
 use super::{
-    InboxStore, StoreError,
+    StoreError,
     deliveries::{AtOnce, Pushed, Subtask},
     relations::Pair,
 };
 use crate::domain::{
-    ContentId, Entry, PageRequest, Position, UserId,
+    ContentId, Entry, Position, UserId,
     delivery::DeliveryPolicy,
     timeline::{
-        candidates::{Ask, Candidates},
+        candidates::Candidates,
         outside::{Basis, Bucket, BucketToken, Expected, Fence, Generation, Slice, Window},
     },
 };
@@ -74,30 +72,6 @@ pub struct Occupancy {
     pub admitted: u64,
 }
 
-/// Both sides of outside inboxes, and how much each keeps: what every use case that touches them needs.
-#[derive(Clone)]
-pub struct OutsideStores {
-    /// The inboxes.
-    pub inboxes: Arc<dyn InboxStore>,
-    /// What SQL says of them, to those who write them: through the connections of deliveries.
-    pub states: Arc<dyn OutsideStates>,
-    /// What SQL says of them, to pages.
-    pub pages: Arc<dyn OutsidePages>,
-    /// Rows that an inbox keeps.
-    pub keep: u32,
-    /// Readers who were not seen for this time, in ms, have their inboxes in SQL again.
-    pub active_ms: i64,
-    /// Inboxes that a node builds at once.
-    pub builds_at_once: usize,
-}
-
-impl OutsideStores {
-    /// As [`Self::keep`], to count with.
-    pub fn rows_kept(&self) -> usize {
-        usize::try_from(self.keep.max(1)).unwrap_or(usize::MAX)
-    }
-}
-
 /// Why work on inboxes outside SQL is refused.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -109,21 +83,6 @@ impl From<NotConfigured> for StoreError {
     fn from(refused: NotConfigured) -> Self {
         Self::Refused(Box::new(refused))
     }
-}
-
-/// Pages of outside inboxes. They have connections of their own, so that no delivery waits for them.
-#[async_trait]
-pub trait OutsidePages: Send + Sync {
-    /// docs/protocol.md#outside, the statement of a read. As [`super::Timelines::candidates`], with those of the
-    /// slices' contents that exist, whoever their authors are, in place of the inbox: **one statement**, one snapshot.
-    /// There is a slice behind the bound if the request has a bound.
-    async fn candidates_with(
-        &self,
-        reader: UserId,
-        request: &PageRequest,
-        sides: (&SideRead, Option<&SideRead>),
-        ask: &Ask<'_>,
-    ) -> Result<OutsideCandidates, StoreError>;
 }
 
 /// States of outside inboxes. No method does anything in the outside store.

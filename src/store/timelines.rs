@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 
-use super::StoreError;
+use super::{
+    StoreError,
+    outside_states::{OutsideCandidates, SideRead},
+};
 use crate::domain::{
     ContentId, Entry, PageRequest, UserId,
     timeline::{
@@ -55,6 +58,20 @@ pub trait Timelines: Send + Sync {
     /// docs/protocol.md#read, what a page needs if the reader's authors are known: **one statement**, one snapshot, on
     /// the primary. Facts are what cards need besides what never changes or has a version.
     async fn candidates(&self, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Result<Candidates, StoreError>;
+
+    /// docs/protocol.md#outside, the statement of a read. As [`Self::candidates`], with those of the slices' contents
+    /// that exist, whoever their authors are, in place of the inbox: **one statement**, one snapshot. There is a slice
+    /// behind the bound if the request has a bound. A store without inboxes outside expects none.
+    async fn candidates_with(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        _sides: (&SideRead, Option<&SideRead>),
+        ask: &Ask<'_>,
+    ) -> Result<OutsideCandidates, StoreError> {
+        let found = self.candidates(reader, request, ask).await?;
+        Ok(OutsideCandidates { expected: None, found })
+    }
 
     /// The facts of those of `contents` that exist, with the reader's reactions: **one statement**, one snapshot. At
     /// most 16 384 contents.

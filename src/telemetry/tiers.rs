@@ -4,7 +4,7 @@ use super::metrics::TIER_CHANGES;
 
 /// Where a reader's inbox is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InboxTier {
+pub enum ReaderTier {
     /// In a store outside SQL.
     Outside,
     /// In SQL.
@@ -13,7 +13,7 @@ pub enum InboxTier {
     Nowhere,
 }
 
-impl InboxTier {
+impl ReaderTier {
     const fn name(self) -> &'static str {
         match self {
             Self::Outside => "outside",
@@ -24,6 +24,6 @@ impl InboxTier {
 }
 
 /// Counts readers who have moved from one tier to another.
-pub fn note_tier_change(from: InboxTier, to: InboxTier, readers: u64) {
+pub fn note_tier_change(from: ReaderTier, to: ReaderTier, readers: u64) {
     metrics::counter!(TIER_CHANGES, "from" => from.name(), "to" => to.name()).increment(readers);
 }

@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::OutsideKeeper;
 use crate::{
     domain::{
         Page, PageRequest, PageSize, UserId,
         timeline::audit::{Difference, DifferenceCause, next_bound},
     },
-    store::{Audits, Contents, Follows, Inboxes, OutboxCache, StoreError, Timelines, audits::Flaw},
+    store::{Audits, Contents, Follows, InboxTier, Inboxes, OutboxCache, StoreError, Timelines, audits::Flaw},
     telemetry::metrics::{AUDIT_DIFFERENCES, AUDIT_PAGES, AUDIT_READERS},
 };
 
@@ -54,7 +53,7 @@ pub struct AuditedStores {
     /// The outbox cache, which may differ from SQL.
     pub outbox_cache: Option<Arc<dyn OutboxCache>>,
     /// What gives up an inbox outside SQL.
-    pub outside: Option<Arc<OutsideKeeper>>,
+    pub tier: Arc<dyn InboxTier>,
 }
 
 /// How much an audit does.
@@ -135,10 +134,7 @@ impl Auditor {
             Some((request, _)) => matches!(self.compare(reader, request, false).await?, Compared::Equal(_)),
             None => true,
         };
-        let is_outside = match &self.stores.outside {
-            Some(outside) => outside.is_claimed(reader).await?,
-            None => false,
-        };
+        let is_outside = self.stores.tier.is_claimed(reader).await?;
         let cause = DifferenceCause::of(flaws.first().map(|flaw| flaw.cause), right_without_cache, is_outside);
         metrics::counter!(AUDIT_DIFFERENCES, "cause" => cause.name()).increment(1);
         tracing::error!(%reader, cause = cause.name(), ?flaws, ?wrong, repair = self.options.repair, "A served timeline differs from its definition.");
@@ -201,8 +197,8 @@ impl Auditor {
             self.stores.inboxes.extend(reader, self.options.step).await?;
         }
         // The inbox in SQL is filled from SQL alone; the next visit builds another one outside.
-        if let Some(outside) = self.stores.outside.as_ref().filter(|_| cause == DifferenceCause::Outside) {
-            outside.move_to_sql(reader).await?;
+        if cause == DifferenceCause::Outside {
+            self.stores.tier.move_to_sql(reader).await?;
         }
         if matches!(cause, DifferenceCause::Cache | DifferenceCause::Outside | DifferenceCause::Unexplained) {
             self.fill_outboxes(reader).await?;

@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 
-use super::OutsideKeeper;
 use crate::{
     clock::SharedClock,
     domain::{
@@ -15,14 +14,14 @@ use crate::{
     },
     rng::SharedRng,
     store::{
-        Follows, Inboxes, Queue, StoreError,
+        Follows, InboxTier, Inboxes, Queue, StoreError,
         inboxes::SeenReader,
         queue::{Message, Received, Topic},
         relations::Pair,
     },
     telemetry::{
         metrics::READERS_WOKEN,
-        tiers::{InboxTier, note_tier_change},
+        tiers::{ReaderTier, note_tier_change},
     },
 };
 
@@ -45,7 +44,7 @@ pub struct Reactivator {
     inboxes: Arc<dyn Inboxes>,
     follows: Arc<dyn Follows>,
     queue: Arc<dyn Queue>,
-    outside: Option<Arc<OutsideKeeper>>,
+    tier: Arc<dyn InboxTier>,
     options: ReactivatorOptions,
     clock: SharedClock,
     rng: SharedRng,
@@ -58,16 +57,11 @@ impl Reactivator {
         inboxes: Arc<dyn Inboxes>,
         follows: Arc<dyn Follows>,
         queue: Arc<dyn Queue>,
+        tier: Arc<dyn InboxTier>,
         options: ReactivatorOptions,
         (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { inboxes, follows, queue, outside: None, options, clock, rng }
-    }
-
-    /// Readers who come have their inboxes outside SQL.
-    #[must_use]
-    pub fn with_outside(self, outside: Option<Arc<OutsideKeeper>>) -> Self {
-        Self { outside, ..self }
+        Self { inboxes, follows, queue, tier, options, clock, rng }
     }
 
     /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were. All visits are stored
@@ -101,7 +95,6 @@ impl Reactivator {
         let now = self.clock.now_ms();
         metrics::counter!(READERS_WOKEN).increment(readers.len() as u64);
         let seen = self.inboxes.mark_seen(&readers, now).await?;
-        let at_once = self.outside.as_ref().map_or(1, |outside| outside.builds_at_once());
         let bring_back = async |seen: SeenReader| {
             let reader = seen.reader.reader;
             let reached = visits.get(&reader).copied().flatten();
@@ -109,7 +102,7 @@ impl Reactivator {
                 tracing::warn!(%reader, error = &error as &dyn std::error::Error, "A reader could not be reactivated.");
             }
         };
-        stream::iter(seen).for_each_concurrent(at_once, bring_back).await;
+        stream::iter(seen).for_each_concurrent(self.tier.settled_at_once(), bring_back).await;
         Ok(())
     }
 
@@ -118,19 +111,15 @@ impl Reactivator {
         self.promote(&seen.reader, now).await?;
         let came_from = match seen.floor {
             // Of those who were just seen, only they are off.
-            Floor::Off => InboxTier::Outside,
-            Floor::At(_) if seen.was_off => InboxTier::Nowhere,
-            Floor::At(_) => InboxTier::Sql,
+            Floor::Off => ReaderTier::Outside,
+            Floor::At(_) if seen.was_off => ReaderTier::Nowhere,
+            Floor::At(_) => ReaderTier::Sql,
         };
-        let is_settled = match &self.outside {
-            Some(outside) => outside.settle(seen.reader.reader, came_from).await?,
-            None => came_from == InboxTier::Outside,
-        };
-        if is_settled {
+        if self.tier.settle(seen.reader.reader, came_from).await? {
             return Ok(());
         }
-        if came_from == InboxTier::Nowhere {
-            note_tier_change(InboxTier::Nowhere, InboxTier::Sql, 1);
+        if came_from == ReaderTier::Nowhere {
+            note_tier_change(ReaderTier::Nowhere, ReaderTier::Sql, 1);
         }
         self.fill(seen.reader.reader, seen.floor, reached).await
     }

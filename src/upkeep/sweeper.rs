@@ -16,7 +16,7 @@ use crate::{
     },
     telemetry::{
         metrics::{DELIVERIES_FAILING, DELIVERIES_UNFINISHED, OLDEST_DELIVERY_SECONDS, QUEUE_DEPTH, SWEPT},
-        tiers::{InboxTier, note_tier_change},
+        tiers::{ReaderTier, note_tier_change},
     },
 };
 
@@ -120,7 +120,7 @@ impl Sweeper {
             return Ok(0);
         }
         let off = self.inboxes.turn_off_unseen(self.policy.dormant_before(now), AT_ONCE).await?;
-        note_tier_change(InboxTier::Sql, InboxTier::Nowhere, off);
+        note_tier_change(ReaderTier::Sql, ReaderTier::Nowhere, off);
         if off < AT_ONCE {
             self.next_dormant_look.store(now + DORMANT_EVERY_MS, Ordering::Relaxed);
         }

@@ -7,7 +7,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use tidefeed::{
     store::cassandra::{CassandraOptions, inspect},
     store::inspection::Verdict,
-    upkeep::renew_tokens,
+    tier::renew_tokens,
 };
 
 use crate::binary::process::until;

@@ -244,7 +244,7 @@ impl Node {
         let shared_clock: SharedClock = clock.clone();
         let app = UseCases::build(&ports, shared.plan.settings, &shared_clock, &rng);
         let audits = Arc::new(shared.primary_store.clone());
-        let auditor = auditor(&ports, audits, (app.reader.clone(), None), audits::options(shared));
+        let auditor = auditor(&ports, audits, app.reader.clone(), audits::options(shared));
         Self { app: Arc::new(app), auditor: Arc::new(auditor), clock, primary_store }
     }
 }

@@ -190,7 +190,7 @@ on_each_backend! {
     async fn a_page_of_an_inbox_outside_sql_is_one_statement(backend: Backend) -> Result<()> {
         let here = server_outside(backend).await?;
         let (star, readers) = followed(&here, READERS).await?;
-        let outside = here.app.ports.outside.clone().context("inboxes outside SQL")?.states;
+        let outside = here.app.outside()?.clone().states;
         ensure!(outside.occupancy().await?.claimed >= READERS as u64, "not all readers have theirs outside");
         for number in 0..5 {
             publish(&here, &star, &format!("post {number}")).await?;

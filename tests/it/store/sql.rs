@@ -139,7 +139,6 @@ on_each_backend! {
         store.outbox_heads(&users, 50).await.map(|_| one("outbox_heads"))?;
         store.followed_among(user(1), &users).await.map(|_| one("followed_among"))?;
         store.followed_by(user(1)).await.map(|_| one("followed_by"))?;
-        store.author_facts(user(1)).await.map(|_| one("author_facts"))?;
         store.pushed_readers(user(1), Range { after: 0, through: 9 }, None).await.map(|_| one("pushed_readers"))?;
         store.pulled_authors(user(1)).await.map(|_| one("pulled_authors"))?;
         let before = store.statements();

@@ -29,7 +29,7 @@ const READER: i64 = 2;
 /// An auditor that reads small pages.
 pub fn over(app: &TestApp, repair: bool) -> Result<Auditor> {
     let options = AuditOptions { pages: 10, size: PageSize::try_new(4)?, repair, step: settings().tiers.step };
-    Ok(auditor(&app.ports, Arc::new(app.store.clone()), (app.reader.clone(), app.keeper.clone()), options))
+    Ok(auditor(&app.ports, Arc::new(app.store.clone()), app.reader.clone(), options))
 }
 
 /// A reader whose trusted inbox has nine contents of one author.
@@ -136,7 +136,7 @@ on_each_backend! {
     async fn an_audit_finds_an_outside_inboxs_hole_and_discards_it(backend: Backend) -> Result<()> {
         let app = TestApp::start_outside(backend, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
         fill_inbox(&app).await?;
-        let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
+        let outside = app.outside()?.clone();
         let window = Window { direction: Direction::Older, bound: None, limit: 20 };
         let slice = outside.inboxes.slice(user(READER), &window).await?.context("an inbox outside SQL")?;
         let lost = newest(&app).await?[4];

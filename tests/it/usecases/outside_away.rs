@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use tidefeed::{
     domain::{
         Direction, PageRequest, PageSize, UserId,
@@ -76,7 +76,7 @@ mod redis_server {
         let inboxes = Inboxes::Redis(RedisOptions { urls: vec![server.url()], ..RedisOptions::default() });
         let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
         let (log, _logging) = Log::begin();
-        let keeper = app.outside_keeper()?;
+        let keeper = app.ports.tier.clone();
         server.kill().await?;
         for _ in 0..2 {
             keeper.run_once().await?;
@@ -108,7 +108,7 @@ async fn a_wrong_address_of_cassandra_is_logged_once_with_its_causes() -> Result
     let inboxes = cassandra_at("127.0.0.1:9".to_owned());
     let app = TestApp::start_unadmitted(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
     for _ in 0..5 {
-        app.outside_keeper()?.run_once().await?;
+        app.ports.tier.run_once().await?;
     }
     let logged = log.lines(SILENT);
     ensure!(logged.len() == 1, "{logged:?}");
@@ -134,7 +134,7 @@ async fn pages_never_connect_to_a_silent_cassandra() -> Result<()> {
     let attempt = listener.accept();
     ensure!(attempt.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock), "a page or a visit has connected");
 
-    let inboxes = app.ports.outside.clone().context("inboxes outside SQL")?.inboxes;
+    let inboxes = app.outside()?.clone().inboxes;
     let mut connecting = std::pin::pin!(inboxes.connect());
     let mut line = None;
     let attempted = until("somebody connects", async || {

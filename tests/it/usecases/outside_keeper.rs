@@ -13,10 +13,9 @@ use tidefeed::{
     },
     publish::PublishOutcome,
     store::{
-        account_deletions::Deleted, accounts::NewAccount, memory::MemoryInboxes, outside_states::OutsideStores,
-        redis::RedisOptions,
+        account_deletions::Deleted, accounts::NewAccount, inbox_tier::Round, memory::MemoryInboxes, redis::RedisOptions,
     },
-    upkeep::{MOVED_AT_ONCE, OutsideKeeper, Round},
+    tier::{MOVED_AT_ONCE, OutsideStores, OutsideTier},
 };
 
 use crate::{
@@ -65,7 +64,7 @@ impl World {
     }
 
     async fn is_outside(&self) -> Result<bool> {
-        let outside = self.app.ports.outside.as_ref().context("inboxes outside SQL")?;
+        let outside = self.app.outside()?;
         Ok(outside.states.fence(self.reader).await?.is_some_and(|(_, basis)| basis.is_some()))
     }
 }
@@ -86,7 +85,7 @@ async fn inactive_readers_are_moved_in_bounded_rounds() -> Result<()> {
         app.ports.accounts.register(account).await?;
         app.reactivator.wake(UserId::try_new(id)?).await?;
     }
-    let (keeper, outside) = (app.outside_keeper()?, app.ports.outside.clone().context("inboxes outside SQL")?);
+    let (keeper, outside) = (app.ports.tier.clone(), app.outside()?.clone());
     ensure!(outside.states.occupancy().await?.readers == u64::try_from(readers)?);
     app.clock.advance(DAY_MS + 1);
     for moved in [MOVED_AT_ONCE, MOVED_AT_ONCE, 1, 0] {
@@ -100,14 +99,14 @@ async fn inactive_readers_are_moved_in_bounded_rounds() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_see_different_servers_change_a_bucket_ever_more_rarely() -> Result<()> {
     let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
-    let here = app.outside_keeper()?;
-    let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
+    let here = app.ports.tier.clone();
+    let outside = app.outside()?.clone();
     let elsewhere = Arc::new(MemoryInboxes::new(100, NodeId::of([6; 20])));
     let stores = OutsideStores { inboxes: elsewhere, ..outside };
-    let there = OutsideKeeper::new(stores, app.ports.inboxes.clone(), 300, (app.clock.clone(), app.rng.clone()));
+    let there = OutsideTier::new(stores, here.in_sql().clone(), 300, (app.clock.clone(), app.rng.clone()));
     let mut changes = 0;
     for _ in 0..40 {
-        for keeper in [here, &there] {
+        for keeper in [&*here, &there] {
             changes += keeper.run_once().await?.admitted;
         }
     }
@@ -122,7 +121,7 @@ mod redis_server {
     async fn active_readers_are_in_redis_and_inactive_ones_in_sql() -> Result<()> {
         let (_server, inboxes) = redis().await?;
         let world = world(inboxes).await?;
-        let (app, keeper) = (&world.app, world.app.outside_keeper()?);
+        let (app, keeper) = (&world.app, world.app.ports.tier.clone());
         ensure!(world.is_outside().await? && world.shown().await? == 1);
         app.clock.advance(DAY_MS);
         ensure!(keeper.run_once().await?.moved == 0, "a day is not over a day");
@@ -145,13 +144,13 @@ mod redis_server {
     async fn a_restarted_redis_is_admitted_anew_and_visits_rebuild_inboxes() -> Result<()> {
         let (server, inboxes) = redis().await?;
         let world = world(inboxes).await?;
-        let outside = world.app.ports.outside.clone().context("inboxes outside SQL")?;
+        let outside = world.app.outside()?.clone();
         let before = outside.states.tokens().await?;
         server.restart().await?;
         ensure!(world.shown().await? == 1, "the old token is of no node that answers");
         let bucket = Bucket::of(world.reader);
         until("Redis answers", async || Ok(outside.inboxes.identify(bucket).await.is_ok())).await?;
-        ensure!(world.app.outside_keeper()?.run_once().await? == Round { admitted: BUCKETS, ..Round::default() });
+        ensure!(world.app.ports.tier.run_once().await? == Round { admitted: BUCKETS, ..Round::default() });
         let after = outside.states.tokens().await?;
         ensure!(before.iter().zip(&after).all(|(old, new)| old.1.node != new.1.node && old.1.epoch != new.1.epoch));
         world.publish().await?;
@@ -168,7 +167,7 @@ mod redis_server {
     async fn a_silent_redis_is_given_up_and_readers_move_to_sql() -> Result<()> {
         let (server, inboxes) = redis().await?;
         let world = world(inboxes).await?;
-        let (app, keeper) = (&world.app, world.app.outside_keeper()?);
+        let (app, keeper) = (&world.app, world.app.ports.tier.clone());
         server.kill().await?;
         world.publish().await?;
         app.settle().await?;
@@ -190,11 +189,11 @@ mod redis_server {
     async fn a_reader_keeps_the_inbox_in_sql_while_redis_is_silent() -> Result<()> {
         let (server, inboxes) = redis().await?;
         let world = world(inboxes).await?;
-        let (app, keeper) = (&world.app, world.app.outside_keeper()?);
+        let (app, keeper) = (&world.app, world.app.ports.tier.clone());
         ensure!(keeper.move_to_sql(world.reader).await? && !world.is_outside().await?);
         server.kill().await?;
         app.reactivator.wake(world.reader).await?;
-        let outside = app.ports.outside.as_ref().context("inboxes outside SQL")?;
+        let outside = app.outside()?;
         ensure!(outside.states.fence(world.reader).await?.is_none(), "the tier was entered");
         ensure!(app.ports.inboxes.floor(world.reader).await? != Floor::Off);
         world.publish().await?;
@@ -207,8 +206,8 @@ mod redis_server {
     async fn an_inbox_that_could_not_be_removed_goes_in_a_later_round() -> Result<()> {
         let (server, inboxes) = redis().await?;
         let world = world(inboxes).await?;
-        let (app, keeper) = (&world.app, world.app.outside_keeper()?);
-        let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
+        let (app, keeper) = (&world.app, world.app.ports.tier.clone());
+        let outside = app.outside()?.clone();
         let mut line = connect_redis(&server.url()).await?;
         let mut rule = async |rule: &str| -> Result<()> {
             Ok(redis::cmd("ACL").arg(&["SETUSER", "default", rule]).exec_async(&mut line).await?)
@@ -230,10 +229,10 @@ mod redis_server {
         let (_server, inboxes) = redis().await?;
         let world = world(inboxes).await?;
         let (app, reader) = (&world.app, world.reader);
-        let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
+        let outside = app.outside()?.clone();
         let window = Window { direction: Direction::Older, bound: None, limit: 1 };
         ensure!(outside.inboxes.slice(reader, &window).await?.is_some());
-        app.outside_keeper()?.move_to_sql(reader).await?;
+        app.ports.tier.move_to_sql(reader).await?;
         ensure!(outside.inboxes.slice(reader, &window).await?.is_none(), "the reader has left");
         app.reactivator.wake(reader).await?;
         ensure!(outside.inboxes.slice(reader, &window).await?.is_some());

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
@@ -22,11 +22,11 @@ use tidefeed::{
     },
     store::{
         InboxStore, StoreError,
+        inbox_tier::Round,
         memory::MemoryInboxes,
         outside_inboxes::{OutsideError, Push},
         queue::Topic,
     },
-    upkeep::Round,
 };
 
 use crate::{
@@ -185,7 +185,7 @@ on_each_backend! {
             app.visits.note_present(reader).await;
         }
         app.settle().await?;
-        let states = app.ports.outside.clone().context("inboxes outside SQL")?.states;
+        let states = app.outside()?.clone().states;
         let built = states.occupancy().await?.claimed;
         ensure!(built == READERS.unsigned_abs(), "{built} are built");
         for _ in 0..5 {
@@ -194,7 +194,7 @@ on_each_backend! {
         }
         counting.wipe();
         publish(&app).await?;
-        let round = app.outside_keeper()?.run_once().await?;
+        let round = app.ports.tier.run_once().await?;
         ensure!(round == Round { admitted: INBOX_BUCKETS.into(), ..Round::default() }, "{round:?}");
         let request = PageRequest::newest(PageSize::try_new(20)?);
         for reader in readers() {

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tidefeed::{
     accounts::{Caller, RefreshOutcome, SessionSettings, SessionsService, TokenKey, Tokens},
@@ -84,14 +84,14 @@ impl World {
     }
 
     async fn is_outside(&self) -> Result<bool> {
-        let outside = self.app.ports.outside.as_ref().context("inboxes outside SQL")?;
+        let outside = self.app.outside()?;
         Ok(outside.states.fence(user(READER)).await?.is_some_and(|(_, basis)| basis.is_some()))
     }
 
     /// The reader stays away for a day, and then a month: from Redis to SQL to nothing.
     async fn stay_away(&mut self, round: u64) -> Result<()> {
         self.app.clock.advance(DAY_MS + 1);
-        self.app.outside_keeper()?.run_once().await?;
+        self.app.ports.tier.run_once().await?;
         ensure!(self.changes("outside", "sql") == round && !self.is_outside().await?);
         ensure!(self.floor().await? != Floor::Off, "the inbox is in SQL");
         self.publish().await?;

@@ -157,7 +157,7 @@ async fn holds_in_cassandra(backend: Backend) -> Result<()> {
     let delivered = |id: i64| example.inbox.iter().any(|(other, _)| *other == id);
     let gone = newest.entries.iter().find(|entry| delivered(entry.content.get())).context("one of the inbox")?;
     let session = SessionBuilder::new().known_nodes(&options.contact_points).build().await?;
-    let outside = app.ports.outside.as_ref().context("inboxes outside SQL")?;
+    let outside = app.outside()?;
     let fence = outside.states.fence(viewer).await?.context("a fence")?.0;
     let row = "user_id = ? AND generation = ? AND node = ? AND epoch = ? AND publish_time = ? AND content_id = ?";
     let node = fence.token.node.bytes().to_vec();

@@ -20,7 +20,6 @@ pub enum Act {
     Block(UserId, UserId, bool),
     Demote(UserId, Vec<UserId>),
     Promote(UserId, Vec<UserId>, i64),
-    AuthorFacts(UserId),
     PushedReaders(UserId, Range, Option<i64>),
     PulledAuthors(UserId),
     FollowedAmong(UserId, Vec<UserId>),
@@ -48,13 +47,12 @@ impl Act {
             18 => Self::Block(user, other, from.rng.chance(400_000)),
             19..=20 => Self::Demote(user, from.users()),
             21..=22 => Self::Promote(user, from.users(), from.fresh()),
-            23 => Self::AuthorFacts(user),
             24 => {
                 let range = Range { after: from.rng.within(0, 60), through: from.rng.within(0, 60) };
                 let since = from.now - from.rng.within(0, 1_000);
                 Self::PushedReaders(user, range, from.rng.chance(500_000).then_some(since))
             }
-            25 => Self::PulledAuthors(user),
+            23 | 25 => Self::PulledAuthors(user),
             26 => Self::FollowedAmong(user, from.users()),
             27 => Self::FollowedBy(user),
             28 => Self::ExclusionStates(user, from.users()),
@@ -80,7 +78,6 @@ impl Act {
             Self::Promote(follower, authors, incarnation) => {
                 in_any_order(follows.promote(*follower, authors, *incarnation, now).await)
             }
-            Self::AuthorFacts(author) => outcome(follows.author_facts(*author).await),
             Self::PushedReaders(author, range, since) => outcome(follows.pushed_readers(*author, *range, *since).await),
             Self::PulledAuthors(follower) => outcome(follows.pulled_authors(*follower).await),
             Self::FollowedAmong(follower, authors) => in_any_order(follows.followed_among(*follower, authors).await),

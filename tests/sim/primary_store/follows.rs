@@ -53,11 +53,6 @@ impl Follows for PrimaryStore {
         self.read(|tables| tables.edges(follower).map(|(author, _)| author).collect()).await
     }
 
-    async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError> {
-        let nobody = AuthorFacts { author, followers: 0, publish_every_ms: None };
-        self.read(|tables| facts(tables, author).unwrap_or(nobody)).await
-    }
-
     async fn pushed_readers(
         &self,
         author: UserId,

@@ -63,7 +63,7 @@ impl Walk {
             let originals = PrimaryStore::new(injector, Engine::default(), Checks::new(true));
             let queue = Arc::new(MemoryQueue::new(1, Duration::ZERO));
             let visits = Visits::new(queue, Arc::new(ManualClock::at(0)), 1);
-            TimelineReader::new(sql.clone(), Arc::new(originals), None, Arc::new(visits))
+            TimelineReader::new(sql.clone(), Arc::new(originals), None, Arc::new(visits), None)
         };
         Self { nodes: (0..2).map(node).collect(), sql, under_way: Vec::new(), from_memory: 0 }
     }

@@ -31,12 +31,11 @@ use tidefeed::{
         Announcements, InboxStore, OutboxCache, Queue,
         cassandra::{Cassandra, CassandraInboxes, CassandraOptions},
         memory::{MemoryAnnouncements, MemoryInboxes, MemoryOutboxCache, MemoryQueue},
-        outside_states::OutsideStores,
         queue::Topic,
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue},
         sql::SqlStore,
     },
-    upkeep::OutsideKeeper,
+    tier::OutsideStores,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -98,6 +97,7 @@ pub struct TestApp {
     app: UseCases,
     /// The ports under the use cases.
     pub ports: Ports,
+    outside: Option<OutsideStores>,
     /// The adapter behind the ports that SQL keeps.
     pub store: SqlStore,
     /// Moves only when a test moves it; starts at [`BEGINNING`].
@@ -158,7 +158,7 @@ impl TestApp {
         settings: Settings,
     ) -> Result<Arc<Self>> {
         let app = Self::start_unadmitted(backend, cache_backend, inboxes, settings).await?;
-        app.outside_keeper()?.run_once().await?;
+        app.ports.tier.run_once().await?;
         Ok(app)
     }
 
@@ -173,9 +173,9 @@ impl TestApp {
         Self::begin(backend, setup).await
     }
 
-    /// The keeper of the inboxes outside SQL; only after [`Self::start_outside`].
-    pub fn outside_keeper(&self) -> Result<&OutsideKeeper> {
-        self.app.keeper.as_deref().context("This service has no inboxes outside SQL.")
+    /// Both sides of the inboxes outside SQL; only after [`Self::start_outside`].
+    pub fn outside(&self) -> Result<&OutsideStores> {
+        self.outside.as_ref().context("This service has no inboxes outside SQL.")
     }
 
     /// Another node: the same database and Redis, everything else its own.
@@ -192,11 +192,15 @@ impl TestApp {
         let stop = CancellationToken::new();
         let (queue, outbox_cache, announcements) = surroundings(&setup, &stop).await?;
         let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, outbox_cache, announcements);
-        let ports = Ports { outside: outside(&setup, &store).await?, ..ports };
         let (clock, rng) = (Arc::new(ManualClock::at(BEGINNING)), SharedRng::from_seed(seed));
         let shared: SharedClock = clock.clone();
+        let outside = outside(&setup, &store).await?;
+        let ports = match outside.clone() {
+            Some(stores) => ports.with_outside(stores, setup.settings.tiers.step, (&shared, &rng)),
+            None => ports,
+        };
         let app = UseCases::build(&ports, setup.settings, &shared, &rng);
-        Ok(Arc::new(Self { app, ports, store, clock, rng, stop, database, setup }))
+        Ok(Arc::new(Self { app, ports, outside, store, clock, rng, stop, database, setup }))
     }
 
     /// The URL of its database, as `store.url` takes it.
@@ -336,8 +340,8 @@ async fn outside(setup: &Setup, store: &SqlStore) -> Result<Option<OutsideStores
         }
         Some(Inboxes::Own(inboxes)) => inboxes,
     };
-    let (states, pages, keep) = (Arc::new(store.clone()), Arc::new(store.clone()), setup.settings.tiers.keep);
-    Ok(Some(OutsideStores { inboxes, states, pages, keep, active_ms: ACTIVE_MS, builds_at_once: BUILDS_AT_ONCE }))
+    let (states, keep) = (Arc::new(store.clone()), setup.settings.tiers.keep);
+    Ok(Some(OutsideStores { inboxes, states, keep, active_ms: ACTIVE_MS, builds_at_once: BUILDS_AT_ONCE }))
 }
 
 async fn surroundings(setup: &Setup, stop: &CancellationToken) -> Result<Backends> {

@@ -9,7 +9,8 @@ use tidefeed::{
         PageRequest, PageSize, UserId, account::profile::Registration, content::Draft, timeline::outside::Bucket,
     },
     publish::PublishOutcome,
-    store::{accounts::NewAccount, outside_states::OutsideStores},
+    store::accounts::NewAccount,
+    tier::OutsideStores,
 };
 
 use crate::{
@@ -51,7 +52,7 @@ impl OutsideWorld {
         let world = Self { app, reader, author, published: Vec::new(), metrics };
         // Connecting has a time limit, which creating the tables on several nodes may exceed.
         until("the store of the inboxes is admitted", async || {
-            world.app.outside_keeper()?.run_once().await?;
+            world.app.ports.tier.run_once().await?;
             Ok(!world.stores()?.states.tokens().await?.is_empty())
         })
         .await?;
@@ -63,7 +64,7 @@ impl OutsideWorld {
 
     /// The stores of the inboxes.
     pub fn stores(&self) -> Result<&OutsideStores> {
-        self.app.ports.outside.as_ref().context("inboxes outside SQL")
+        self.app.outside()
     }
 
     /// Publishes one content, which is not delivered yet.

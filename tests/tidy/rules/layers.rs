@@ -18,6 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("follow", BELOW_COMMANDS),
     ("accounts", BELOW_COMMANDS),
     ("upkeep", BELOW_COMMANDS),
+    ("tier", BELOW_READ),
     ("live", BELOW_COMMANDS),
     ("api", BELOW_API),
     ("app", BELOW_APP),
@@ -33,13 +34,13 @@ const BELOW_API: &[&str] = &[
 ];
 #[rustfmt::skip]
 const BELOW_APP: &[&str] = &[
-    "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "live", "api",
-    "config",
+    "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "tier", "live",
+    "api", "config",
 ];
 #[rustfmt::skip]
 const BELOW_CLI: &[&str] = &[
-    "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "live", "api",
-    "config", "app", "cli",
+    "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "tier", "live",
+    "api", "config", "app", "cli",
 ];
 
 const ADAPTER_MODULES: &[&str] =
@@ -69,7 +70,7 @@ const OWNERS: &[(&str, &[&str])] = &[
 ];
 
 pub const ONE_WAY: Rule = Rule {
-    remedy: "name only what lies below (store <- read <- publish, follow, accounts, upkeep, live <- api <- app <- cli); move what both \
+    remedy: "name only what lies below (store <- read <- publish, follow, accounts, upkeep, tier, live <- api <- app <- cli); move what both \
              need down, or hand it in as a parameter. A new module takes its place in LAYERS of tests/tidy/rules/layers.rs",
     check: |tree| each_path(tree, misplaced_module).chain(unknown_modules(tree)).collect(),
     broken_by: &[

@@ -5,7 +5,7 @@ use sql_driver::Tx;
 
 use super::{
     super::rows::{DomainColumns as _, Row},
-    batch, chain, end, fences, records,
+    batch, chain, end, records,
 };
 use crate::{
     domain::{
@@ -29,10 +29,9 @@ pub(super) async fn begin(
     policy: &DeliveryPolicy,
 ) -> Result<Begun, StoreError> {
     let Some(before) = before(tx, content, after).await? else { return Ok(Begun::NotTaken) };
-    if policy.is_selective(&before.author) {
+    if before.is_outside_used || policy.is_selective(&before.author) {
         return Ok(Begun::ToBeJudged(before.author));
     }
-    fences::expect_unused(before.is_outside_used)?;
     if before.is_last && records::lock(tx, content).await?.is_none() {
         return Ok(Begun::NotTaken);
     }

@@ -94,12 +94,6 @@ impl Follows for SqlStore {
         rows.iter().map(|row| row.user(0)).collect()
     }
 
-    async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError> {
-        let sql = format!("{FACTS} FROM user_counts c {HEAD} WHERE c.user_id = ?");
-        let rows = self.read_few(&sql, [author.get().into()]).await?;
-        rows.first().map_or(Ok(AuthorFacts { author, followers: 0, publish_every_ms: None }), facts)
-    }
-
     async fn pushed_readers(
         &self,
         author: UserId,
@@ -180,12 +174,6 @@ impl SqlStore {
     }
 }
 
-/// Selects what [`facts`] reads: of counts `c` and, joined by [`HEAD`], the outbox's head `o`. An author without
-/// counts has no followers.
-const FACTS: &str = "SELECT c.user_id, c.followers, o.publish_every_ms";
-/// See [`FACTS`].
-const HEAD: &str = "LEFT JOIN outbox_heads o ON o.author_id = c.user_id";
-
 fn facts(row: &Row) -> Result<AuthorFacts, StoreError> {
     Ok(AuthorFacts { author: row.user(0)?, followers: row.count(1)?, publish_every_ms: row.get(2)? })
 }
@@ -212,7 +200,8 @@ pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, uns
 /// The statement of [`Follows::pulled_authors`].
 pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Fragment {
     let text = format!(
-        "{FACTS} FROM follows f{uncovered} {then} user_counts c ON c.user_id = f.author_id {HEAD} \
+        "SELECT c.user_id, c.followers, o.publish_every_ms FROM follows f{uncovered} \
+         {then} user_counts c ON c.user_id = f.author_id LEFT JOIN outbox_heads o ON o.author_id = c.user_id \
          WHERE f.follower_id = ? AND f.mode = {pull} ORDER BY f.author_id",
         uncovered = dialect.force_index("uncovered"),
         then = dialect.join_in_order(),

@@ -16,10 +16,9 @@ use std::{collections::HashMap, sync::Arc};
 use async_trait::async_trait;
 use sql_driver::Value;
 
-pub(super) use self::outside::{candidates as outside_page, candidates_with as outside_candidates};
+pub(super) use self::outside::candidates as outside_page;
 use self::{
-    candidates::{Asked, Named},
-    shape::{Filled as _, Shape, Text, listed},
+    shape::{Filled as _, Shape, Text, asked, listed},
     shown::{Timeline, content_shown, repost_shown_to, shown_to},
     side::PageShape,
     slots::{End, Filling, List},
@@ -36,11 +35,14 @@ use crate::{
         ContentId, Entry, PageRequest, Position, UserId,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{Ask, Candidates, CardFacts, Pulled},
+            candidates::{Ask, Candidates, CardFacts},
             stretch::{OutboxesSnapshot, Stretch},
         },
     },
-    store::{StoreError, Timelines},
+    store::{
+        StoreError, Timelines,
+        outside_states::{OutsideCandidates, SideRead},
+    },
 };
 
 #[async_trait]
@@ -82,8 +84,18 @@ impl Timelines for SqlStore {
 
     async fn candidates(&self, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Result<Candidates, StoreError> {
         let shape = Shape::Candidates(PageShape::of(request), asked(ask));
-        let (sql, values) = self.kept(shape, &filling(reader, request, ask));
+        let (sql, values) = self.kept(shape, &Filling::asking(reader, request, ask));
         candidates::candidates(&self.read_few_text(sql, values).await?, ask.wanted, request.direction)
+    }
+
+    async fn candidates_with(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        sides: (&SideRead, Option<&SideRead>),
+        ask: &Ask<'_>,
+    ) -> Result<OutsideCandidates, StoreError> {
+        outside::candidates_with(self, reader, request, sides, ask).await
     }
 
     async fn card_facts(
@@ -210,22 +222,7 @@ pub(super) fn definition(dialect: Dialect, reader: UserId, request: &PageRequest
 
 /// The statement of [`Timelines::candidates`].
 pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Fragment {
-    Shape::Candidates(PageShape::of(request), asked(ask)).filled(dialect, &filling(reader, request, ask))
-}
-
-fn asked(ask: &Ask<'_>) -> Asked {
-    let named = match ask.pulled {
-        Pulled::Contents(authors) => Named::Contents(listed(authors.len())),
-        Pulled::Versions(authors) => Named::Versions(listed(authors.len())),
-    };
-    Asked { wanted: ask.wanted, named, many_in_flight: ask.many_in_flight }
-}
-
-fn filling(reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Filling {
-    Filling::of(reader, request)
-        .limited(End::Ahead, ask.limits.ahead)
-        .limited(End::Behind, ask.limits.behind)
-        .listing(List::Authors, ask.pulled.authors())
+    Shape::Candidates(PageShape::of(request), asked(ask)).filled(dialect, &Filling::asking(reader, request, ask))
 }
 
 /// The statement of [`Timelines::card_facts`].

@@ -3,10 +3,8 @@
 
 use super::{
     super::{SqlStore, dialect::Dialect, fragment::Fragment, inboxes::state::OUTSIDE, rows::Row},
-    asked,
     candidates::{Asked, INBOX, all_candidates, no_facts},
-    filling,
-    shape::{Shape, listed},
+    shape::{Shape, asked, listed},
     shown::Timeline,
     side::{PageShape, SideShape},
     slots::{End, Filling, Slot},
@@ -31,8 +29,8 @@ const FENCE: i64 = 7;
 /// The columns of a content that [`Timeline::facts`] takes.
 const CONTENT: (&str, &str) = ("c.id", "c.author_id");
 
-/// See [`crate::store::OutsidePages::candidates_with`].
-pub(in super::super) async fn candidates_with(
+/// See [`crate::store::Timelines::candidates_with`].
+pub(super) async fn candidates_with(
     store: &SqlStore,
     reader: UserId,
     request: &PageRequest,
@@ -67,7 +65,7 @@ fn filled(
     (ahead, behind): (&SideRead, Option<&SideRead>),
     ask: &Ask<'_>,
 ) -> ([usize; 2], Filling) {
-    let mut filling = filling(reader, request, ask).fenced(ahead.slice.header.fence);
+    let mut filling = Filling::asking(reader, request, ask).fenced(ahead.slice.header.fence);
     let mut contents = [0, 0];
     for (end, read) in [(End::Ahead, Some(ahead)), (End::Behind, behind)] {
         let Some(read) = read else { continue };

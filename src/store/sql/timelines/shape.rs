@@ -10,11 +10,13 @@ use quick_cache::sync::Cache;
 
 use super::{
     super::{dialect::Dialect, fragment::Fragment, rows::padded},
-    candidates::Asked,
+    candidates::{Asked, Named},
     shown::Timeline,
     side::PageShape,
     slots::{Filling, Slot},
 };
+use crate::domain::timeline::candidates::{Ask, Pulled};
+
 /// Texts that are kept, of one to some kilobytes each. A service uses some dozen shapes.
 const TEXTS: usize = 1_024;
 
@@ -64,6 +66,15 @@ impl Filled for Fragment<Slot> {
 /// The length of a list of so many ids once it is filled up; an empty one stays empty.
 pub(super) const fn listed(ids: usize) -> usize {
     if ids == 0 { 0 } else { padded(ids) }
+}
+
+/// What the text of a statement of candidates depends on.
+pub(super) fn asked(ask: &Ask<'_>) -> Asked {
+    let named = match ask.pulled {
+        Pulled::Contents(authors) => Named::Contents(listed(authors.len())),
+        Pulled::Versions(authors) => Named::Versions(listed(authors.len())),
+    };
+    Asked { wanted: ask.wanted, named, many_in_flight: ask.many_in_flight }
 }
 
 /// A text that is kept.

@@ -9,7 +9,10 @@ use super::super::{
 };
 use crate::domain::{
     PageRequest, Position, UserId,
-    timeline::outside::{Bucket, Fence},
+    timeline::{
+        candidates::Ask,
+        outside::{Bucket, Fence},
+    },
 };
 
 /// Offset of the tags of entries behind the bound.
@@ -130,6 +133,14 @@ impl Filling {
     pub(super) fn of(reader: UserId, request: &PageRequest) -> Self {
         let bound = request.bound.unwrap_or(request.direction.start());
         Self::from(reader, bound).limited(End::Ahead, request.need()).limited(End::Behind, 1)
+    }
+
+    /// Of a page that is made of candidates.
+    pub(super) fn asking(reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Self {
+        Self::of(reader, request)
+            .limited(End::Ahead, ask.limits.ahead)
+            .limited(End::Behind, ask.limits.behind)
+            .listing(List::Authors, ask.pulled.authors())
     }
 
     /// Of what lies beyond a position.

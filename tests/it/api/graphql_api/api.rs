@@ -83,7 +83,7 @@ impl Api {
         let (listening, received) = (hub.clone(), announcements.listen());
         tasks.spawn(async move { listening.run(received).await });
         let running = tasks.token();
-        let timelines = Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, visits));
+        let timelines = Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, visits, None));
         let lists = Arc::new(lists(&store, &contents));
         let services = Services {
             accounts_service: Arc::new(accounts),

@@ -60,10 +60,6 @@ impl Follows for Counting {
         self.inner.followed_among(follower, authors).await
     }
 
-    async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError> {
-        self.inner.author_facts(author).await
-    }
-
     async fn pushed_readers(
         &self,
         author: UserId,

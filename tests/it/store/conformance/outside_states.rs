@@ -12,7 +12,7 @@ use tidefeed::{
         timeline::outside::{Basis, Bucket, BucketToken, Fence, Generation, Header, NodeId, Revision, Slice, Window},
     },
     store::{
-        Audits as _, Contents as _, Deliveries as _, Inboxes as _, OutsidePages as _, OutsideStates as _, StoreError,
+        Audits as _, Contents as _, Deliveries as _, Inboxes as _, OutsideStates as _, StoreError, Timelines as _,
         deliveries::AtOnce,
         inboxes::Covered,
         outside_states::{Occupancy, SideRead},

@@ -6,7 +6,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use scylla::client::session_builder::SessionBuilder;
 use tidefeed::{
     store::{cassandra::CassandraOptions, cassandra::inspect, inspection::Verdict},
-    telemetry::tiers::InboxTier,
+    telemetry::tiers::ReaderTier,
 };
 
 use crate::{
@@ -29,8 +29,8 @@ async fn an_inbox_in_cassandra_that_is_too_long_is_built_anew() -> Result<()> {
     world.app.settle().await?;
     ensure!(outside.inboxes.is_too_long(world.reader, keep).await?);
     let former = outside.states.fence(world.reader).await?.context("a fence")?.0;
-    let keeper = world.app.outside_keeper()?;
-    keeper.settle(world.reader, InboxTier::Outside).await?;
+    let keeper = world.app.ports.tier.clone();
+    keeper.settle(world.reader, ReaderTier::Outside).await?;
     let fence = outside.states.fence(world.reader).await?.context("a fence")?.0;
     ensure!(fence.generation != former.generation && !outside.inboxes.is_too_long(world.reader, keep).await?);
     world.until_believed("it was built at once").await
@@ -52,7 +52,7 @@ async fn a_reader_whose_inbox_cannot_begin_anew_has_it_in_sql() -> Result<()> {
     let given_up = "CREATE TRIGGER given_up AFTER UPDATE OF tier ON inbox_states WHEN OLD.tier = 1 AND NEW.tier = 0 \
                     BEGIN UPDATE inbox_buckets SET node = NULL; END";
     execute(&sql, given_up).await?;
-    world.app.outside_keeper()?.settle(world.reader, InboxTier::Outside).await?;
+    world.app.ports.tier.settle(world.reader, ReaderTier::Outside).await?;
     ensure!(outside.states.tokens().await?.is_empty() && outside.states.fence(world.reader).await?.is_none());
     ensure!(!world.app.ports.inboxes.floor(world.reader).await?.trusts_nothing(), "the inbox in SQL is not filled");
     ensure!(!world.page().await?, "the inbox outside is left");

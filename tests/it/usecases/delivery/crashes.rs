@@ -8,7 +8,7 @@ use tidefeed::{
     clock::SharedClock,
     domain::{PageRequest, PageSize},
     publish::{ExecutorOptions, FirstServed, SubtaskExecutor},
-    store::Deliveries,
+    store::{Deliveries, inbox_tier::InSql},
 };
 
 use super::{
@@ -36,8 +36,9 @@ fn in_order() -> Settings {
 fn executor(app: &TestApp, deliveries: Arc<dyn Deliveries>) -> SubtaskExecutor {
     let options = ExecutorOptions { batch_size: BATCH, lease_ms: settings().lease_ms, policy: settings().policy };
     let clock: SharedClock = app.clock.clone();
+    let tier = Arc::new(InSql { deliveries: deliveries.clone(), inboxes: app.ports.inboxes.clone() });
     let (follows, queue) = (app.ports.follows.clone(), app.ports.queue.clone());
-    SubtaskExecutor::new(deliveries, follows, queue, options, (clock, app.rng.clone()))
+    SubtaskExecutor::new(deliveries, follows, queue, tier, options, (clock, app.rng.clone()))
 }
 
 on_each_backend! {

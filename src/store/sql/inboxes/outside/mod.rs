@@ -12,39 +12,22 @@ use super::{
         deliveries::{fences, outside as deliveries},
         follows::authors_version::renew_authors,
         rows::DomainColumns as _,
-        timelines,
     },
     state::OUTSIDE,
 };
 use crate::{
     domain::{
-        ContentId, PageRequest, Position, UserId,
+        ContentId, Position, UserId,
         delivery::DeliveryPolicy,
-        timeline::{
-            candidates::Ask,
-            outside::{Basis, Bucket, BucketToken, Fence, Generation},
-        },
+        timeline::outside::{Basis, Bucket, BucketToken, Fence, Generation},
     },
     store::{
-        OutsidePages, OutsideStates, StoreError,
+        OutsideStates, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
-        outside_states::{Batch, Occupancy, OutsideCandidates, SideRead},
+        outside_states::{Batch, Occupancy},
         relations::Pair,
     },
 };
-
-#[async_trait]
-impl OutsidePages for SqlStore {
-    async fn candidates_with(
-        &self,
-        reader: UserId,
-        request: &PageRequest,
-        (ahead, behind): (&SideRead, Option<&SideRead>),
-        ask: &Ask<'_>,
-    ) -> Result<OutsideCandidates, StoreError> {
-        timelines::outside_candidates(self, reader, request, (ahead, behind), ask).await
-    }
-}
 
 #[async_trait]
 impl OutsideStates for SqlStore {

@@ -3,13 +3,14 @@
 
 use tokio::sync::Semaphore;
 
+use super::OutsideStores;
 use crate::{
     domain::{
         Direction, UserId,
         timeline::outside::{Basis, Claim, Fence, Nonce, Window, floor_of_newest},
     },
     rng::SharedRng,
-    store::{StoreError, outside_inboxes::OutsideError, outside_states::OutsideStores},
+    store::{StoreError, outside_inboxes::OutsideError},
     telemetry::metrics::{OUTSIDE_BUILDING, OUTSIDE_BUILDS},
 };
 

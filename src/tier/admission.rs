@@ -10,10 +10,11 @@ use std::{
 
 use futures_util::future::join_all;
 
+use super::OutsideStores;
 use crate::{
     domain::timeline::outside::{Bucket, BucketToken, Contest, Move, NodeId},
     rng::SharedRng,
-    store::{StoreError, outside_states::OutsideStores},
+    store::StoreError,
     telemetry::metrics::BUCKET_CHANGES,
 };
 
