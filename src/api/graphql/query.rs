@@ -10,7 +10,7 @@ use super::{
     ids::{self, InvalidId, NodeId},
     objects::{
         Content, ContentConnection, FoundUserConnection, NewContentCount, Node, PageArguments, Session, Shown,
-        TimelineConnection, TimelineFilter, User, suggested,
+        TimelineConnection, TimelineFilter, User, connections, suggested,
     },
     scalars::{AnyInt, Timestamp},
     scope::{Answer, answer, hydration},
@@ -30,50 +30,15 @@ use crate::{
 const MAX_PAGE_READS: usize = 4;
 
 /// The root of queries.
+#[derive(Clone, Copy)]
 pub struct Query;
 
 /// Queries.
-#[expect(clippy::too_many_arguments, reason = "a connection has four arguments by Relay's specification")]
 #[Object]
 impl Query {
-    /// The "following" page of the viewer: exactly the merge of what the followed authors have published, newest first
-    /// (publish time descending, then content id descending). Use `first` with `after` to read on into the past,
-    /// `last` with `before` for what is newer than your top entry. 1 to 100 entries, 20 if neither is given. Null for
-    /// anonymous viewers, with an UNAUTHENTICATED error.
-    ///
-    /// Leaves out contents of users whom the viewer mutes or blocks, and of users who hide from the viewer or block
-    /// them; also reposts of such contents by others, and kinds that `filter` does not name.
-    ///
-    /// Reposts are folded within a page. The subject of a repost is its original; any other content is its own
-    /// subject. A page reads on from its cursor until it has as many different subjects as the entries requested. It
-    /// shows the newest entry of each subject and leaves out the older ones that it has read. The next page begins
-    /// where the reading ended, so it may show an older entry of the same subject. A page has fewer entries only if
-    /// the timeline ends, or if 400 entries have fewer subjects; `pageInfo` says whether it ends.
-    async fn timeline(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
-        first: Option<AnyInt>,
-        #[graphql(desc = "Only entries older than the one with this cursor.")] after: Option<String>,
-        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
-            AnyInt,
-        >,
-        #[graphql(desc = "Only entries newer than the one with this cursor.")] before: Option<String>,
-        #[graphql(desc = "Which kinds to show; all if omitted.")] filter: Option<TimelineFilter>,
-    ) -> Answer<TimelineConnection> {
-        answer(ctx, async {
-            let hydration = hydration(ctx)?;
-            let viewer = hydration.viewer()?;
-            let request =
-                PageArguments { first, after, last, before }.of_contents()?.of(TimelineFilter::kinds(filter)?);
-            let selected = ctx.look_ahead();
-            let selection = ContentSelection::of_connection(&selected);
-            let (page, shown) = timeline(&hydration, viewer.id, &request, selection).await?;
-            let can_resume = selected.field("resumeToken").exists() && request.kinds.is_all();
-            let token = can_resume.then(|| ResumePoint::of_page(&request, &page).encode());
-            Ok(Some(TimelineConnection::from(shown).with_token(token)))
-        })
-        .await
+    #[graphql(flatten)]
+    fn timeline_pages(&self) -> TimelinePages {
+        TimelinePages(*self)
     }
 
     /// The number of entries of the viewer's timeline that are newer than a cursor. Entries of the same subject, such
@@ -237,6 +202,42 @@ impl Query {
         #[graphql(desc = "The ids, at most 100.")] ids: Vec<ID>,
     ) -> Result<Vec<Answer<Node>>, ApiError> {
         nodes(ctx, &ids).await.map_err(Failure::into_api_error)
+    }
+}
+
+connections! { entries: TimelinePages(Query) {
+    /// The "following" page of the viewer: exactly the merge of what the followed authors have published, newest first
+    /// (publish time descending, then content id descending). Use `first` with `after` to read on into the past,
+    /// `last` with `before` for what is newer than your top entry. 1 to 100 entries, 20 if neither is given. Null for
+    /// anonymous viewers, with an UNAUTHENTICATED error.
+    ///
+    /// Leaves out contents of users whom the viewer mutes or blocks, and of users who hide from the viewer or block
+    /// them; also reposts of such contents by others, and kinds that `filter` does not name.
+    ///
+    /// Reposts are folded within a page. The subject of a repost is its original; any other content is its own
+    /// subject. A page reads on from its cursor until it has as many different subjects as the entries requested. It
+    /// shows the newest entry of each subject and leaves out the older ones that it has read. The next page begins
+    /// where the reading ended, so it may show an older entry of the same subject. A page has fewer entries only if
+    /// the timeline ends, or if 400 entries have fewer subjects; `pageInfo` says whether it ends.
+    timeline(filter) -> TimelineConnection;
+} }
+
+impl Query {
+    async fn timeline(
+        self,
+        ctx: &Context<'_>,
+        page: PageArguments,
+        filter: Option<TimelineFilter>,
+    ) -> Result<Option<TimelineConnection>, Failure> {
+        let hydration = hydration(ctx)?;
+        let viewer = hydration.viewer()?;
+        let request = page.of_contents()?.of(TimelineFilter::kinds(filter)?);
+        let selected = ctx.look_ahead();
+        let selection = ContentSelection::of_connection(&selected);
+        let (page, shown) = timeline(&hydration, viewer.id, &request, selection).await?;
+        let can_resume = selected.field("resumeToken").exists() && request.kinds.is_all();
+        let token = can_resume.then(|| ResumePoint::of_page(&request, &page).encode());
+        Ok(Some(TimelineConnection::from(shown).with_token(token)))
     }
 }
 

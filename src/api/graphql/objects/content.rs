@@ -5,14 +5,15 @@ use std::sync::Arc;
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use graphql_transport::metered::Metered;
 
-use super::{PageArguments, ReplyConnection, Shown, User, UserConnection};
+use super::{PageArguments, ReplyConnection, Shown, User, UserConnection, connections};
 use crate::{
     api::graphql::{
+        errors::Failure,
         hydration::Hydration,
         ids,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
-        selection::{ContentSelection, UserSelection},
+        selection::ContentSelection,
     },
     domain::{self, ContentId, Counters, PageRequest, ViewerReactions, timeline::cursor::List},
     read::lists::PageOf,
@@ -100,6 +101,11 @@ impl Content {
             Ok(reactions.map(of))
         })
         .await
+    }
+
+    async fn likers(&self, ctx: &Context<'_>, page: PageArguments) -> Result<Option<UserConnection>, Failure> {
+        let page = PageOf::Likers(self.value.id, page.request(List::Likers)?);
+        UserConnection::load(&self.hydration, ctx, List::Likers, page).await
     }
 
     async fn other(&self, ctx: &Context<'_>, id: Option<ContentId>) -> Answer<Self> {
@@ -225,26 +231,9 @@ impl Content {
         self.reacted(ctx, |own| own.bookmarked).await
     }
 
-    /// The users who like it, newest like first, without those hidden by a block. `likeCount` counts the hidden ones
-    /// too.
-    async fn likers(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
-        first: Option<AnyInt>,
-        #[graphql(desc = "Only items older than the one with this cursor.")] after: Option<String>,
-        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
-            AnyInt,
-        >,
-        #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
-    ) -> Answer<UserConnection> {
-        answer(ctx, async {
-            let request = PageArguments { first, after, last, before }.request(List::Likers)?;
-            let listing = self.hydration.people_in(PageOf::Likers(self.value.id, request)).await?;
-            let selection = UserSelection::of_connection(&ctx.look_ahead());
-            UserConnection::load(&self.hydration, List::Likers, &listing, selection).await.map(Some)
-        })
-        .await
+    #[graphql(flatten)]
+    fn likers_pages(&self) -> Likers {
+        Likers(self.clone())
     }
 
     /// The reposted content; never itself a repost. Null if this is not a repost, or if the original was deleted or is
@@ -276,6 +265,12 @@ impl Content {
         Metered(self.hydration.viewer_id() == Some(self.value.author))
     }
 }
+
+connections! { items: Likers(Content) {
+    /// The users who like it, newest like first, without those hidden by a block. `likeCount` counts the hidden ones
+    /// too.
+    likers -> UserConnection;
+} }
 
 impl From<&domain::Media> for Media {
     fn from(media: &domain::Media) -> Self {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use async_graphql::SimpleObject;
+use async_graphql::{Context, SimpleObject};
 use graphql_transport::metered::Metered;
 
 use super::{User, connection::PageInfo};
@@ -22,6 +22,7 @@ use crate::{
             page::InvalidPage,
         },
     },
+    read::lists::PageOf,
 };
 
 /// The arguments of a connection.
@@ -50,6 +51,56 @@ impl PageArguments {
     }
 }
 
+/// Fields with the four arguments of a connection, and perhaps a filter. `$pages` holds the object that the fields are
+/// of: its method of the same name makes the page. The object flattens `$pages`. `entries` or `items` is what the
+/// arguments' descriptions call the nodes.
+macro_rules! connections {
+    (entries: $($fields:tt)*) => {
+        connections! {
+            "Only entries older than the one with this cursor." "Only entries newer than the one with this cursor."
+            $($fields)*
+        }
+    };
+    (items: $($fields:tt)*) => {
+        connections! {
+            "Only items older than the one with this cursor." "Only items newer than the one with this cursor."
+            $($fields)*
+        }
+    };
+    ($older:tt $newer:tt $pages:ident($object:ty) {
+        $($(#[doc = $doc:tt])* $field:ident $(($filter:ident))? -> $connection:ty;)*
+    }) => {
+        struct $pages($object);
+
+        #[async_graphql::Object]
+        impl $pages {
+            $(
+                $(#[doc = $doc])*
+                async fn $field(
+                    &self,
+                    ctx: &async_graphql::Context<'_>,
+                    #[graphql(
+                        desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given."
+                    )]
+                    first: Option<$crate::api::graphql::scalars::AnyInt>,
+                    #[graphql(desc = $older)] after: Option<String>,
+                    #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")]
+                    last: Option<$crate::api::graphql::scalars::AnyInt>,
+                    #[graphql(desc = $newer)] before: Option<String>,
+                    $(
+                        #[graphql(desc = "Which kinds to show; all if omitted.")]
+                        $filter: Option<$crate::api::graphql::objects::TimelineFilter>,
+                    )?
+                ) -> $crate::api::graphql::scope::Answer<$connection> {
+                    let page = $crate::api::graphql::objects::PageArguments { first, after, last, before };
+                    $crate::api::graphql::scope::answer(ctx, self.0.$field(ctx, page $(, $filter)?)).await
+                }
+            )*
+        }
+    };
+}
+pub(in crate::api::graphql) use connections;
+
 /// A page of users, newest in the list first.
 #[derive(SimpleObject)]
 pub struct UserConnection {
@@ -73,13 +124,15 @@ struct UserEdge {
 }
 
 impl UserConnection {
-    /// Loads the parts in `selection`, in one batch for each kind; only cursors if it is `None`.
+    /// The page of the field of `ctx`. Loads what is selected of its users, in one batch for each kind.
     pub async fn load(
         hydration: &Arc<Hydration>,
+        ctx: &Context<'_>,
         list: List,
-        listing: &Listing<UserId>,
-        selection: Option<UserSelection>,
-    ) -> Result<Self, Failure> {
+        page: PageOf,
+    ) -> Result<Option<Self>, Failure> {
+        let listing = hydration.people_in(page).await?;
+        let selection = UserSelection::of_connection(&ctx.look_ahead());
         if let Some(selection) = selection {
             let users: Vec<UserId> = listing.rows.iter().map(|row| row.item).collect();
             hydration.prime_users(&users, selection).await;
@@ -91,8 +144,8 @@ impl UserConnection {
             let cursor = Metered(cursor::encode_in(list, row.position(row.item.get())));
             edges.push(UserEdge { cursor, created_at: Metered(Timestamp(row.since)), node });
         }
-        let page_info = page_info(listing, edges.iter().map(|edge| &edge.cursor.0));
-        Ok(Self { nodes: edges.iter().map(|edge| edge.node.clone()).collect(), edges, page_info })
+        let page_info = page_info(&listing, edges.iter().map(|edge| &edge.cursor.0));
+        Ok(Some(Self { nodes: edges.iter().map(|edge| edge.node.clone()).collect(), edges, page_info }))
     }
 }
 

@@ -24,6 +24,7 @@ pub use feed::{
     ResumeToken, TimelineMayDiffer,
 };
 pub use filter::TimelineFilter;
+pub(super) use lists::connections;
 pub use lists::{PageArguments, UserConnection};
 pub use node::Node;
 pub use people::{FoundUserConnection, suggested};

@@ -7,7 +7,7 @@ use graphql_transport::metered::Metered;
 
 use super::{
     BookmarkConnection, ContentConnection, ExcludedUserConnection, LikeConnection, PageArguments, ProfileAttribute,
-    ReactedPage, Session, Shown, TimelineFilter, UserConnection,
+    ReactedPage, Session, Shown, TimelineFilter, UserConnection, connections,
 };
 use crate::{
     api::graphql::{
@@ -98,7 +98,6 @@ impl User {
 }
 
 /// A user of the service.
-#[expect(clippy::too_many_arguments, reason = "a connection has four arguments by Relay's specification")]
 #[Object(crate = "graphql_transport::objects")]
 impl User {
     /// Opaque; begins with U_.
@@ -246,128 +245,77 @@ impl User {
         self.excluded(ctx, ExclusionList::HiddenFrom, first, after).await
     }
 
+    #[graphql(flatten)]
+    fn published_pages(&self) -> PublishedPages {
+        PublishedPages(self.clone())
+    }
+
+    #[graphql(flatten)]
+    fn people_pages(&self) -> UserLists {
+        UserLists(self.clone())
+    }
+}
+
+connections! { entries: PublishedPages(User) {
     /// Their contents, newest first, paged as `Query.timeline`. Empty if one of the two blocks the other. Mutes and
     /// hides do not matter here, because they change timelines only.
-    async fn contents(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
-        first: Option<AnyInt>,
-        #[graphql(desc = "Only entries older than the one with this cursor.")] after: Option<String>,
-        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
-            AnyInt,
-        >,
-        #[graphql(desc = "Only entries newer than the one with this cursor.")] before: Option<String>,
-        #[graphql(desc = "Which kinds to show; all if omitted.")] filter: Option<TimelineFilter>,
-    ) -> Answer<ContentConnection> {
-        answer(ctx, async {
-            let request =
-                PageArguments { first, after, last, before }.of_contents()?.of(TimelineFilter::kinds(filter)?);
-            self.published(ctx, PageOf::Outbox(self.profile.id, request)).await
-        })
-        .await
-    }
+    contents(filter) -> ContentConnection;
 
     /// Their contents with pictures or video, newest first, paged as `contents`.
-    async fn media_contents(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
-        first: Option<AnyInt>,
-        #[graphql(desc = "Only entries older than the one with this cursor.")] after: Option<String>,
-        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
-            AnyInt,
-        >,
-        #[graphql(desc = "Only entries newer than the one with this cursor.")] before: Option<String>,
-    ) -> Answer<ContentConnection> {
-        answer(ctx, async {
-            let request = PageArguments { first, after, last, before }.of_contents()?;
-            self.published(ctx, PageOf::Media(self.profile.id, request)).await
-        })
-        .await
-    }
+    media_contents -> ContentConnection;
+} }
 
+connections! { items: UserLists(User) {
     /// Their followers, newest first, without themselves and those hidden by a block. `followerCount` counts the
     /// hidden ones too.
-    async fn followers(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
-        first: Option<AnyInt>,
-        #[graphql(desc = "Only items older than the one with this cursor.")] after: Option<String>,
-        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
-            AnyInt,
-        >,
-        #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
-    ) -> Answer<UserConnection> {
-        answer(ctx, async {
-            let request = PageArguments { first, after, last, before }.request(List::Followers)?;
-            let listing = self.hydration.people_in(PageOf::Followers(self.profile.id, request)).await?;
-            let selection = UserSelection::of_connection(&ctx.look_ahead());
-            UserConnection::load(&self.hydration, List::Followers, &listing, selection).await.map(Some)
-        })
-        .await
-    }
+    followers -> UserConnection;
 
     /// The users whom they follow, most recently followed first, without themselves and those hidden by a block.
     /// `followingCount` counts the hidden ones too.
-    async fn following(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
-        first: Option<AnyInt>,
-        #[graphql(desc = "Only items older than the one with this cursor.")] after: Option<String>,
-        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
-            AnyInt,
-        >,
-        #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
-    ) -> Answer<UserConnection> {
-        answer(ctx, async {
-            let request = PageArguments { first, after, last, before }.request(List::Following)?;
-            let listing = self.hydration.people_in(PageOf::Following(self.profile.id, request)).await?;
-            let selection = UserSelection::of_connection(&ctx.look_ahead());
-            UserConnection::load(&self.hydration, List::Following, &listing, selection).await.map(Some)
-        })
-        .await
-    }
+    following -> UserConnection;
 
     /// Their bookmarks, the newest first, without deleted contents. Null unless the user is the viewer.
-    async fn bookmarks(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
-        first: Option<AnyInt>,
-        #[graphql(desc = "Only items older than the one with this cursor.")] after: Option<String>,
-        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
-            AnyInt,
-        >,
-        #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
-    ) -> Answer<BookmarkConnection> {
-        answer(ctx, async {
-            let arguments = PageArguments { first, after, last, before };
-            let page = self.reacted_to(ctx, Reaction::Bookmark, List::Bookmarks, arguments).await?;
-            Ok(page.map(BookmarkConnection::from))
-        })
-        .await
-    }
+    bookmarks -> BookmarkConnection;
 
     /// The contents that they like, newest like first, without deleted contents. Null unless the user is the viewer.
-    async fn likes(
+    likes -> LikeConnection;
+} }
+
+/// The pages of the connections.
+impl User {
+    async fn contents(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
-        first: Option<AnyInt>,
-        #[graphql(desc = "Only items older than the one with this cursor.")] after: Option<String>,
-        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
-            AnyInt,
-        >,
-        #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
-    ) -> Answer<LikeConnection> {
-        answer(ctx, async {
-            let arguments = PageArguments { first, after, last, before };
-            let page = self.reacted_to(ctx, Reaction::Like, List::Likes, arguments).await?;
-            Ok(page.map(LikeConnection::from))
-        })
-        .await
+        page: PageArguments,
+        filter: Option<TimelineFilter>,
+    ) -> Result<Option<ContentConnection>, Failure> {
+        let request = page.of_contents()?.of(TimelineFilter::kinds(filter)?);
+        self.published(ctx, PageOf::Outbox(self.profile.id, request)).await
+    }
+
+    async fn media_contents(
+        &self,
+        ctx: &Context<'_>,
+        page: PageArguments,
+    ) -> Result<Option<ContentConnection>, Failure> {
+        self.published(ctx, PageOf::Media(self.profile.id, page.of_contents()?)).await
+    }
+
+    async fn followers(&self, ctx: &Context<'_>, page: PageArguments) -> Result<Option<UserConnection>, Failure> {
+        let page = PageOf::Followers(self.profile.id, page.request(List::Followers)?);
+        UserConnection::load(&self.hydration, ctx, List::Followers, page).await
+    }
+
+    async fn following(&self, ctx: &Context<'_>, page: PageArguments) -> Result<Option<UserConnection>, Failure> {
+        let page = PageOf::Following(self.profile.id, page.request(List::Following)?);
+        UserConnection::load(&self.hydration, ctx, List::Following, page).await
+    }
+
+    async fn bookmarks(&self, ctx: &Context<'_>, page: PageArguments) -> Result<Option<BookmarkConnection>, Failure> {
+        Ok(self.reacted_to(ctx, Reaction::Bookmark, List::Bookmarks, page).await?.map(BookmarkConnection::from))
+    }
+
+    async fn likes(&self, ctx: &Context<'_>, page: PageArguments) -> Result<Option<LikeConnection>, Failure> {
+        Ok(self.reacted_to(ctx, Reaction::Like, List::Likes, page).await?.map(LikeConnection::from))
     }
 }
