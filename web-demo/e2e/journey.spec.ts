@@ -20,12 +20,17 @@ test("two users sign up, one follows, and the other's posts arrive live", async 
     await write(bob, "Before anyone follows me");
     await expect(postWith(bob, "Before anyone follows me")).toBeVisible();
     await expect(bob.getByTestId("compose-text")).toHaveValue("");
+    await write(bob, "And once more before that");
+    await expect(postWith(bob, "And once more before that")).toBeVisible();
   });
 
-  await test.step("Ann follows Bob, and what he wrote before is on her timeline", async () => {
+  await test.step("Ann follows Bob, and what he wrote before is on her timeline at once, newest first, below whom else she may follow", async () => {
+    await expect(ann.getByTestId("some-people")).toBeVisible();
     await findAndFollow(ann, bobHandle);
-    await expect(postWith(ann, "Before anyone follows me")).toBeVisible();
+    await expect(ann.getByTestId("post-text")).toHaveText(["And once more before that", "Before anyone follows me"]);
+    await expect(ann.getByTestId("new-posts")).toHaveCount(0);
     await expect(ann.getByTestId("empty-timeline")).toHaveCount(0);
+    await expect(ann.getByTestId("some-people")).toBeVisible();
   });
 
   await test.step("Bob publishes two posts; they wait in Ann's pill, then stand on top", async () => {
@@ -36,7 +41,7 @@ test("two users sign up, one follows, and the other's posts arrive live", async 
     await expect(ann.getByTestId("new-posts")).toHaveText("2 new posts");
     await expect(postWith(ann, "High tide at noon")).toHaveCount(0);
     await ann.getByTestId("new-posts").click();
-    await expect(ann.getByTestId("post-text")).toHaveText(["Low tide at six", "High tide at noon", "Before anyone follows me"]);
+    await expect(ann.getByTestId("post-text")).toHaveText(["Low tide at six", "High tide at noon", "And once more before that", "Before anyone follows me"]);
     await expect(ann.getByTestId("new-posts")).toHaveCount(0);
   });
 
@@ -52,7 +57,7 @@ test("two users sign up, one follows, and the other's posts arrive live", async 
     await ann.getByTestId("post-author").first().click();
     const profile = ann.getByTestId("profile");
     await expect(profile).toContainText("Bob Writer");
-    await expect(ann.getByTestId("post-text")).toHaveText(["Low tide at six", "Before anyone follows me"]);
+    await expect(ann.getByTestId("post-text")).toHaveText(["Low tide at six", "And once more before that", "Before anyone follows me"]);
     const followers = Number(await profile.getByTestId("follower-count").textContent());
     await profile.getByTestId("follow").click();
     await expect(profile.getByTestId("follow")).toHaveText("Follow");

@@ -104,7 +104,7 @@ export function createActions(send: Send, hub: Hub, viewer: () => User | null): 
   const leaves = (userId: string): Fact => ({ event: { __typename: "AuthorRemoved", authorId: userId }, isInDoubt: true });
   const added = (timelineEdge: Edge | null | undefined): Fact => (timelineEdge == null ? {} : { event: { __typename: "EntryAdded", timelineEdge } });
   const removed = (contentId: string | null | undefined): Fact => (contentId == null ? {} : { event: { __typename: "ContentRemoved", contentId } });
-  const comes = (): Fact => ({ isInDoubt: true });
+  const comes = (userId: string): Fact => ({ isInDoubt: true, comes: userId });
   const keptOut = (userId: string): Intent => ({ hides: isBy(userId) });
 
   return {

@@ -23,6 +23,8 @@ export interface Fact {
   published?: Content | null;
   /** What was read may have become different without a word. */
   isInDoubt?: boolean;
+  /** The user whose contents come to the timeline now. */
+  comes?: string;
 }
 
 export interface Hub {

@@ -37,6 +37,8 @@ function folded(held: readonly Held[]): readonly Held[] {
 export const standing = (list: List) => folded(list.held.filter(({ stays }) => !stays));
 /** What the reader sees. */
 export const visible = (list: List) => folded(list.held.filter(({ waits }) => !waits));
+/** Whether nothing is seen of anybody but `author`: before theirs came, it was empty. */
+export const isOnlyBy = (list: List, author: string) => visible(list).every(({ node }) => node.author?.id === author);
 export const waiting = (list: List) => standing(list).filter(({ waits }) => waits).length;
 export const nothingWaits = (list: List): List => ({ ...list, held: list.held.flatMap((one) => (one.stays ? [] : [{ ...one, waits: false }])) });
 
@@ -129,8 +131,7 @@ function withoutAuthor(list: List, id: string): Change {
   return { list: { ...list, held }, isInDoubt: true };
 }
 
-/** `list` after an event of `newFeed`, or with what a mutation has answered. */
-export function changed(list: List, event: TimelineChange, holds: boolean): Change {
+function changeOf(list: List, event: TimelineChange, holds: boolean): Change {
   switch (event.__typename) {
     case "EntryAdded": return withEdge(list, event.timelineEdge, holds);
     case "ContentRemoved": return withoutContent(list, event.contentId);
@@ -138,6 +139,12 @@ export function changed(list: List, event: TimelineChange, holds: boolean): Chan
     case "RelationChanged": return { list, isInDoubt: true };
     default: return { list, isInDoubt: false };
   }
+}
+
+/** `list` after an event of `newFeed`, or with what a mutation has answered. Nothing waits behind a list of which nothing is left to see. */
+export function changed(list: List, event: TimelineChange, holds: boolean): Change {
+  const change = changeOf(list, event, holds);
+  return visible(change.list).length === 0 ? { ...change, list: nothingWaits(change.list) } : change;
 }
 
 /** Whether both show the same, as far down as both reach. */

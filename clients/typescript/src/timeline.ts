@@ -3,7 +3,7 @@ import { Comparisons } from "./comparisons.js";
 import { documents } from "./documents.js";
 import { type Fact, type Hub, withFact } from "./hub.js";
 import { type EventFilter, onlyKinds } from "./kinds.js";
-import { agree, changed, endOf, inPlaceOf, isWithinWindow, type List, NOTHING, nothingWaits, shortened, standing, waiting, withPage } from "./list.js";
+import { agree, changed, endOf, inPlaceOf, isOnlyBy, isWithinWindow, type List, NOTHING, nothingWaits, shortened, standing, waiting, withPage } from "./list.js";
 import type { ViewerStore } from "./objects.js";
 import { type Observable, source } from "./observable.js";
 import { asError, RequestError } from "./failure.js";
@@ -68,6 +68,8 @@ class LiveTimeline {
   #isInUse = false;
   /** A stream is asked for that has not told yet what was missed: what is read meanwhile may lack what nobody tells. */
   #isAwaited = false;
+  /** The server is telling what a list has of which nothing was seen, the oldest first: nothing of it waits until all is told. */
+  #isFilling = false;
   #readMarker: string | null = null;
   #token: string | null = null;
   #error: Error | null = null;
@@ -192,7 +194,7 @@ class LiveTimeline {
       }
       let isInDoubt = false;
       for (const event of this.#journal) {
-        const change = changed(fresh, event, base !== NOTHING && this.#options.holdNew);
+        const change = changed(fresh, event, base !== NOTHING && this.#holds());
         fresh = change.list;
         isInDoubt ||= change.isInDoubt || change.isTied === true;
       }
@@ -231,8 +233,8 @@ class LiveTimeline {
   }
 
   #adoptFirst: Adopt = (fresh, isInDoubt, resumeToken) => {
-    this.#list = inPlaceOf(this.#list, fresh, this.#options.holdNew);
-    [this.#isRead, this.#error, this.#token, this.#hasDoubts] = [true, null, resumeToken, false];
+    this.#list = inPlaceOf(this.#list, fresh, this.#holds());
+    [this.#isRead, this.#error, this.#token, this.#hasDoubts, this.#isFilling] = [true, null, resumeToken, false, false];
     this.#listen();
     if (isInDoubt) this.#doubt();
   };
@@ -250,8 +252,13 @@ class LiveTimeline {
   /** What lies below the stream's reach is compared as soon as that has told what was missed. */
   #await() {
     this.#isAwaited = true;
+    this.#fill();
     this.#hasDoubts ||= this.#isRead && !this.#isTold();
   }
+
+  #fill() { this.#isFilling ||= this.#isRead && this.#list.held.length === 0; }
+
+  #holds() { return this.#options.holdNew && !this.#isFilling; }
 
   #take = (event: FeedEvent) => {
     if (event.__typename === "RefetchNeeded") {
@@ -259,7 +266,7 @@ class LiveTimeline {
       return;
     }
     if (event.__typename === "TimelineMayDiffer") {
-      this.#isAwaited = false;
+      [this.#isAwaited, this.#isFilling] = [false, false];
       if (this.#hasDoubts || !this.#isTold()) this.#doubt();
       return;
     }
@@ -274,10 +281,11 @@ class LiveTimeline {
     const event = this.#filtered(this.#list, told);
     if (event !== null) this.#journal?.push(event);
     if (!this.#isRead) return;
+    if (told.__typename === "RelationChanged") this.#fill(); // Their entries follow, and then `TimelineMayDiffer`.
     // Of some kinds alone nobody tells what an entry of another kind has kept away.
     if (this.#kinds !== undefined && told.__typename === "ContentRemoved") this.#doubt();
     const isFar = !this.#isTold();
-    const change = event === null ? { list: this.#list, isInDoubt: false } : changed(this.#list, event, this.#options.holdNew);
+    const change = event === null ? { list: this.#list, isInDoubt: false } : changed(this.#list, event, this.#holds());
     // While what follows its end is read, that is where it ends.
     this.#list = this.#isLoadingOlder ? change.list : shortened(change.list, this.#reach);
     if (change.isTied || (change.isInDoubt && isFar) || (this.#list.hasNextPage && this.#list.held.length === 0)) this.#doubt();
@@ -320,7 +328,7 @@ class LiveTimeline {
 
   #adoptCompared: Adopt = (fresh, isInDoubt) => {
     const isTrue = agree(this.#list, fresh) && !isInDoubt;
-    this.#list = inPlaceOf(this.#list, fresh, this.#options.holdNew);
+    this.#list = inPlaceOf(this.#list, fresh, this.#holds());
     this.#comparisons.ended(!isTrue);
     this.#hasDoubts = this.#comparisons.isDue;
     if (!isTrue) this.#doubt();
@@ -339,7 +347,10 @@ class LiveTimeline {
       this.#list = { ...this.#list, held: this.#list.held.map((one) => ({ ...one, node: withFact(one.node, fact) })) };
     }
     if (fact.event !== undefined) this.#apply(fact.event);
-    if (fact.isInDoubt && this.#isRead && !this.#isTold()) this.#doubt();
+    if (fact.comes !== undefined && this.#isRead && isOnlyBy(this.#list, fact.comes)) {
+      [this.#list, this.#isFilling] = [nothingWaits(this.#list), true];
+      void this.#begin(); // A page at once, and the stream from there on.
+    } else if (fact.isInDoubt && this.#isRead && !this.#isTold()) this.#doubt();
     this.#show();
   };
 

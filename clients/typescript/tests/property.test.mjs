@@ -1,9 +1,11 @@
-// The package's promise, tried at random: whatever comes, goes, folds and fails, the list is the server's timeline when nothing happens any more.
+// The package's promise, tried at random: whatever comes, goes, folds and fails, the list is the server's timeline when nothing happens any more, and a person
+// sees it, but for what waits.
 // OPERATIONS: how many (300); SEED: which. A failure prints both.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { lineTo } from "../../../tests/clients/line.mjs";
+import { until } from "../../../tests/clients/server.mjs";
 import { clientOf, mutate, publish, SOON, startServer, timelineOf, watch } from "./world.mjs";
 
 const OPERATIONS = Number(process.env.OPERATIONS ?? 300);
@@ -139,6 +141,21 @@ async function difference({ server }, { timeline, reader, name, kinds }) {
   return !hasOlder && !isWhole ? `${name}: ends at ${is.length}, but the timeline goes on` : null;
 }
 
+/** How what a person sees differs: what is not shown waits, and is counted; what has left is shown while a newer entry of its subject waits. Null if it does not. */
+async function seenDifferently({ server }, { timeline, reader, name, kinds }) {
+  const { entries, newCount, hasOlder } = timeline.getSnapshot();
+  const { nodes } = await timelineOf(server, reader, entries.length + newCount + 1, kinds);
+  const stays = entries.filter(({ id }) => !nodes.some((node) => node.id === id));
+  const reached = nodes.slice(0, entries.length - stays.length + newCount);
+  const shown = new Set(idsOf(entries));
+  const waiting = reached.filter(({ id }) => !shown.has(id));
+  const is = entries.filter((entry) => !stays.includes(entry));
+  if (!hasOlder && reached.length < nodes.length) return `${name}: ends at ${reached.length}, but the timeline goes on`;
+  if (waiting.length !== newCount || (entries.length === 0 && newCount > 0)) return `${name}: shows ${entries.length}, ${waiting.length} wait, and ${newCount} are counted`;
+  if (!stays.every(({ content }) => waiting.some(({ subjectId }) => subjectId === content.subjectId))) return `${name}: shows what is gone`;
+  return idsOf(is).join() === idsOf(reached.filter(({ id }) => shown.has(id))).join() ? null : `${name}: shows ${idsOf(is)}, of ${idsOf(reached)}`;
+}
+
 async function rest(world, when) {
   for (const { line } of world.devices) {
     line.mend();
@@ -149,8 +166,11 @@ async function rest(world, when) {
     const deadline = Date.now() + REST_MS;
     let differs = "not looked yet";
     while (differs !== null && Date.now() < deadline) {
-      device.timeline.showNew();
-      differs = await difference(world, device);
+      differs = await seenDifferently(world, device);
+      if (differs === null) {
+        device.timeline.showNew();
+        differs = await difference(world, device);
+      }
       if (differs !== null) await sleep(25);
     }
     assert.equal(differs, null, `after ${when} operations of seed ${SEED}`);
@@ -182,4 +202,48 @@ test(`after ${OPERATIONS} random operations each list was the server's timeline 
   }
   context.diagnostic(`${number} operations, ${rests} times of rest, 0 differences; changes that had no answer: ${world.devices.map(({ failures }) => failures).join(", ")}`);
   assert.ok(longest.every((length) => length > 0), `lists that were always empty: ${longest}`);
+});
+
+const MUTED = "whom they had muted";
+/** How who follows nobody comes to follow somebody. */
+const FIRST_FOLLOWS = {
+  "on this device": ({ client }, { id }) => client.follow(id),
+  "on another device": ({ reader }, { id }, server) => mutate(server, "followUser", { userId: id }, reader),
+  "while their line is cut": async ({ reader, line }, { id }, server) => {
+    line.silence();
+    await mutate(server, "followUser", { userId: id }, reader);
+    line.mend();
+  },
+  [MUTED]: async ({ client, reader }, { id }, server) => {
+    await mutate(server, "muteUser", { userId: id }, reader);
+    await mutate(server, "followUser", { userId: id }, reader);
+    await client.unmute(id);
+  },
+};
+
+test("who follows nobody sees the whole history of the first whom they follow, newest first, and what comes then waits", async () => {
+  const world = { server: await startServer() };
+  for (const [length, kinds] of [[30, ["POST"]], [90, undefined]]) {
+    const author = await world.server.register(`author_of_${length}`);
+    for (let number = 0; number < length; number += 1) await publish(world.server, `content ${number}`, author);
+    await Promise.all(Object.entries(FIRST_FOLLOWS).map(async ([how, follow], at) => {
+      const device = await deviceOf(world.server, `reader_${length}_${at}`, { first: 20, holdNew: true, kinds });
+      const { getSnapshot } = device.timeline;
+      await until("it is read and live", () => getSnapshot().isSettled && device.client.connection.getSnapshot() === "live");
+      const waited = new Set();
+      watch(device.timeline, () => { waited.add(getSnapshot().newCount); });
+      await follow(device, author, world.server);
+      await until(`the newest is there of who follows ${how}`, () => getSnapshot().entries[0]?.content.text === `content ${length - 1}`);
+      let differs = "not looked yet";
+      for (const deadline = Date.now() + REST_MS; differs !== null && Date.now() < deadline; await sleep(25)) differs = await seenDifferently(world, device);
+      assert.equal(differs, null, how);
+      // The stream may tell of whoever was muted before it is answered that they are no longer.
+      assert.deepEqual([getSnapshot().newCount, how === MUTED || waited.size], [0, how === MUTED || 1], `nothing waits of who follows ${how}`);
+      device.news = () => until(`news wait of who follows ${how}`, () => getSnapshot().newCount === 1);
+      world[how] = device;
+    }));
+    await sleep(500); // The stream has told all by now.
+    await publish(world.server, "news", author);
+    await Promise.all(Object.keys(FIRST_FOLLOWS).map((how) => world[how].news()));
+  }
 });

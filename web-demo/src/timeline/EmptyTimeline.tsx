@@ -1,7 +1,6 @@
 import type { TimelineList } from "../api/timelineLists";
 import { LIST_NAMES } from "../content/KindTabs";
 import { EmptyState } from "../parts/EmptyState";
-import { SomePeople } from "../people/SomePeople";
 import { explorePath, timelinePath } from "../routing";
 import { openComposer } from "./composing";
 
@@ -14,14 +13,11 @@ export function EmptyTimeline({ list }: { list: TimelineList }) {
     );
   }
   return (
-    <>
-      <EmptyState title="Calm waters" testId="empty-timeline">
-        <p>
-          Your timeline shows what the people you follow publish. <a href={explorePath}>Find someone by name or handle</a> and follow
-          them, or <button type="button" className="link" onClick={openComposer}>write your first post</button>.
-        </p>
-      </EmptyState>
-      <SomePeople />
-    </>
+    <EmptyState title="Nothing here yet" testId="empty-timeline">
+      <p>
+        Your timeline shows what the people you follow publish. <a href={explorePath}>Find someone by name or handle</a> and follow
+        them, or <button type="button" className="link" onClick={openComposer}>write your first post</button>.
+      </p>
+    </EmptyState>
   );
 }
