@@ -23,7 +23,6 @@ use tidefeed::{
     store::{
         InboxStore, StoreError,
         inbox_tier::Round,
-        memory::MemoryInboxes,
         outside_inboxes::{OutsideError, Push},
         queue::Topic,
     },
@@ -31,6 +30,7 @@ use tidefeed::{
 
 use crate::{
     harness::{BUILDS_AT_ONCE, CacheBackend, Inboxes, TestApp, settings},
+    memory_inboxes::MemoryInboxes,
     servers::on_each_backend,
     usecases::delivery::{followed_author, user},
 };
@@ -85,7 +85,7 @@ impl Counting {
 }
 
 fn emptied(node: u8) -> Arc<MemoryInboxes> {
-    Arc::new(MemoryInboxes::new(10_000, NodeId::of([node; 20])))
+    Arc::new(MemoryInboxes::new(NodeId::of([node; 20])))
 }
 
 #[async_trait]
