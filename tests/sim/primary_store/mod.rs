@@ -18,7 +18,7 @@ mod follows;
 mod growth;
 mod inboxes;
 mod known_authors;
-mod outside;
+mod unsimulated;
 mod references;
 mod relations;
 mod stretch;
