@@ -17,9 +17,9 @@ use crate::{
     store::{
         InboxStore, InboxTier, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
+        inbox_store::InboxStoreError,
         inbox_tier::{InSql, Round},
         inboxes::Covered,
-        outside_inboxes::OutsideError,
         outside_states::NotConfigured,
         relations::Pair,
     },
@@ -146,7 +146,7 @@ impl InboxTier for OutsideTier {
             return Ok(true);
         }
         if let Err(error) = self.builder.build_unless_it_counts(reader, fence, basis).await {
-            if matches!(error, OutsideError::Spent) {
+            if matches!(error, InboxStoreError::Spent) {
                 self.move_to_sql(reader).await?;
                 return Ok(true);
             }

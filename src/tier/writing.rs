@@ -12,7 +12,7 @@ use crate::{
         timeline::outside::{Bucket, BucketToken, Cover, Delivered, Generation, Nonce, floor_of_newest},
     },
     rng::SharedRng,
-    store::{StoreError, outside_inboxes::Push, outside_states::Batch, relations::Pair},
+    store::{StoreError, inbox_store::Push, outside_states::Batch, relations::Pair},
     telemetry::metrics::OUTSIDE_ROWS,
 };
 

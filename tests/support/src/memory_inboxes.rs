@@ -17,7 +17,7 @@ use tidefeed::{
     },
     store::{
         InboxStore, StoreError,
-        outside_inboxes::{OutsideError, Push},
+        inbox_store::{InboxStoreError, Push},
     },
 };
 
@@ -44,8 +44,8 @@ impl MemoryInboxes {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn admits(&self, token: BucketToken) -> Result<(), OutsideError> {
-        if token.node == self.node { Ok(()) } else { Err(OutsideError::OtherNode) }
+    fn admits(&self, token: BucketToken) -> Result<(), InboxStoreError> {
+        if token.node == self.node { Ok(()) } else { Err(InboxStoreError::OtherNode) }
     }
 
     /// Changes an inbox atomically; false if there is none, or `change` has done nothing.
@@ -66,7 +66,7 @@ impl InboxStore for MemoryInboxes {
         Ok(inbox.map(|inbox| inbox.slice(window)))
     }
 
-    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, InboxStoreError> {
         self.admits(fence.token)?;
         let mut state = self.state();
         let former = state.inboxes.get(&reader).map(|inbox| inbox.header.revision);
@@ -76,7 +76,7 @@ impl InboxStore for MemoryInboxes {
         Ok(revision)
     }
 
-    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
+    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, InboxStoreError> {
         self.admits(push.token)?;
         let mut delivered = Vec::with_capacity(push.recipients.len());
         for (reader, generation) in &push.recipients {
@@ -95,13 +95,13 @@ impl InboxStore for MemoryInboxes {
         (token, expected): (BucketToken, Revision),
         claim: &Claim,
         keep: usize,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         self.admits(token)?;
         let change = |inbox: &mut OutsideInbox| inbox.header.fence.token == token && inbox.claim(expected, claim, keep);
         Ok(self.change(reader, change))
     }
 
-    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
+    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, InboxStoreError> {
         self.admits(fence.token)?;
         Ok(self.change(reader, |inbox| inbox.cover(fence, newest, keep)))
     }
@@ -111,7 +111,7 @@ impl InboxStore for MemoryInboxes {
         reader: UserId,
         (token, expected): (BucketToken, Revision),
         cleared: &Cleared,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         self.admits(token)?;
         let change = |inbox: &mut OutsideInbox| inbox.header.fence.token == token && inbox.remove(expected, cleared);
         Ok(self.change(reader, change))

@@ -18,7 +18,7 @@ use tidefeed::{
     store::{
         InboxStore,
         cassandra::{Cassandra, CassandraInboxes, CassandraOptions},
-        outside_inboxes::{OutsideError, Push},
+        inbox_store::{InboxStoreError, Push},
         redis::RedisInboxes,
     },
 };
@@ -325,7 +325,7 @@ pub async fn is_refused_everywhere(store: &dyn InboxStore, fence: Fence) -> Resu
         store.remove(reader, expected, &cleared).await.err(),
     ];
     for refusal in refusals {
-        anyhow::ensure!(matches!(refusal, Some(OutsideError::OtherNode)), "{refusal:?}");
+        anyhow::ensure!(matches!(refusal, Some(InboxStoreError::OtherNode)), "{refusal:?}");
     }
     Ok(())
 }

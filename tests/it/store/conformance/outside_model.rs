@@ -19,7 +19,7 @@ use tidefeed::{
     },
     store::{
         InboxStore,
-        outside_inboxes::{OutsideError, Push},
+        inbox_store::{InboxStoreError, Push},
     },
 };
 use tokio::runtime::Handle;
@@ -88,10 +88,10 @@ enum Answer {
     Found(Option<Slice>),
 }
 
-fn answered<T: std::fmt::Debug>(answer: Result<T, OutsideError>) -> Result<Answer> {
+fn answered<T: std::fmt::Debug>(answer: Result<T, InboxStoreError>) -> Result<Answer> {
     Ok(match answer {
         Ok(answer) => Answer::Did(format!("{answer:?}")),
-        Err(OutsideError::OtherNode) => Answer::Did("other node".to_owned()),
+        Err(InboxStoreError::OtherNode) => Answer::Did("other node".to_owned()),
         Err(error) => return Err(error.into()),
     })
 }
