@@ -4,7 +4,7 @@
 use super::{
     super::{SqlStore, dialect::Dialect, fragment::Fragment, inboxes::state::OUTSIDE, rows::Row},
     candidates::{Asked, INBOX, all_candidates, no_facts},
-    shape::{Shape, asked, listed},
+    shape::{StatementShape, asked, listed},
     shown::Timeline,
     side::{PageShape, SideShape},
     slots::{End, Filling, Slot},
@@ -38,7 +38,8 @@ pub(super) async fn candidates_with(
     ask: &Ask<'_>,
 ) -> Result<OutsideCandidates, StoreError> {
     let (contents, filling) = filled(reader, request, sides, ask);
-    let (sql, values) = store.kept(Shape::OutsideCandidates(PageShape::of(request), contents, asked(ask)), &filling);
+    let (sql, values) =
+        store.kept(StatementShape::OutsideCandidates(PageShape::of(request), contents, asked(ask)), &filling);
     let rows = store.read_text(sql, values).await?;
     let (fences, rows): (Vec<Row>, Vec<Row>) = partition(rows)?;
     let Header { fence, floor, .. } = sides.0.slice.header;
@@ -55,7 +56,7 @@ pub(in super::super) fn candidates(
     ask: &Ask<'_>,
 ) -> Fragment {
     let (contents, filling) = filled(reader, request, sides, ask);
-    Shape::OutsideCandidates(PageShape::of(request), contents, asked(ask)).filled(dialect, &filling)
+    StatementShape::OutsideCandidates(PageShape::of(request), contents, asked(ask)).filled(dialect, &filling)
 }
 
 /// The numbers of listed contents on both sides, and the values of the statement.

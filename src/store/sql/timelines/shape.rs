@@ -22,7 +22,7 @@ const TEXTS: usize = 1_024;
 
 /// The shape of a statement. Lists count as long as they are after filling up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Shape {
+pub(super) enum StatementShape {
     /// The candidates of a page.
     Candidates(PageShape, Asked),
     /// The candidates of a page of an inbox outside, with the numbers of listed contents.
@@ -33,7 +33,7 @@ pub(super) enum Shape {
     CardFacts(usize),
 }
 
-impl Shape {
+impl StatementShape {
     /// The statement's text and its slots.
     pub(super) fn statement(self, dialect: Dialect) -> Fragment<Slot> {
         let timeline = Timeline { dialect };
@@ -92,7 +92,7 @@ pub(in super::super) struct PageTexts(Arc<Texts>);
 
 #[derive(Debug)]
 struct Texts {
-    kept: Cache<Shape, Text>,
+    kept: Cache<StatementShape, Text>,
     built: AtomicU64,
 }
 
@@ -104,7 +104,7 @@ impl Default for PageTexts {
 
 impl PageTexts {
     /// The text of this shape, built if it is not kept.
-    pub(super) fn of(&self, dialect: Dialect, shape: Shape) -> Text {
+    pub(super) fn of(&self, dialect: Dialect, shape: StatementShape) -> Text {
         if let Some(kept) = self.0.kept.get(&shape) {
             return kept;
         }
@@ -141,21 +141,23 @@ mod tests {
         pages
     }
 
-    fn shapes() -> Vec<Shape> {
-        let mut shapes = vec![Shape::CardFacts(1), Shape::CardFacts(16)];
+    fn shapes() -> Vec<StatementShape> {
+        let mut shapes = vec![StatementShape::CardFacts(1), StatementShape::CardFacts(16)];
         let counters = Wanted { original_authors: false, ..Wanted::ALL };
         for page in pages() {
             for wanted in [Wanted::ALL, counters, Wanted { reactions: false, ..counters }, Wanted::ENTRIES] {
                 for named in [Named::Contents(0), Named::Contents(4), Named::Versions(2)] {
                     for many_in_flight in [false, true] {
                         let asked = Asked { wanted, named, many_in_flight };
-                        shapes.push(Shape::Candidates(page, asked));
-                        shapes.extend([[0, 0], [8, 2]].map(|listed| Shape::OutsideCandidates(page, listed, asked)));
+                        shapes.push(StatementShape::Candidates(page, asked));
+                        shapes.extend(
+                            [[0, 0], [8, 2]].map(|listed| StatementShape::OutsideCandidates(page, listed, asked)),
+                        );
                     }
                 }
             }
             for with_facts in [false, true] {
-                shapes.extend([None, Some(4)].map(|to_an_end| Shape::Definition(page, with_facts, to_an_end)));
+                shapes.extend([None, Some(4)].map(|to_an_end| StatementShape::Definition(page, with_facts, to_an_end)));
             }
         }
         shapes
