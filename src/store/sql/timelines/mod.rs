@@ -5,11 +5,11 @@ mod card_facts;
 mod definition;
 mod extension;
 mod outside;
+mod placeholders;
 mod pulled;
 pub(super) mod shape;
 mod shown;
 mod side;
-mod slots;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -18,10 +18,10 @@ use sql_driver::Value;
 
 pub(super) use self::outside::candidates as outside_page;
 use self::{
+    placeholders::{End, Filling, List},
     shape::{Filled as _, StatementShape, Text, asked, listed},
     shown::{Timeline, content_shown, repost_shown_to, shown_to},
     side::PageShape,
-    slots::{End, Filling, List},
 };
 use super::{
     SqlStore,
@@ -171,8 +171,8 @@ impl Timelines for SqlStore {
 impl SqlStore {
     /// The text of this shape, and the values of one run.
     fn kept(&self, shape: StatementShape, filling: &Filling) -> (Arc<str>, Vec<Value>) {
-        let Text { sql, slots } = self.page_texts.of(self.dialect, shape);
-        (sql, filling.values(&slots))
+        let Text { sql, placeholders } = self.page_texts.of(self.dialect, shape);
+        (sql, filling.values(&placeholders))
     }
 }
 

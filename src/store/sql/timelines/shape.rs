@@ -11,9 +11,9 @@ use quick_cache::sync::Cache;
 use super::{
     super::{dialect::Dialect, fragment::Fragment, rows::padded},
     candidates::{Asked, Named},
+    placeholders::{Filling, Placeholder},
     shown::Timeline,
     side::PageShape,
-    slots::{Filling, Slot},
 };
 use crate::domain::timeline::candidates::{Ask, Pulled};
 
@@ -34,8 +34,8 @@ pub(super) enum StatementShape {
 }
 
 impl StatementShape {
-    /// The statement's text and its slots.
-    pub(super) fn statement(self, dialect: Dialect) -> Fragment<Slot> {
+    /// The statement's text and its placeholders.
+    pub(super) fn statement(self, dialect: Dialect) -> Fragment<Placeholder> {
         let timeline = Timeline { dialect };
         match self {
             Self::Candidates(page, asked) => timeline.candidates(page, asked),
@@ -51,13 +51,13 @@ impl StatementShape {
     }
 }
 
-/// A fragment whose slots can be filled.
+/// A fragment whose placeholders can be filled.
 pub(super) trait Filled {
     /// With the values of one run.
     fn filled(self, filling: &Filling) -> Fragment;
 }
 
-impl Filled for Fragment<Slot> {
+impl Filled for Fragment<Placeholder> {
     fn filled(self, filling: &Filling) -> Fragment {
         Fragment { values: filling.values(&self.values), text: self.text }
     }
@@ -83,7 +83,7 @@ pub(super) struct Text {
     /// SQL.
     pub(super) sql: Arc<str>,
     /// In the order of the text's `?`.
-    pub(super) slots: Arc<[Slot]>,
+    pub(super) placeholders: Arc<[Placeholder]>,
 }
 
 /// The texts of pages. Clones share them.
@@ -109,7 +109,7 @@ impl PageTexts {
             return kept;
         }
         let Fragment { text, values } = shape.statement(dialect);
-        let text = Text { sql: text.into(), slots: values.into() };
+        let text = Text { sql: text.into(), placeholders: values.into() };
         self.0.built.fetch_add(1, Ordering::Relaxed);
         self.0.kept.insert(shape, text.clone());
         text
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn each_question_mark_has_a_slot() {
+    fn each_question_mark_has_a_placeholder() {
         for dialect in ENGINES {
             for shape in shapes() {
                 let Fragment { text, values } = shape.statement(dialect);
