@@ -53,7 +53,7 @@ impl Control {
 }
 
 /// Frames that are written together, and flushed.
-pub(super) struct Batch {
+pub(super) struct FrameBatch {
     pub(super) events: Vec<Event>,
     pub(super) kind: Kind,
     /// The memory of a frame that the library flushes with them.
@@ -141,7 +141,7 @@ impl Queues {
     }
 
     /// The next frames to write. For one reader.
-    pub(super) async fn next(&self) -> Batch {
+    pub(super) async fn next(&self) -> FrameBatch {
         loop {
             if let Some(batch) = self.take() {
                 return batch;
@@ -150,7 +150,7 @@ impl Queues {
         }
     }
 
-    fn take(&self) -> Option<Batch> {
+    fn take(&self) -> Option<FrameBatch> {
         let mut waiting = self.waiting();
         if let Some(control) = waiting.control.pop_front() {
             waiting.control_bytes -= control.bytes();
@@ -170,7 +170,7 @@ impl Queues {
         let kind = if last.is_some() { Kind::Last } else { Kind::Frames };
         let last = last.into_iter().flatten().map(|frame| Event { frame, operation: None, held: None });
         let events = events.into_iter().map(|event| *event).chain(last).collect();
-        Some(Batch { events, kind, of_library: None })
+        Some(FrameBatch { events, kind, of_library: None })
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -178,14 +178,14 @@ impl Queues {
     }
 }
 
-fn batch_of(control: Control) -> Batch {
+fn batch_of(control: Control) -> FrameBatch {
     match control {
-        Control::Frame(event) => Batch { events: vec![event], kind: Kind::Frames, of_library: None },
+        Control::Frame(event) => FrameBatch { events: vec![event], kind: Kind::Frames, of_library: None },
         Control::Ping => {
             let ping = Event { frame: Message::Ping(Vec::new().into()), operation: None, held: None };
-            Batch { events: vec![ping], kind: Kind::Ping, of_library: None }
+            FrameBatch { events: vec![ping], kind: Kind::Ping, of_library: None }
         }
-        Control::OfLibrary(hold) => Batch { events: Vec::new(), kind: Kind::Frames, of_library: Some(hold) },
+        Control::OfLibrary(hold) => FrameBatch { events: Vec::new(), kind: Kind::Frames, of_library: Some(hold) },
     }
 }
 
@@ -218,7 +218,7 @@ mod tests {
         queues.send_event(Box::new(event)).await;
     }
 
-    fn texts(batch: &Batch) -> Vec<&str> {
+    fn texts(batch: &FrameBatch) -> Vec<&str> {
         batch.events.iter().map(|event| event.frame.to_text().unwrap()).collect()
     }
 

@@ -8,7 +8,7 @@ use axum::extract::ws::Message;
 use futures_util::{Sink, SinkExt as _};
 use tokio::{sync::Notify, time::timeout};
 
-use super::queues::{Batch, Event, Kind, Queues, payload_bytes};
+use super::queues::{Event, FrameBatch, Kind, Queues, payload_bytes};
 use crate::memory::Hold;
 
 /// Short frames are gathered up to this many bytes before they are written.
@@ -42,7 +42,7 @@ pub(super) async fn write(
 ) -> Written {
     let mut sink = BoundedSink { sink, send_time, buffered: 0, unsent: Vec::new(), kept: None };
     loop {
-        let Batch { events, kind, of_library } = queues.next().await;
+        let FrameBatch { events, kind, of_library } = queues.next().await;
         sink.unsent.extend(of_library);
         if let Err(ended) = sink.write(events).await {
             return ended;
