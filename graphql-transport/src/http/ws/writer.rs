@@ -8,7 +8,7 @@ use axum::extract::ws::Message;
 use futures_util::{Sink, SinkExt as _};
 use tokio::{sync::Notify, time::timeout};
 
-use super::queues::{Event, FrameBatch, Kind, Queues, payload_bytes};
+use super::queues::{FrameBatch, Kind, QueuedFrame, Queues, payload_bytes};
 use crate::memory::Hold;
 
 /// Short frames are gathered up to this many bytes before they are written.
@@ -69,7 +69,7 @@ struct BoundedSink<'a, S> {
 
 impl<S: Sink<Message> + Unpin> BoundedSink<'_, S> {
     /// Writes and flushes the events that are not over.
-    async fn write(&mut self, events: Vec<Event>) -> Result<(), Written> {
+    async fn write(&mut self, events: Vec<QueuedFrame>) -> Result<(), Written> {
         for event in events {
             if event.is_over() {
                 continue;
@@ -157,10 +157,10 @@ mod tests {
         Ledger::new("tests", LedgerLimits { node: 0, client: 0 }, MetricNames::default())
     }
 
-    fn held(ledger: &Ledger, bytes: usize) -> Event {
+    fn held(ledger: &Ledger, bytes: usize) -> QueuedFrame {
         let mut held = ledger.open([None, None]);
         held.settle(bytes);
-        Event { frame: Message::text("x".repeat(bytes)), operation: None, held: Some(held) }
+        QueuedFrame { frame: Message::text("x".repeat(bytes)), operation: None, held: Some(held) }
     }
 
     #[tokio::test(start_paused = true)]
