@@ -27,7 +27,7 @@ step "Laying out the image in $folder"
 rm -rf "$folder"
 mkdir -p "$folder/data" "$folder/root/etc"
 install -D --strip --mode 755 "$binary" "$folder/root/usr/local/bin/tidefeed"
-# An outside issuer's keys come over TLS ([issuer]).
+# An external issuer's keys come over TLS ([issuer]).
 install -D --mode 644 "$authorities" "$folder/root$authorities"
 echo "tidefeed:x:65532:65532::/data:/sbin/nologin" >"$folder/root/etc/passwd"
 echo "tidefeed:x:65532:" >"$folder/root/etc/group"

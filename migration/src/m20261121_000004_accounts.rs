@@ -1,4 +1,4 @@
-//! Adds sign-in attempts, sessions with their refresh tokens, identities of outside issuers, and open attributes.
+//! Adds sign-in attempts, sessions with their refresh tokens, identities of external issuers, and open attributes.
 
 use sea_orm::DbErr;
 

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     clock::SharedClock,
-    domain::{account::attempts::Admission, limits::MAX_PASSWORD_BYTES},
+    domain::{account::attempts::SignInDecision, limits::MAX_PASSWORD_BYTES},
     store::{Attempts, StoreError, accounts::PasswordHash, attempts::Subjects},
     telemetry::metrics::SIGN_INS,
 };
@@ -83,7 +83,7 @@ impl PasswordChecks {
     ) -> Result<Checked<T>, AccountError> {
         // There are places for all who have a turn.
         let _after_the_others = self.pairs.take(subjects.pair.clone()).await;
-        if let Admission::NotBefore(at) = self.attempts.admit(subjects, self.clock.now_ms()).await? {
+        if let SignInDecision::NotBefore(at) = self.attempts.admit(subjects, self.clock.now_ms()).await? {
             metrics::counter!(SIGN_INS, "outcome" => "waiting").increment(1);
             return Ok(Checked::NotBefore(at));
         }

@@ -247,7 +247,7 @@ impl AccountsService {
         Ok(PasswordOutcome::Changed(self.sessions.end_all(viewer.id, viewer.session).await?))
     }
 
-    /// Deletes the viewer's account. Users with a password confirm with it; users of an outside issuer have none to
+    /// Deletes the viewer's account. Users with a password confirm with it; users of an external issuer have none to
     /// confirm with.
     pub async fn delete(
         &self,

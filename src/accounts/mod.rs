@@ -1,4 +1,4 @@
-//! Accounts and sign-in: passwords, sessions, tokens, outside issuers, profiles, exports, and the cleanup of ended
+//! Accounts and sign-in: passwords, sessions, tokens, external issuers, profiles, exports, and the cleanup of ended
 //! sessions and deleted accounts.
 //!
 //! Nothing here knows GraphQL or HTTP: the transport carries tokens, and the schema asks for a viewer.

@@ -73,7 +73,7 @@ impl JwtVerifier for Secret {
     }
 }
 
-/// A public key of an outside issuer.
+/// A public key of an external issuer.
 struct PublicKey {
     algorithm: Algorithm,
     key: DecodingKey,

@@ -9,7 +9,7 @@ use crate::domain::{SessionId, UserId};
 pub struct Viewer {
     /// Who.
     pub id: UserId,
-    /// The session of the token; `None` for tokens from an outside issuer or the operator.
+    /// The session of the token; `None` for tokens from an external issuer or the operator.
     pub session: Option<SessionId>,
     /// The end of the token's validity with leeway, in ms UTC.
     pub good_until_ms: i64,

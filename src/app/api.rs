@@ -55,12 +55,12 @@ pub struct ApiSettings {
     /// Registrations allowed from one network in an hour; 0 for no limit.
     pub registrations_per_hour: u32,
     /// An issuer whose tokens are accepted, too.
-    pub outside: Option<OutsideSettings>,
+    pub issuer: Option<ExternalIssuer>,
 }
 
-/// An outside issuer.
+/// An external issuer.
 #[derive(Clone)]
-pub struct OutsideSettings {
+pub struct ExternalIssuer {
     /// The accepted issuer and tokens.
     pub issuer: IssuerSettings,
     /// How long its keys are kept.
@@ -119,12 +119,12 @@ pub fn endpoints(
         attempts: ports.attempts.clone(),
         deletions: ports.account_deletions.clone(),
     };
-    let passwords_count = settings.outside.as_ref().is_none_or(|outside| !outside.only);
+    let passwords_count = settings.issuer.as_ref().is_none_or(|issuer| !issuer.only);
     let accounts = AccountsService::new(stores, Arc::new(passwords), sessions.clone(), ambient)
         .tracked_by(runtime.tasks.clone())
         .open_to(settings.open_registration, passwords_count)
         .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new));
-    let issuer = settings.outside.as_ref().map(|outside| issuer(outside, ports, &runtime));
+    let issuer = settings.issuer.as_ref().map(|external| issuer(external, ports, &runtime));
     let exports = Arc::new(exports(settings, use_cases, ports, &runtime)?);
     let (exporting, tasks) = (exports.clone(), runtime.tasks.clone());
     let trusted_proxies = settings.http.trusted_proxies.clone().into();
@@ -197,11 +197,11 @@ fn exports(
         .map_err(AppError::Secret)
 }
 
-fn issuer(outside: &OutsideSettings, ports: &Ports, runtime: &ApiRuntime) -> Issuer {
+fn issuer(external: &ExternalIssuer, ports: &Ports, runtime: &ApiRuntime) -> Issuer {
     let (clock, rng) = (runtime.clock.clone(), runtime.rng.clone());
-    let keys = Keys::new(outside.source.clone(), outside.keys, clock.clone(), runtime.tasks.clone());
-    let users = Users::new(ports.identities.clone(), outside.provisions, (clock.clone(), rng));
-    Issuer::new(outside.issuer.clone(), Arc::new(keys), users, clock)
+    let keys = Keys::new(external.source.clone(), external.keys, clock.clone(), runtime.tasks.clone());
+    let users = Users::new(ports.identities.clone(), external.provisions, (clock.clone(), rng));
+    Issuer::new(external.issuer.clone(), Arc::new(keys), users, clock)
 }
 
 fn services(

@@ -1,4 +1,5 @@
-//! Verifies bearer tokens: this service's own (signed, not expired, with an existing session), or an outside issuer's.
+//! Verifies bearer tokens: this service's own (signed, not expired, with an existing session), or those of an external
+//! issuer.
 //!
 //! Only this module distinguishes the two.
 
@@ -10,7 +11,7 @@ use graphql_transport::http::{self, Authenticate, AuthenticateError};
 use crate::{
     accounts::{
         Liveness, Tokens, Viewer,
-        issuer::{Issuer, IssuerError, is_outside},
+        issuer::{Issuer, IssuerError, is_external},
     },
     clock::SharedClock,
 };
@@ -35,7 +36,7 @@ pub struct Bearer {
 #[async_trait]
 impl Authenticate<Viewer> for Bearer {
     async fn authenticate(&self, token: &str) -> Result<Option<Viewer>, AuthenticateError> {
-        if let Some(issuer) = self.issuer.as_ref().filter(|_| is_outside(token)) {
+        if let Some(issuer) = self.issuer.as_ref().filter(|_| is_external(token)) {
             return issuer.verify(token).await.map(Some).map_err(|error| refusal(&error));
         }
         let viewer = self.tokens.verify(token).map_err(|error| AuthenticateError::Invalid(error.to_string()))?;
@@ -47,9 +48,9 @@ impl Authenticate<Viewer> for Bearer {
         }
     }
 
-    /// Signatures of outside issuers take longer, and their subjects are looked up.
+    /// Signatures of external issuers take longer, and their subjects are looked up.
     fn presumed(&self, token: &str) -> Option<u64> {
-        if self.issuer.is_some() && is_outside(token) {
+        if self.issuer.is_some() && is_external(token) {
             return None;
         }
         self.tokens.verify(token).ok().map(|viewer| http::Viewer::number(&viewer))

@@ -32,7 +32,7 @@ pub use self::cassandra::inspect_cassandra;
 use self::server::Operators;
 pub use self::{
     adapters::{Adapters, open_for_deliveries, open_store, redis_options},
-    api::{ApiRuntime, ApiSettings, OutsideSettings, router as api_router},
+    api::{ApiRuntime, ApiSettings, ExternalIssuer, router as api_router},
     audit::{auditor, open_auditor, options as audit_options},
     certificates::inspect_certificates,
     error::AppError,

@@ -12,7 +12,7 @@ use graphql_transport::{
     memory::LedgerLimits,
 };
 
-use super::{ApiSettings, AppError, HttpKeys, OutsideSettings, Settings};
+use super::{ApiSettings, AppError, ExternalIssuer, HttpKeys, Settings};
 use certificates::CertificateFiles;
 
 use crate::{
@@ -96,17 +96,17 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
         },
         open_registration: auth.open_registration,
         registrations_per_hour: auth.registrations_per_hour,
-        outside: outside(config)?,
+        issuer: issuer(config)?,
     })
 }
 
 /// An empty address means no issuer.
-fn outside(config: &Config) -> Result<Option<OutsideSettings>, AppError> {
+fn issuer(config: &Config) -> Result<Option<ExternalIssuer>, AppError> {
     let issuer = &config.issuer;
     if issuer.url.is_empty() {
         return Ok(None);
     }
-    Ok(Some(OutsideSettings {
+    Ok(Some(ExternalIssuer {
         issuer: IssuerSettings {
             issuer: issuer.url.clone(),
             audience: issuer.audience.clone(),

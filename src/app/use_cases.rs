@@ -41,7 +41,7 @@ pub struct Ports {
     pub profiles: Arc<dyn Profiles>,
     /// People as they are found.
     pub people: Arc<dyn People>,
-    /// Users of an outside issuer.
+    /// Users of an external issuer.
     pub identities: Arc<dyn Identities>,
     /// Contents and users with what is shown beside them.
     pub cards: Arc<dyn Cards>,

@@ -25,7 +25,7 @@ pub struct Config {
     pub outbox_cache: OutboxCacheSettings,
     /// Accounts and tokens.
     pub auth: AuthSettings,
-    /// An outside issuer of tokens.
+    /// An external issuer of tokens.
     pub issuer: IssuerSettings,
     /// Deliveries of contents to inboxes.
     pub delivery: DeliverySettings,

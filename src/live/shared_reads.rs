@@ -27,8 +27,8 @@ pub struct SharedReads<Q, A> {
     pending: Arc<Pending<Q, A>>,
 }
 
-type Answer<A> = Result<A, LiveError>;
-type Read<A> = Shared<BoxFuture<'static, Answer<A>>>;
+type ReadResult<A> = Result<A, LiveError>;
+type Read<A> = Shared<BoxFuture<'static, ReadResult<A>>>;
 
 /// The reads that have not begun, by reader.
 struct Pending<Q, A> {
@@ -39,7 +39,7 @@ struct Pending<Q, A> {
 struct PendingRead<Q, A> {
     id: u64,
     question: Q,
-    read: WeakShared<BoxFuture<'static, Answer<A>>>,
+    read: WeakShared<BoxFuture<'static, ReadResult<A>>>,
 }
 
 /// Removes a read from those that have not begun, when it begins or is abandoned.
@@ -66,7 +66,7 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> SharedReads<Q, A> {
         question: Q,
         join: impl FnOnce(&mut Q, Q) + Send,
         read: impl FnOnce(Q) -> F + Send + 'static,
-    ) -> Answer<A> {
+    ) -> ReadResult<A> {
         // The lock is not held across the wait.
         let read = self.joined(reader, question, join, read);
         read.await
@@ -153,7 +153,7 @@ mod tests {
         }
 
         /// Asks for the lowest of all numbers.
-        async fn ask(&self, reads: &SharedReads<u32, u32>, of: UserId, number: u32) -> Answer<u32> {
+        async fn ask(&self, reads: &SharedReads<u32, u32>, of: UserId, number: u32) -> ReadResult<u32> {
             let store = self.clone();
             let lowest = |waiting: &mut u32, new: u32| *waiting = new.min(*waiting);
             let read = move |number| async move {

@@ -25,7 +25,7 @@ pub struct NewAccount {
     pub id: UserId,
     /// The checked profile.
     pub registration: Registration,
-    /// The hashed password; `None` if an outside issuer signs the user in.
+    /// The hashed password; `None` if an external issuer signs the user in.
     pub password_hash: Option<PasswordHash>,
     /// Identifies the self-follow edge, see [`super::Follows::follow`].
     pub incarnation: i64,

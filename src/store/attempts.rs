@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::account::attempts::Admission;
+use crate::domain::account::attempts::SignInDecision;
 
 /// The keys of the three counts of a sign-in: digests of at most 64 characters, so that a stranger's input is neither
 /// long nor readable.
@@ -23,7 +23,7 @@ pub trait Attempts: Send + Sync {
     /// One transaction: decides by [`crate::domain::account::attempts::admit`] and, if it admits, counts a failure in
     /// all three. Simultaneous attempts are decided one after the other. The statements are the same for unknown
     /// accounts.
-    async fn admit(&self, subjects: &Subjects, now_ms: i64) -> Result<Admission, StoreError>;
+    async fn admit(&self, subjects: &Subjects, now_ms: i64) -> Result<SignInDecision, StoreError>;
 
     /// Records that the admitted attempt succeeded: clears the pair's failures, makes its network known, and lowers
     /// the other two counts by one.

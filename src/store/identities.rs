@@ -1,4 +1,4 @@
-//! Maps users of an outside issuer to users here.
+//! Maps users of an external issuer to users here.
 
 use async_trait::async_trait;
 

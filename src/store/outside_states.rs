@@ -46,7 +46,7 @@ pub struct Recipient {
 
 /// A batch that an executor is about to write outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Batch {
+pub struct OutsideBatch {
     /// What is delivered.
     pub entry: Entry,
     /// Everybody outside whom the batch reaches and whose bucket has a token.
@@ -151,7 +151,7 @@ pub trait OutsideStates: Send + Sync {
         most: u32,
         policy: &DeliveryPolicy,
         attempt: i64,
-    ) -> Result<Option<Batch>, StoreError>;
+    ) -> Result<Option<OutsideBatch>, StoreError>;
 
     /// As [`super::Deliveries::deliver_at_once`], after the recipients of this attempt have their rows.
     async fn deliver_at_once_as(
@@ -164,7 +164,12 @@ pub trait OutsideStates: Send + Sync {
 
     /// The transaction that reads the recipients of a subtask's next `batch_size` followers. `None`: nothing is left
     /// of it.
-    async fn begin_batch(&self, subtask: &Subtask, batch_size: u32, attempt: i64) -> Result<Option<Batch>, StoreError>;
+    async fn begin_batch(
+        &self,
+        subtask: &Subtask,
+        batch_size: u32,
+        attempt: i64,
+    ) -> Result<Option<OutsideBatch>, StoreError>;
 
     /// As [`super::Deliveries::push_batch`], of the batch whose recipients of this attempt have their rows. Does
     /// nothing if another attempt has begun since.

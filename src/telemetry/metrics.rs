@@ -115,7 +115,7 @@ pub const STORE_TAKES_WRITES: &str = "tidefeed_store_takes_writes";
 pub const REDIS_WAITS: &str = "tidefeed_redis_request_waits";
 /// Reads for live subscribers that wait, because `live.catch_ups` of them are under way.
 pub const LIVE_READ_WAITS: &str = "tidefeed_live_read_waits";
-/// Key sets of the outside issuer fetched, by outcome: fetched or failed.
+/// Key sets of the external issuer fetched, by outcome: fetched or failed.
 pub const KEY_SETS: &str = "tidefeed_issuer_key_sets_total";
 
 /// Readers whose timelines were audited.
@@ -284,7 +284,7 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         "Refresh tokens presented, by outcome: refreshed, repeated, reused or unknown",
     ),
     (SESSIONS_ENDED, Kind::Counter, Unit::Count, "Sessions ended by somebody, or pushed out by newer ones"),
-    (KEY_SETS, Kind::Counter, Unit::Count, "Key sets of the outside issuer fetched, by outcome: fetched or failed"),
+    (KEY_SETS, Kind::Counter, Unit::Count, "Key sets of the external issuer fetched, by outcome: fetched or failed"),
     (CONNECTION_WAITS, Kind::Gauge, Unit::Count, "Statements and transactions that wait for a connection to SQL"),
     (
         CONNECTION_WAITS_FAILED,

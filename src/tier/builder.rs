@@ -10,7 +10,7 @@ use crate::{
         timeline::outside::{Basis, Claim, Fence, Nonce, Window, floor_of_newest},
     },
     rng::SharedRng,
-    store::{StoreError, outside_inboxes::OutsideError},
+    store::{StoreError, inbox_store::InboxStoreError},
     telemetry::metrics::{OUTSIDE_BUILDING, OUTSIDE_BUILDS},
 };
 
@@ -34,7 +34,7 @@ impl OutsideBuilder {
         reader: UserId,
         fence: Fence,
         basis: Option<Basis>,
-    ) -> Result<(), OutsideError> {
+    ) -> Result<(), InboxStoreError> {
         let header = self.stores.inboxes.slice(reader, &HEADER).await?.map(|slice| slice.header);
         let counts = basis.is_some() && header.is_some_and(|header| header.fence == fence && header.basis == basis);
         if counts {
@@ -50,7 +50,7 @@ impl OutsideBuilder {
     }
 
     /// docs/protocol.md#outside, *Build*.
-    async fn build(&self, reader: UserId, fence: Fence) -> Result<(), OutsideError> {
+    async fn build(&self, reader: UserId, fence: Fence) -> Result<(), InboxStoreError> {
         let OutsideStores { inboxes, states, keep, .. } = &self.stores;
         let opened = inboxes.open(reader, fence, Nonce(self.rng.number())).await?;
         let basis = Basis(self.rng.number());

@@ -1,7 +1,7 @@
 //! Inboxes outside SQL, behind the port [`crate::store::InboxTier`]: rows are written and claimed between transactions
 //! of SQL. docs/protocol.md#outside has the rules.
 
-mod admission;
+mod bucket_keeper;
 mod builder;
 mod commands;
 mod departures;

@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{OutsideStores, admission::Admission, builder::OutsideBuilder, departures::Departures, writing};
+use super::{OutsideStores, bucket_keeper::BucketKeeper, builder::OutsideBuilder, departures::Departures, writing};
 use crate::{
     clock::SharedClock,
     domain::{
         ContentId, UserId,
         delivery::DeliveryPolicy,
-        timeline::outside::{Bucket, Generation},
+        timeline::outside::{Basis, Bucket, Fence, Generation},
     },
     rng::SharedRng,
     store::{
         InboxStore, InboxTier, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
+        inbox_store::InboxStoreError,
         inbox_tier::{InSql, Round},
         inboxes::Covered,
-        outside_inboxes::OutsideError,
         outside_states::NotConfigured,
         relations::Pair,
     },
@@ -30,7 +30,7 @@ use crate::{
 pub struct OutsideTier {
     stores: OutsideStores,
     in_sql: InSql,
-    admission: Admission,
+    buckets: BucketKeeper,
     builder: OutsideBuilder,
     departures: Departures,
     clock: SharedClock,
@@ -42,7 +42,7 @@ impl OutsideTier {
     pub fn new(stores: OutsideStores, in_sql: InSql, step: u32, (clock, rng): (SharedClock, SharedRng)) -> Self {
         let builder = OutsideBuilder::new(stores.clone(), rng.clone());
         let departures = Departures::new(stores.clone(), in_sql.inboxes.clone(), step);
-        Self { stores, in_sql, admission: Admission::default(), builder, departures, clock, rng }
+        Self { stores, in_sql, buckets: BucketKeeper::default(), builder, departures, clock, rng }
     }
 
     /// Draws another generation and builds its inbox. Deliveries of the former one go nowhere that is read.
@@ -55,13 +55,19 @@ impl OutsideTier {
             // The bucket was given up meanwhile.
             return self.departures.arrive_in_sql(reader).await;
         }
-        if let Some((fence, _)) = states.fence(reader).await?
-            && let Err(error) = self.builder.build_unless_it_counts(reader, fence, None).await
-        {
-            let error = &error as &dyn std::error::Error;
-            tracing::debug!(%reader, error, "An inbox outside SQL could not be built. The next visit tries again.");
+        if let Some((fence, _)) = states.fence(reader).await? {
+            self.build_unless_it_counts(reader, fence, None).await;
         }
         Ok(())
+    }
+
+    /// Builds an inbox; whether its fence is spent.
+    async fn build_unless_it_counts(&self, reader: UserId, fence: Fence, basis: Option<Basis>) -> bool {
+        let Err(error) = self.builder.build_unless_it_counts(reader, fence, basis).await else { return false };
+        let is_spent = matches!(error, InboxStoreError::Spent);
+        let error = &error as &dyn std::error::Error;
+        tracing::debug!(%reader, error, "An inbox outside SQL could not be built. The next visit tries again.");
+        is_spent
     }
 }
 
@@ -145,13 +151,8 @@ impl InboxTier for OutsideTier {
             self.begin_anew(reader).await?;
             return Ok(true);
         }
-        if let Err(error) = self.builder.build_unless_it_counts(reader, fence, basis).await {
-            if matches!(error, OutsideError::Spent) {
-                self.move_to_sql(reader).await?;
-                return Ok(true);
-            }
-            let error = &error as &dyn std::error::Error;
-            tracing::debug!(%reader, error, "An inbox outside SQL could not be built. The next visit tries again.");
+        if self.build_unless_it_counts(reader, fence, basis).await {
+            self.move_to_sql(reader).await?;
         }
         Ok(true)
     }
@@ -173,9 +174,8 @@ impl InboxTier for OutsideTier {
     }
 
     async fn run_once(&self) -> Result<Round, StoreError> {
-        let changes = self.admission.run_once(&self.stores, &self.rng).await?;
+        let round = self.buckets.run_once(&self.stores, &self.rng).await?;
         self.departures.clear_up().await?;
-        let moved = self.departures.move_unseen(self.clock.now_ms()).await?;
-        Ok(Round { admitted: changes.admitted, given_up: changes.given_up, moved })
+        Ok(Round { moved: self.departures.move_unseen(self.clock.now_ms()).await?, ..round })
     }
 }

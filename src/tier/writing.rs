@@ -12,7 +12,7 @@ use crate::{
         timeline::outside::{Bucket, BucketToken, Cover, Delivered, Generation, Nonce, floor_of_newest},
     },
     rng::SharedRng,
-    store::{StoreError, outside_inboxes::Push, outside_states::Batch, relations::Pair},
+    store::{StoreError, inbox_store::Push, outside_states::OutsideBatch, relations::Pair},
     telemetry::metrics::OUTSIDE_ROWS,
 };
 
@@ -21,7 +21,7 @@ const UNDER_WAY: usize = 16;
 
 /// One call for each bucket. Skips readers whose inbox is gone or has another fence: SQL holds the content for the
 /// inbox that is built next.
-pub(super) async fn deliver(outside: &OutsideStores, rng: &SharedRng, batch: &Batch) -> Result<(), StoreError> {
+pub(super) async fn deliver(outside: &OutsideStores, rng: &SharedRng, batch: &OutsideBatch) -> Result<(), StoreError> {
     let mut buckets: BTreeMap<Bucket, (BucketToken, Vec<(UserId, Generation)>)> = BTreeMap::new();
     for recipient in &batch.recipients {
         let fence = recipient.fence;

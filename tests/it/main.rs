@@ -9,4 +9,4 @@ mod process;
 mod store;
 mod usecases;
 
-use support::{binary, coverage, harness, outside_world, servers};
+use support::{binary, coverage, harness, memory_inboxes, outside_world, servers};

@@ -48,7 +48,7 @@ const BODY_PIECE_BYTES: usize = 8 * 1024;
 const DISCARDED_FACTOR: usize = 4;
 
 /// The result of a request.
-enum Answer {
+enum Reply {
     Outcome(Outcome),
     /// A finished response, such as a stream.
     Made(Response<Body>),
@@ -76,17 +76,17 @@ pub(super) async fn serve<E: PreparedExecutor, V: Viewer>(
     let guarded = AssertUnwindSafe(tokio::time::timeout(core.settings.request.time, work)).catch_unwind();
     let answer = async {
         match guarded.await {
-            Ok(Ok(answer)) => answer.unwrap_or_else(|refused| Answer::Outcome(Outcome::Refused(refused))),
-            Ok(Err(_elapsed)) => Answer::Outcome(Outcome::Refused(timed_out(&core))),
+            Ok(Ok(answer)) => answer.unwrap_or_else(|refused| Reply::Outcome(Outcome::Refused(refused))),
+            Ok(Err(_elapsed)) => Reply::Outcome(Outcome::Refused(timed_out(&core))),
             Err(panic) => {
                 let errors = vec![mask::panicked(&*panic)];
-                Answer::Outcome(Outcome::Refused(Refused { reason: Reason::Internal, errors, charge: None }))
+                Reply::Outcome(Outcome::Refused(Refused { reason: Reason::Internal, errors, charge: None }))
             }
         }
     };
     let response = match answer.instrument(span.clone()).await {
-        Answer::Made(response) => response,
-        Answer::Outcome(mut outcome) => {
+        Reply::Made(response) => response,
+        Reply::Outcome(mut outcome) => {
             if let Outcome::Refused(refused) = &mut outcome {
                 mask::mask(&mut refused.errors, &request_id);
             }
@@ -109,16 +109,16 @@ async fn run<E: PreparedExecutor, V: Viewer>(
     request: Request,
     id: &RequestId,
     media: Media,
-) -> Result<Answer, Refused> {
+) -> Result<Reply, Refused> {
     let (credentials, method) = (Credentials::of_headers(request.headers()), request.method().clone());
     let stream = sse::token_of(&request);
     let client = Client::of(request.headers(), request.extensions(), &core.settings.trusted_proxies);
     let params = match (&method, &stream, media) {
-        (&Method::DELETE, ..) => return sse::cancel(core, &request).map(Answer::Made),
-        (&Method::GET, Some(token), Media::EventStream) => return sse::fulfil(core, token, id).map(Answer::Made),
+        (&Method::DELETE, ..) => return sse::cancel(core, &request).map(Reply::Made),
+        (&Method::GET, Some(token), Media::EventStream) => return sse::fulfil(core, token, id).map(Reply::Made),
         (&Method::PUT, ..) => {
             let scope = Scope { viewer: viewer(core, credentials).await?, request_id: id.clone(), client };
-            return sse::reserve(core, scope).map(Answer::Made);
+            return sse::reserve(core, scope).map(Reply::Made);
         }
         (&Method::POST, ..) => posted(core, request, &client).await?,
         (&Method::GET, ..) => asked(request).await?,
@@ -149,12 +149,12 @@ async fn run<E: PreparedExecutor, V: Viewer>(
     let permits = |operation| permit(operation, &method, streams);
     let admitted = core.engine.prepare(params, &scope, permits).await?;
     if let Some(stream_permit) = stream_permit {
-        return Ok(Answer::Made(sse::open(core, admitted, scope, stream_permit)));
+        return Ok(Reply::Made(sse::open(core, admitted, scope, stream_permit)));
     }
     if let Some(token) = stream {
-        return sse::join(core, &token, operation, admitted, scope).map(Answer::Made);
+        return sse::join(core, &token, operation, admitted, scope).map(Reply::Made);
     }
-    Ok(Answer::Outcome(match core.engine.execute(admitted, &scope).await {
+    Ok(Reply::Outcome(match core.engine.execute(admitted, &scope).await {
         Execution::Executed(response, budget) => Outcome::Executed(response, budget),
         Execution::Refused(refused) => Outcome::Refused(refused),
     }))

@@ -31,13 +31,13 @@ pub(super) struct TooLarge;
 /// The destination of an operation's results.
 pub(super) trait OperationSink {
     /// An encoded result.
-    type Event: Send;
+    type Encoded: Send;
 
     /// Encodes a result, which keeps the memory of `hold` until it is sent. `Err`: it exceeds the limit of an answer.
-    fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Self::Event, TooLarge>;
+    fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Self::Encoded, TooLarge>;
 
     /// Sends a result; waits while there is no room.
-    fn send(&self, event: Self::Event) -> impl Future<Output = ()> + Send;
+    fn send(&self, event: Self::Encoded) -> impl Future<Output = ()> + Send;
 }
 
 /// Completes when the connection of `viewer` must end: the token expires or the session was ended. Never completes
@@ -175,7 +175,7 @@ fn encoded<S: OperationSink>(
     most: usize,
     request_id: &RequestId,
     sink: &S,
-) -> Result<S::Event, Refused> {
+) -> Result<S::Encoded, Refused> {
     match execution {
         Execution::Executed(mut response, budget) => {
             response.extensions.extend([id_extension(request_id)]);

@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use super::{
     error::ExportError,
     lists::{self, ExportList, ExportStores, PageStart, Rows},
-    slots::{Slot, Slots},
+    slots::{ExportSlot, Slots},
 };
 use crate::{
     accounts::{
@@ -87,7 +87,7 @@ pub struct Export {
     viewer: Viewer,
     /// When the link was followed, ms UTC.
     pub opened_at_ms: i64,
-    _slot: Slot,
+    _slot: ExportSlot,
 }
 
 impl Export {

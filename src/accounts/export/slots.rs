@@ -39,10 +39,10 @@ impl Default for Slots {
 
 impl Slots {
     /// Waits in turn for a slot for an export of this user, whose client is in `network`.
-    pub async fn take(&self, user: UserId, network: Option<IpAddr>) -> Result<Slot, ExportError> {
+    pub async fn take(&self, user: UserId, network: Option<IpAddr>) -> Result<ExportSlot, ExportError> {
         let own = OwnSlot::take(&self.users, user)?;
         match timeout(PATIENCE, self.networks.take(network)).await {
-            Ok(Ok(turn)) => Ok(Slot { _own: own, _turn: turn }),
+            Ok(Ok(turn)) => Ok(ExportSlot { _own: own, _turn: turn }),
             Ok(Err(_)) | Err(_) => Err(ExportError::NodeBusy),
         }
     }
@@ -55,7 +55,7 @@ impl Slots {
 
 /// A slot, taken until this is dropped.
 #[derive(Debug)]
-pub struct Slot {
+pub struct ExportSlot {
     _own: OwnSlot,
     _turn: Turn<Option<IpAddr>>,
 }

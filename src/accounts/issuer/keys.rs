@@ -1,4 +1,4 @@
-//! Caches an outside issuer's public keys (JWK set, RFC 7517).
+//! Caches an external issuer's public keys (JWK set, RFC 7517).
 //!
 //! Fetches them again when they are old or a token names an unknown key. Anybody can send such a token, so fetches are
 //! limited in number.

@@ -1,4 +1,4 @@
-//! Verifies tokens of an outside issuer: JWT (RFC 7519), signed with keys that the issuer publishes.
+//! Verifies tokens of an external issuer: JWT (RFC 7519), signed with keys that the issuer publishes.
 //!
 //! The operator names the accepted algorithms, and only asymmetric ones work: a public key never serves as a secret. A
 //! user who is seen for the first time gets an account.
@@ -71,7 +71,7 @@ pub struct Issuer {
 }
 
 /// Whether the header names an asymmetric algorithm, so that the token is not one of ours.
-pub fn is_outside(token: &str) -> bool {
+pub fn is_external(token: &str) -> bool {
     decode_header(token).is_ok_and(|header| header.alg.family() != AlgorithmFamily::Hmac)
 }
 

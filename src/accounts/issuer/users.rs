@@ -47,7 +47,7 @@ pub struct Profiled {
     pub name: Option<String>,
 }
 
-/// The users of outside issuers.
+/// The users of external issuers.
 pub struct Users {
     identities: Arc<dyn Identities>,
     provisions: bool,

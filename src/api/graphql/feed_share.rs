@@ -38,7 +38,7 @@ pub struct RenderKey {
     /// The entry.
     pub content: ContentId,
     /// The operation.
-    pub shape: Shape,
+    pub operation: OperationKey,
     /// The field, by line and column.
     pub field: (usize, usize),
     /// Whether the result is written as JSON.
@@ -48,16 +48,16 @@ pub struct RenderKey {
 /// What determines an operation: the whole text of its document, its name and the relevant variables. Only the whole
 /// text distinguishes two documents. Comparing it is cheap even if it is long.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape(Arc<ShapeParts>);
+pub struct OperationKey(Arc<OperationParts>);
 
 #[derive(Debug, PartialEq, Eq)]
-struct ShapeParts {
+struct OperationParts {
     hash: u64,
     rest: Box<str>,
     query: Arc<str>,
 }
 
-impl Hash for Shape {
+impl Hash for OperationKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.0.hash);
     }
@@ -90,9 +90,9 @@ impl FeedShare {
     }
 }
 
-/// The shape of a subscription: equal shapes give equal answers. `query` is the whole document. The variable of
+/// The key of a subscription: equal keys give equal answers. `query` is the whole document. The variable of
 /// `after` is ignored unless it is used elsewhere, because it says where the client resumes and not what it is shown.
-pub fn shape(ctx: &Context<'_>, query: Arc<str>) -> Shape {
+pub fn operation_key(ctx: &Context<'_>, query: Arc<str>) -> OperationKey {
     // In the document, a variable begins with $ and a text with a quotation mark.
     let after = ctx.item.node.get_argument("after").map(|after| after.node.to_string());
     let resumes_at = after.as_deref().and_then(|after| after.strip_prefix('$'));
@@ -104,7 +104,7 @@ pub fn shape(ctx: &Context<'_>, query: Arc<str>) -> Shape {
     }
     let mut hasher = DefaultHasher::new();
     (&query, &rest).hash(&mut hasher);
-    Shape(Arc::new(ShapeParts { hash: hasher.finish(), rest: rest.into(), query }))
+    OperationKey(Arc::new(OperationParts { hash: hasher.finish(), rest: rest.into(), query }))
 }
 
 /// Whether the value of `variable` may change what `field` shows: whether it is used other than in the argument

@@ -18,7 +18,7 @@ use crate::accounts::{Caller, Viewer};
 pub type Answer<T> = Option<Result<T, ApiError>>;
 
 /// What [`attach`] adds to every request.
-struct Scope {
+struct OperationScope {
     viewer_dependence: ViewerDependence,
     /// The text of a document with a subscription that did not come through the transport.
     document: Option<Arc<str>>,
@@ -30,7 +30,7 @@ struct Scope {
 pub fn attach(request: Request, viewer: Option<Viewer>) -> Request {
     let document = request.query.contains("subscription").then(|| request.query.as_str().into());
     let (viewer_dependence, hydration) = (ViewerDependence::of(viewer), OnceLock::new());
-    request.data(Scope { viewer_dependence, document, hydration })
+    request.data(OperationScope { viewer_dependence, document, hydration })
 }
 
 /// The hydration of this operation, shared by all query fields.
@@ -109,9 +109,9 @@ pub fn caller(ctx: &Context<'_>) -> Caller {
 /// The text of the document, if it has a subscription and the transport gave it.
 pub fn document(ctx: &Context<'_>) -> Option<Arc<str>> {
     let shared = ctx.data_opt::<SharedDocument>().map(|document| Arc::clone(&document.0));
-    shared.or_else(|| ctx.data::<Scope>().ok()?.document.clone())
+    shared.or_else(|| ctx.data::<OperationScope>().ok()?.document.clone())
 }
 
-fn scope<'a>(ctx: &Context<'a>) -> Result<&'a Scope, Failure> {
-    ctx.data::<Scope>().map_err(|_| Failure::NoScope)
+fn scope<'a>(ctx: &Context<'a>) -> Result<&'a OperationScope, Failure> {
+    ctx.data::<OperationScope>().map_err(|_| Failure::NoScope)
 }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     errors::{ApiError, Failure},
     feed_parts,
-    feed_share::{FeedShare, Shape, SharedValue, shape},
+    feed_share::{FeedShare, OperationKey, SharedValue, operation_key},
     hydration::Hydration,
     ids,
     objects::{
@@ -75,8 +75,8 @@ async fn begin(ctx: &Context<'_>, after: Option<&str>, compares: bool) -> Result
     let ends_at = Instant::now() + Duration::from_millis(u64::try_from(left).unwrap_or(0));
     let selection = edge.exists().then(|| ContentSelection::of(&edge));
     let selects_token = selected.field("resumeToken").exists();
-    let shape = document(ctx).map(|query| shape(ctx, query));
-    Ok(Watch { feed, hydration, selection, selects_token, shape, ends_at })
+    let operation = document(ctx).map(|query| operation_key(ctx, query));
+    Ok(Watch { feed, hydration, selection, selects_token, operation, ends_at })
 }
 
 /// A running subscription.
@@ -85,7 +85,7 @@ struct Watch {
     hydration: Arc<Hydration>,
     selection: Option<ContentSelection>,
     selects_token: bool,
-    shape: Option<Shape>,
+    operation: Option<OperationKey>,
     ends_at: Instant,
 }
 
@@ -150,7 +150,13 @@ impl Watch {
                 SharedValue::Known(content) => Some((content?, selection)),
             },
         };
-        Some(FeedEdge { entry: *entry, batch, node, hydration: Arc::clone(&self.hydration), shape: self.shape.clone() })
+        Some(FeedEdge {
+            entry: *entry,
+            batch,
+            node,
+            hydration: Arc::clone(&self.hydration),
+            operation: self.operation.clone(),
+        })
     }
 
     async fn relation(&self, author: UserId, following: bool) -> RelationChanged {

@@ -5,13 +5,13 @@
 mod connect;
 mod error;
 mod header;
+mod inboxes;
 mod inspection;
 mod options;
-mod outside_inboxes;
 mod schema;
 mod statements;
 
 pub use connect::Cassandra;
+pub use inboxes::CassandraInboxes;
 pub use inspection::inspect;
 pub use options::CassandraOptions;
-pub use outside_inboxes::CassandraInboxes;

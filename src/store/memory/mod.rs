@@ -3,10 +3,8 @@
 
 mod announcements;
 mod outbox_cache;
-mod outside_inboxes;
 mod queue;
 
 pub use announcements::MemoryAnnouncements;
 pub use outbox_cache::MemoryOutboxCache;
-pub use outside_inboxes::MemoryInboxes;
 pub use queue::MemoryQueue;

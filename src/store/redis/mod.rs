@@ -7,6 +7,8 @@
 mod announcements;
 mod connect;
 mod error;
+mod inbox_member;
+mod inboxes;
 mod inspection;
 mod lasting;
 mod link;
@@ -16,8 +18,6 @@ mod opener;
 mod options;
 mod outbox_cache;
 mod outbox_member;
-mod outside_inboxes;
-mod outside_member;
 mod queue;
 mod reader;
 mod retry;
@@ -26,8 +26,8 @@ mod wire;
 
 pub use announcements::RedisAnnouncements;
 pub use connect::{ConnectError, Redis};
+pub use inboxes::RedisInboxes;
 pub use inspection::inspect;
 pub use options::{InvalidRedisOptions, RedisOptions, SentinelOptions};
 pub use outbox_cache::RedisOutboxCache;
-pub use outside_inboxes::RedisInboxes;
 pub use queue::RedisQueue;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use serde_json::{Value, json};
-use tidefeed::{domain::timeline::outside::NodeId, store::memory::MemoryInboxes};
+use tidefeed::domain::timeline::outside::NodeId;
 
 use super::{
     accounts::client::{beside, server, short},
@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     harness::{CacheBackend, Inboxes, TestApp, settings},
+    memory_inboxes::MemoryInboxes,
     servers::{Backend, on_each_backend},
 };
 
@@ -53,7 +54,7 @@ async fn page(server: &ApiServer, reader: &str) -> Result<(Value, u64)> {
 /// As [`server`], with inboxes outside SQL.
 async fn server_outside(backend: Backend) -> Result<ApiServer> {
     // Further nodes share them.
-    let inboxes = Inboxes::Own(Arc::new(MemoryInboxes::new(100, NodeId::of([3; 20]))));
+    let inboxes = Inboxes::Own(Arc::new(MemoryInboxes::new(NodeId::of([3; 20]))));
     let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
     ApiServer::start_with(app, &short()).await
 }

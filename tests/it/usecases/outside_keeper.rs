@@ -12,15 +12,14 @@ use tidefeed::{
         timeline::outside::{Bucket, NodeId, Window},
     },
     publish::PublishOutcome,
-    store::{
-        account_deletions::Deleted, accounts::NewAccount, inbox_tier::Round, memory::MemoryInboxes, redis::RedisOptions,
-    },
+    store::{account_deletions::Deleted, accounts::NewAccount, inbox_tier::Round, redis::RedisOptions},
     tier::{MOVED_AT_ONCE, OutsideStores, OutsideTier},
 };
 
 use crate::{
     binary::process::until,
     harness::{CacheBackend, Inboxes, TestApp, settings},
+    memory_inboxes::MemoryInboxes,
     servers::{Backend, Kind, Server, connect_redis},
     store::conformance::account,
 };
@@ -101,7 +100,7 @@ async fn nodes_that_see_different_servers_change_a_bucket_ever_more_rarely() -> 
     let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
     let here = app.ports.tier.clone();
     let outside = app.outside()?.clone();
-    let elsewhere = Arc::new(MemoryInboxes::new(100, NodeId::of([6; 20])));
+    let elsewhere = Arc::new(MemoryInboxes::new(NodeId::of([6; 20])));
     let stores = OutsideStores { inboxes: elsewhere, ..outside };
     let there = OutsideTier::new(stores, here.in_sql().clone(), 300, (app.clock.clone(), app.rng.clone()));
     let mut changes = 0;

@@ -22,15 +22,15 @@ use tidefeed::{
     },
     store::{
         InboxStore, StoreError,
+        inbox_store::{InboxStoreError, Push},
         inbox_tier::Round,
-        memory::MemoryInboxes,
-        outside_inboxes::{OutsideError, Push},
         queue::Topic,
     },
 };
 
 use crate::{
     harness::{BUILDS_AT_ONCE, CacheBackend, Inboxes, TestApp, settings},
+    memory_inboxes::MemoryInboxes,
     servers::on_each_backend,
     usecases::delivery::{followed_author, user},
 };
@@ -85,7 +85,7 @@ impl Counting {
 }
 
 fn emptied(node: u8) -> Arc<MemoryInboxes> {
-    Arc::new(MemoryInboxes::new(10_000, NodeId::of([node; 20])))
+    Arc::new(MemoryInboxes::new(NodeId::of([node; 20])))
 }
 
 #[async_trait]
@@ -98,7 +98,7 @@ impl InboxStore for Counting {
         self.inner().slice(reader, window).await
     }
 
-    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, InboxStoreError> {
         self.begin(reader);
         for _ in 0..ROUNDS {
             tokio::task::yield_now().await;
@@ -106,7 +106,7 @@ impl InboxStore for Counting {
         self.inner().open(reader, fence, nonce).await
     }
 
-    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
+    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, InboxStoreError> {
         self.inner().deliver(push).await
     }
 
@@ -116,13 +116,13 @@ impl InboxStore for Counting {
         at: (BucketToken, Revision),
         claim: &Claim,
         keep: usize,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         let claimed = self.inner().claim(reader, at, claim, keep).await;
         self.end(reader);
         claimed
     }
 
-    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
+    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, InboxStoreError> {
         self.inner().cover(reader, fence, newest, keep).await
     }
 
@@ -131,7 +131,7 @@ impl InboxStore for Counting {
         reader: UserId,
         at: (BucketToken, Revision),
         cleared: &Cleared,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         self.inner().remove(reader, at, cleared).await
     }
 

@@ -18,7 +18,6 @@ mod follows;
 mod growth;
 mod inboxes;
 mod known_authors;
-mod outside;
 mod references;
 mod relations;
 mod stretch;
@@ -26,5 +25,6 @@ pub mod tables;
 mod timelines;
 mod trace;
 pub mod transaction;
+mod unsimulated;
 
 pub use transaction::{Engine, PrimaryStore};

@@ -30,7 +30,7 @@ use tidefeed::{
     store::{
         Announcements, InboxStore, OutboxCache, Queue,
         cassandra::{Cassandra, CassandraInboxes, CassandraOptions},
-        memory::{MemoryAnnouncements, MemoryInboxes, MemoryOutboxCache, MemoryQueue},
+        memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
         queue::Topic,
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue},
         sql::SqlStore,
@@ -39,7 +39,10 @@ use tidefeed::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::servers::{self, Backend};
+use crate::{
+    memory_inboxes::MemoryInboxes,
+    servers::{self, Backend},
+};
 
 /// Time after which an absent reader's inbox is in SQL again.
 const ACTIVE_MS: i64 = 24 * LONG_MS;
@@ -333,7 +336,7 @@ async fn redis(cache_backend: CacheBackend) -> Result<Option<RedisOptions>> {
 async fn outside(setup: &Setup, store: &SqlStore) -> Result<Option<OutsideStores>> {
     let inboxes: Arc<dyn InboxStore> = match setup.outside.clone() {
         None => return Ok(None),
-        Some(Inboxes::Memory) => Arc::new(MemoryInboxes::new(10_000, NodeId::of([5; 20]))),
+        Some(Inboxes::Memory) => Arc::new(MemoryInboxes::new(NodeId::of([5; 20]))),
         Some(Inboxes::Redis(options)) => Arc::new(RedisInboxes::new(Redis::connect(options).await?)),
         Some(Inboxes::Cassandra(options)) => {
             Arc::new(CassandraInboxes::new(Cassandra::new(options), NodeId::of([6; 20])))

@@ -10,6 +10,7 @@ pub mod benched;
 pub mod binary;
 pub mod coverage;
 pub mod harness;
+pub mod memory_inboxes;
 pub mod outside_world;
 pub mod servers;
 pub mod world;

@@ -190,7 +190,7 @@ fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
         passwords: passwords(),
         open_registration: true,
         registrations_per_hour: 0,
-        outside: None,
+        issuer: None,
     };
     let runtime = ApiRuntime { clock, rng, stop: CancellationToken::new(), tasks: TaskTracker::new() };
     Ok((api_router(&use_cases, &ports, &api, runtime)?, use_cases.hub))

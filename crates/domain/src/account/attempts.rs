@@ -29,7 +29,7 @@ pub struct Attempts {
 
 /// Whether a sign-in may be attempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
+pub enum SignInDecision {
     /// It may. It counts as failed until it succeeds.
     Admitted,
     /// Not before this time, ms UTC. Nothing was counted.
@@ -55,7 +55,7 @@ impl Attempts {
 
 /// `pair`: this account from this network. `account`: this account from all networks. `network`: this network on all
 /// accounts.
-pub fn admit(pair: &Attempts, account: &Attempts, network: &Attempts, now_ms: i64) -> Admission {
+pub fn admit(pair: &Attempts, account: &Attempts, network: &Attempts, now_ms: i64) -> SignInDecision {
     let known = pair.good_at > 0 && now_ms - pair.good_at < KNOWN_MS;
     let everywhere = if known { 0 } else { account.next_at(now_ms, FREE_ATTEMPTS_OF_ACCOUNT, WIDE_CAP_MS) };
     let next = pair.next_at(now_ms, FREE_ATTEMPTS, PAIR_CAP_MS).max(everywhere).max(network.next_at(
@@ -63,7 +63,7 @@ pub fn admit(pair: &Attempts, account: &Attempts, network: &Attempts, now_ms: i6
         FREE_ATTEMPTS_OF_NETWORK,
         WIDE_CAP_MS,
     ));
-    if next > now_ms { Admission::NotBefore(next) } else { Admission::Admitted }
+    if next > now_ms { SignInDecision::NotBefore(next) } else { SignInDecision::Admitted }
 }
 
 #[cfg(test)]
@@ -79,8 +79,8 @@ mod tests {
 
     fn wait(pair: &Attempts, account: &Attempts, network: &Attempts) -> i64 {
         match admit(pair, account, network, NOW) {
-            Admission::Admitted => 0,
-            Admission::NotBefore(at) => at - NOW,
+            SignInDecision::Admitted => 0,
+            SignInDecision::NotBefore(at) => at - NOW,
         }
     }
 

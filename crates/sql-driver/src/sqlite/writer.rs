@@ -90,7 +90,7 @@ impl SqliteWriter {
 
     fn begun(self: &Arc<Self>, state: &mut State) -> FileTransaction {
         state.transaction += 1;
-        FileTransaction { writer: Arc::clone(self), number: state.transaction, scope: Scope::Whole, is_open: true }
+        FileTransaction { writer: Arc::clone(self), number: state.transaction, extent: Extent::Whole, is_open: true }
     }
 
     /// The path of the file.
@@ -133,7 +133,7 @@ fn is_at_rest(connection: &Connection) -> bool {
 
 /// How much a transaction commits or rolls back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scope {
+enum Extent {
     /// The whole.
     Whole,
     /// A savepoint in a transaction of several.
@@ -145,7 +145,7 @@ enum Scope {
 pub(crate) struct FileTransaction {
     writer: Arc<SqliteWriter>,
     number: u64,
-    scope: Scope,
+    extent: Extent,
     is_open: bool,
 }
 
@@ -153,13 +153,13 @@ impl FileTransaction {
     /// Begins a savepoint in this transaction, to be ended before the next one begins.
     pub(crate) fn savepoint(&self) -> Result<Self, WriterError> {
         self.within(|connection| run(connection, "SAVEPOINT one"))?;
-        Ok(Self { writer: Arc::clone(&self.writer), number: self.number, scope: Scope::Savepoint, is_open: true })
+        Ok(Self { writer: Arc::clone(&self.writer), number: self.number, extent: Extent::Savepoint, is_open: true })
     }
 
     /// Whether it is a savepoint in a transaction of several.
     #[cfg(test)]
     pub(crate) fn is_savepoint(&self) -> bool {
-        self.scope == Scope::Savepoint
+        self.extent == Extent::Savepoint
     }
 
     /// Runs a statement. Returns the rows changed.
@@ -174,9 +174,9 @@ impl FileTransaction {
 
     /// Commits, or ends the savepoint. A failed commit is rolled back.
     pub(crate) fn commit(mut self) -> Result<(), WriterError> {
-        let sql = match self.scope {
-            Scope::Whole => "COMMIT",
-            Scope::Savepoint => "RELEASE one",
+        let sql = match self.extent {
+            Extent::Whole => "COMMIT",
+            Extent::Savepoint => "RELEASE one",
         };
         self.within(|connection| run(connection, sql))?;
         self.is_open = false;
@@ -190,9 +190,9 @@ impl FileTransaction {
 
     fn undo(&mut self) -> Result<(), WriterError> {
         self.is_open = false;
-        let undone = self.within(|connection| match self.scope {
-            Scope::Whole => run(connection, "ROLLBACK"),
-            Scope::Savepoint => run(connection, "ROLLBACK TO one").and_then(|()| run(connection, "RELEASE one")),
+        let undone = self.within(|connection| match self.extent {
+            Extent::Whole => run(connection, "ROLLBACK"),
+            Extent::Savepoint => run(connection, "ROLLBACK TO one").and_then(|()| run(connection, "RELEASE one")),
         });
         match undone {
             Ok(()) | Err(WriterError::Undone) => Ok(()),

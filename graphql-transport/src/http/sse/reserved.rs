@@ -145,7 +145,7 @@ impl ReservedSink {
 }
 
 impl OperationSink for ReservedSink {
-    type Event = Bytes;
+    type Encoded = Bytes;
 
     fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Bytes, TooLarge> {
         Ok(hold.over(event("next", &self.json(Some(payload))?)))

@@ -36,7 +36,7 @@ struct SingleSink {
 }
 
 impl OperationSink for SingleSink {
-    type Event = Bytes;
+    type Encoded = Bytes;
 
     fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Bytes, TooLarge> {
         let json = json_within(&payload, self.answer_bytes).ok_or(TooLarge)?;

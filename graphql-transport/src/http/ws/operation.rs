@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     message::ServerMessage,
-    queues::{Event, Queues, payload_bytes},
+    queues::{QueuedFrame, Queues, payload_bytes},
 };
 use crate::{
     execution::PreparedExecutor,
@@ -72,7 +72,7 @@ pub(super) struct OperationSink {
 
 impl OperationSink {
     fn put(&self, frame: Message, held: Option<Hold>) -> impl Future<Output = ()> {
-        self.queues.send_event(Box::new(Event { frame, operation: Some(self.stop.clone()), held }))
+        self.queues.send_event(Box::new(QueuedFrame { frame, operation: Some(self.stop.clone()), held }))
     }
 
     /// Sends the last message. The id is freed before the client can know, because it may reuse it at once.
@@ -91,7 +91,7 @@ impl OperationSink {
 }
 
 impl runner::OperationSink for OperationSink {
-    type Event = (Message, Hold);
+    type Encoded = (Message, Hold);
 
     fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<(Message, Hold), TooLarge> {
         let next = ServerMessage::Next { id: &self.id, payload };

@@ -19,7 +19,7 @@ pub(in crate::http) const CONTROL_BYTES: usize = 8 * 1024;
 const FRAME_BYTES: usize = 128;
 
 /// A frame of an operation. It is dropped if the client has ended the operation before it is sent.
-pub(super) struct Event {
+pub(super) struct QueuedFrame {
     pub(super) frame: Message,
     /// Cancelled when the client ends the operation; `None` for the socket's own frames.
     pub(super) operation: Option<CancellationToken>,
@@ -27,7 +27,7 @@ pub(super) struct Event {
     pub(super) held: Option<Hold>,
 }
 
-impl Event {
+impl QueuedFrame {
     pub(super) fn is_over(&self) -> bool {
         self.operation.as_ref().is_some_and(CancellationToken::is_cancelled)
     }
@@ -35,7 +35,7 @@ impl Event {
 
 /// A frame that is sent before events.
 enum Control {
-    Frame(Event),
+    Frame(QueuedFrame),
     Ping,
     /// The library has made this frame, which answers a ping, and keeps it until the next flush.
     OfLibrary(Hold),
@@ -53,8 +53,8 @@ impl Control {
 }
 
 /// Frames that are written together, and flushed.
-pub(super) struct Batch {
-    pub(super) events: Vec<Event>,
+pub(super) struct FrameBatch {
+    pub(super) events: Vec<QueuedFrame>,
     pub(super) kind: Kind,
     /// The memory of a frame that the library flushes with them.
     pub(super) of_library: Option<Hold>,
@@ -84,7 +84,7 @@ pub(super) struct Queues {
 struct Waiting {
     control: VecDeque<Control>,
     control_bytes: usize,
-    events: VecDeque<Box<Event>>,
+    events: VecDeque<Box<QueuedFrame>>,
     /// After these, nothing is sent.
     last: Option<Vec<Message>>,
 }
@@ -98,7 +98,7 @@ impl Queues {
     /// A frame of the reading half, which never waits. `hold`: counts its memory.
     pub(super) fn send(&self, frame: Message, mut hold: Hold) -> Result<(), NotDraining> {
         hold.settle(payload_bytes(&frame));
-        self.put(Control::Frame(Event { frame, operation: None, held: Some(hold) }))
+        self.put(Control::Frame(QueuedFrame { frame, operation: None, held: Some(hold) }))
     }
 
     pub(super) fn ping(&self) -> Result<(), NotDraining> {
@@ -131,7 +131,7 @@ impl Queues {
     }
 
     /// Puts in an event as soon as there is room.
-    pub(super) async fn send_event(&self, event: Box<Event>) {
+    pub(super) async fn send_event(&self, event: Box<QueuedFrame>) {
         // The semaphore is never closed.
         if let Ok(room) = self.room.acquire().await {
             room.forget();
@@ -141,7 +141,7 @@ impl Queues {
     }
 
     /// The next frames to write. For one reader.
-    pub(super) async fn next(&self) -> Batch {
+    pub(super) async fn next(&self) -> FrameBatch {
         loop {
             if let Some(batch) = self.take() {
                 return batch;
@@ -150,7 +150,7 @@ impl Queues {
         }
     }
 
-    fn take(&self) -> Option<Batch> {
+    fn take(&self) -> Option<FrameBatch> {
         let mut waiting = self.waiting();
         if let Some(control) = waiting.control.pop_front() {
             waiting.control_bytes -= control.bytes();
@@ -168,9 +168,9 @@ impl Queues {
         drop(waiting);
         self.room.add_permits(events.len());
         let kind = if last.is_some() { Kind::Last } else { Kind::Frames };
-        let last = last.into_iter().flatten().map(|frame| Event { frame, operation: None, held: None });
+        let last = last.into_iter().flatten().map(|frame| QueuedFrame { frame, operation: None, held: None });
         let events = events.into_iter().map(|event| *event).chain(last).collect();
-        Some(Batch { events, kind, of_library: None })
+        Some(FrameBatch { events, kind, of_library: None })
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -178,14 +178,14 @@ impl Queues {
     }
 }
 
-fn batch_of(control: Control) -> Batch {
+fn batch_of(control: Control) -> FrameBatch {
     match control {
-        Control::Frame(event) => Batch { events: vec![event], kind: Kind::Frames, of_library: None },
+        Control::Frame(event) => FrameBatch { events: vec![event], kind: Kind::Frames, of_library: None },
         Control::Ping => {
-            let ping = Event { frame: Message::Ping(Vec::new().into()), operation: None, held: None };
-            Batch { events: vec![ping], kind: Kind::Ping, of_library: None }
+            let ping = QueuedFrame { frame: Message::Ping(Vec::new().into()), operation: None, held: None };
+            FrameBatch { events: vec![ping], kind: Kind::Ping, of_library: None }
         }
-        Control::OfLibrary(hold) => Batch { events: Vec::new(), kind: Kind::Frames, of_library: Some(hold) },
+        Control::OfLibrary(hold) => FrameBatch { events: Vec::new(), kind: Kind::Frames, of_library: Some(hold) },
     }
 }
 
@@ -214,11 +214,11 @@ mod tests {
     }
 
     async fn send_event(queues: &Queues, text: &str) {
-        let event = Event { frame: Message::text(text), operation: None, held: None };
+        let event = QueuedFrame { frame: Message::text(text), operation: None, held: None };
         queues.send_event(Box::new(event)).await;
     }
 
-    fn texts(batch: &Batch) -> Vec<&str> {
+    fn texts(batch: &FrameBatch) -> Vec<&str> {
         batch.events.iter().map(|event| event.frame.to_text().unwrap()).collect()
     }
 

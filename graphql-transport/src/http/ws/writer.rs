@@ -8,7 +8,7 @@ use axum::extract::ws::Message;
 use futures_util::{Sink, SinkExt as _};
 use tokio::{sync::Notify, time::timeout};
 
-use super::queues::{Batch, Event, Kind, Queues, payload_bytes};
+use super::queues::{FrameBatch, Kind, QueuedFrame, Queues, payload_bytes};
 use crate::memory::Hold;
 
 /// Short frames are gathered up to this many bytes before they are written.
@@ -42,7 +42,7 @@ pub(super) async fn write(
 ) -> Written {
     let mut sink = BoundedSink { sink, send_time, buffered: 0, unsent: Vec::new(), kept: None };
     loop {
-        let Batch { events, kind, of_library } = queues.next().await;
+        let FrameBatch { events, kind, of_library } = queues.next().await;
         sink.unsent.extend(of_library);
         if let Err(ended) = sink.write(events).await {
             return ended;
@@ -69,7 +69,7 @@ struct BoundedSink<'a, S> {
 
 impl<S: Sink<Message> + Unpin> BoundedSink<'_, S> {
     /// Writes and flushes the events that are not over.
-    async fn write(&mut self, events: Vec<Event>) -> Result<(), Written> {
+    async fn write(&mut self, events: Vec<QueuedFrame>) -> Result<(), Written> {
         for event in events {
             if event.is_over() {
                 continue;
@@ -157,10 +157,10 @@ mod tests {
         Ledger::new("tests", LedgerLimits { node: 0, client: 0 }, MetricNames::default())
     }
 
-    fn held(ledger: &Ledger, bytes: usize) -> Event {
+    fn held(ledger: &Ledger, bytes: usize) -> QueuedFrame {
         let mut held = ledger.open([None, None]);
         held.settle(bytes);
-        Event { frame: Message::text("x".repeat(bytes)), operation: None, held: Some(held) }
+        QueuedFrame { frame: Message::text("x".repeat(bytes)), operation: None, held: Some(held) }
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,7 +15,7 @@ use super::{TimelineEdge, User, content as shown};
 use crate::{
     api::graphql::{
         feed_parts,
-        feed_share::{FeedShare, RenderKey, Shape},
+        feed_share::{FeedShare, OperationKey, RenderKey},
         hydration::Hydration,
         scope::failures,
         selection::ContentSelection,
@@ -140,7 +140,7 @@ pub struct FeedEdge {
     /// The subscription's hydration.
     pub hydration: Arc<Hydration>,
     /// What this subscriber selects. Without it, nothing is shared.
-    pub shape: Option<Shape>,
+    pub operation: Option<OperationKey>,
 }
 
 impl FeedEdge {
@@ -173,12 +173,12 @@ impl OutputType for FeedEdge {
     }
 
     async fn resolve(&self, ctx: &ContextSelectionSet<'_>, field: &Positioned<Field>) -> ServerResult<Value> {
-        let Some(shape) = self.shape.clone() else {
+        let Some(operation) = self.operation.clone() else {
             metrics::counter!(LIVE_RENDERINGS, "way" => "for_one").increment(1);
             return Box::pin(self.own(ctx, field)).await.0;
         };
         let (content, is_written) = (self.entry.content, ctx.data_opt::<SharedDocument>().is_some());
-        let key = RenderKey { content, shape, field: (field.pos.line, field.pos.column), is_written };
+        let key = RenderKey { content, operation, field: (field.pos.line, field.pos.column), is_written };
         let rendered = self.batch.shared().rendered(key);
         let mut own = None;
         let shared = rendered.get_or_init(async || {

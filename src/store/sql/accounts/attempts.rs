@@ -5,17 +5,17 @@ use sql_driver::{Tx, Value};
 
 use super::super::SqlStore;
 use crate::{
-    domain::account::attempts::{Admission, Attempts as Counted, admit},
+    domain::account::attempts::{Attempts as Counted, SignInDecision, admit},
     store::{Attempts, StoreError, attempts::Subjects},
 };
 
 #[async_trait]
 impl Attempts for SqlStore {
-    async fn admit(&self, subjects: &Subjects, now_ms: i64) -> Result<Admission, StoreError> {
+    async fn admit(&self, subjects: &Subjects, now_ms: i64) -> Result<SignInDecision, StoreError> {
         self.transaction(move |tx| async move {
             let [pair, account, network] = locked(&tx, subjects).await?;
             let admission = admit(&pair, &account, &network, now_ms);
-            if admission != Admission::Admitted {
+            if admission != SignInDecision::Admitted {
                 return tx.commit(admission).await;
             }
             for (subject, counted) in in_order(subjects, [pair, account, network]) {

@@ -164,7 +164,7 @@ async fn password_is(tx: &Tx, user: UserId, password: Option<&PasswordHash>) -> 
     Ok(tx.execute(sql, [user.get().into(), hash.0.as_str().into()]).await? == 1)
 }
 
-/// The handle stays, but nobody finds the account by it. The digest of an outside identity stays, too, because its
+/// The handle stays, but nobody finds the account by it. The digest of an external identity stays, too, because its
 /// tokens name this account until they expire. The user's row is locked before the names, as in every change of them.
 async fn blank_user(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     for sql in [

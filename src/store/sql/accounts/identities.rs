@@ -1,4 +1,4 @@
-//! Users of an outside issuer in SQL: one row for each identity, written with its user.
+//! Users of an external issuer in SQL: one row for each identity, written with its user.
 
 use async_trait::async_trait;
 use sql_driver::Value;

@@ -23,7 +23,7 @@ use crate::{
     store::{
         StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
-        outside_states::{Batch, Recipient},
+        outside_states::{OutsideBatch, Recipient},
     },
 };
 
@@ -50,7 +50,7 @@ pub(in super::super) async fn begin_at_once(
     content: ContentId,
     (most, policy): (u32, &DeliveryPolicy),
     attempt: i64,
-) -> Result<Option<Batch>, StoreError> {
+) -> Result<Option<OutsideBatch>, StoreError> {
     store
         .transaction(move |tx| async move {
             if records::lock(&tx, content).await?.is_none() {
@@ -63,7 +63,7 @@ pub(in super::super) async fn begin_at_once(
             let sql = "UPDATE deliveries SET attempt = ? WHERE content_id = ?";
             tx.execute(sql, [attempt.into(), content.get().into()]).await?;
             let recipients = recipients(&tx, state.entry, Range { after: 0, through: END }).await?;
-            tx.commit(Some(Batch { entry: state.entry, recipients, through: END, attempt })).await
+            tx.commit(Some(OutsideBatch { entry: state.entry, recipients, through: END, attempt })).await
         })
         .await
 }
@@ -74,7 +74,7 @@ pub(in super::super) async fn begin_batch(
     task: Subtask,
     size: u32,
     attempt: i64,
-) -> Result<Option<Batch>, StoreError> {
+) -> Result<Option<OutsideBatch>, StoreError> {
     store
         .transaction(move |tx| async move {
             let Some((progress, _)) = batch::lock(&tx, &task).await? else { return tx.roll_back(None).await };
@@ -84,7 +84,7 @@ pub(in super::super) async fn begin_batch(
             let sql = "UPDATE subtasks SET attempt = ? WHERE content_id = ? AND first_fan = ?";
             tx.execute(sql, [attempt.into(), task.content.get().into(), task.progress.range.after.into()]).await?;
             let recipients = recipients(&tx, entry, range).await?;
-            tx.commit(Some(Batch { entry, recipients, through: range.through, attempt })).await
+            tx.commit(Some(OutsideBatch { entry, recipients, through: range.through, attempt })).await
         })
         .await
 }

@@ -10,10 +10,10 @@ use super::{
         keyset::Columns,
         rows::{DomainColumns as _, Row},
     },
+    placeholders::{End, List, Placeholder},
     pulled::pulled,
     shown::Timeline,
     side::{PageShape, SideShape},
-    slots::{End, List, Slot},
 };
 use crate::{
     domain::{
@@ -34,7 +34,7 @@ pub(super) const STATE: i64 = 0;
 const OUTBOX: i64 = 1;
 /// Rows of entries in flight, on both sides of the bound.
 const IN_FLIGHT: i64 = 2;
-/// Rows of the inbox; [`End::tag`](super::slots::End::tag) is of one side.
+/// Rows of the inbox; [`End::tag`](super::placeholders::End::tag) is of one side.
 pub(super) const INBOX: i64 = 3;
 /// As [`INBOX`]: contents of named authors.
 const PULLED: i64 = 4;
@@ -73,7 +73,7 @@ pub(super) enum Named {
 impl Timeline {
     /// Rows of a tag and four columns: the versions and the floor; followed authors with the mode of the edge; excluded
     /// authors; reactions.
-    pub(super) fn reader(self) -> Fragment<Slot> {
+    pub(super) fn reader(self) -> Fragment<Placeholder> {
         let by_key = self.by_key();
         let text = format!(
             "SELECT {VERSION} AS tag, n.authors_version AS a, s.floor_time AS t, s.floor_content AS c, n.reactions_version AS r \
@@ -87,7 +87,7 @@ impl Timeline {
             most_reactions = MAX_REMEMBERED_REACTIONS + 1,
             of_user = self.dialect.force_index("reactions_of_user"),
         );
-        Fragment::with(text, [Slot::Reader; 4])
+        Fragment::with(text, [Placeholder::Reader; 4])
     }
 
     /// Rows of a tag and four columns: floor and versions; or position, author and original's author of a candidate; or
@@ -97,7 +97,7 @@ impl Timeline {
     /// MySQL and MariaDB spend about 15 us per run to plan each further table, and about 2 us per probe of a row. So
     /// the statement joins nothing that the node knows (the followed authors, the end of the inbox, and the reader's
     /// reactions), and has a branch only if there is something to read.
-    pub(super) fn candidates(self, page: PageShape, asked: Asked) -> Fragment<Slot> {
+    pub(super) fn candidates(self, page: PageShape, asked: Asked) -> Fragment<Placeholder> {
         let ahead = SideShape::ahead(page);
         let behind = SideShape::behind(page).map(SideShape::limited);
         let wanted = asked.wanted;
@@ -108,7 +108,12 @@ impl Timeline {
     }
 
     /// The same with these branches in place of the inbox.
-    pub(super) fn with_inbox(self, page: PageShape, inbox: Vec<Fragment<Slot>>, asked: Asked) -> Fragment<Slot> {
+    pub(super) fn with_inbox(
+        self,
+        page: PageShape,
+        inbox: Vec<Fragment<Placeholder>>,
+        asked: Asked,
+    ) -> Fragment<Placeholder> {
         let no_facts = no_facts(asked.wanted);
         let leaving = format!(
             "SELECT {LEAVING} AS tag, g.user_id, 0 AS c, 0 AS a, 0 AS o{no_facts} FROM account_deletions g \
@@ -126,14 +131,14 @@ impl Timeline {
 
     /// Contents in flight: of all authors, or of those whom the reader follows. A row without an author stands for a
     /// content that is removed or of another kind.
-    fn few_in_flight(self, side: SideShape, of_followed: bool, no_facts: &str) -> Fragment<Slot> {
+    fn few_in_flight(self, side: SideShape, of_followed: bool, no_facts: &str) -> Fragment<Placeholder> {
         let by_key = self.by_key();
         let text = format!(
             "SELECT {IN_FLIGHT} AS tag, d.publish_time, d.content_id, c.author_id, c.repost_author_id{no_facts} FROM deliveries d",
         );
         // The engine's planner chooses, by their numbers, between a scan of the deliveries and a seek for each author.
         let followed = format!(" JOIN follows f{by_key} ON f.follower_id = ? AND f.author_id = d.author_id");
-        let followed = if of_followed { Fragment::with(followed, [Slot::Reader]) } else { Fragment::default() };
+        let followed = if of_followed { Fragment::with(followed, [Placeholder::Reader]) } else { Fragment::default() };
         Fragment::new(text, [])
             .then(followed)
             .add(&format!(" LEFT JOIN contents c{by_key} ON c.id = d.content_id AND "), [])
@@ -142,7 +147,7 @@ impl Timeline {
     }
 
     /// What is read of the named authors' outboxes.
-    fn named(self, page: PageShape, asked: Asked) -> Vec<Fragment<Slot>> {
+    fn named(self, page: PageShape, asked: Asked) -> Vec<Fragment<Placeholder>> {
         match asked.named {
             Named::Contents(0) | Named::Versions(0) => Vec::new(),
             Named::Versions(authors) => vec![self.outbox_versions(authors, &no_facts(asked.wanted))],
@@ -156,14 +161,14 @@ impl Timeline {
         }
     }
 
-    fn named_authors(self, authors: usize, columns: &str, joins: &str) -> Fragment<Slot> {
+    fn named_authors(self, authors: usize, columns: &str, joins: &str) -> Fragment<Placeholder> {
         let by_key = self.by_key();
         let text =
             format!("SELECT {columns} FROM follows e{by_key}{joins} WHERE e.follower_id = ? AND e.author_id IN ");
-        Fragment::with(text, [Slot::Reader]).then(Slot::list(List::Authors, authors))
+        Fragment::with(text, [Placeholder::Reader]).then(Placeholder::list(List::Authors, authors))
     }
 
-    fn outbox_versions(self, authors: usize, no_facts: &str) -> Fragment<Slot> {
+    fn outbox_versions(self, authors: usize, no_facts: &str) -> Fragment<Placeholder> {
         let columns = format!("{OUTBOX} AS tag, COALESCE(o.stamp, 0) AS t, 0 AS c, e.author_id AS a, 0 AS o{no_facts}");
         let heads = format!(" LEFT JOIN outbox_heads o{} ON o.author_id = e.author_id", self.by_key());
         self.named_authors(authors, &columns, &heads)
@@ -171,7 +176,7 @@ impl Timeline {
 
     /// The first contents of these authors together. The originals' authors and the facts are looked up for those
     /// alone.
-    fn outboxes_of(self, side: SideShape, authors: usize, wanted: Wanted, no_facts: &str) -> Fragment<Slot> {
+    fn outboxes_of(self, side: SideShape, authors: usize, wanted: Wanted, no_facts: &str) -> Fragment<Placeholder> {
         let by_key = self.by_key();
         let (facts, joins) = self.facts(("x.id", "x.author_id"), wanted);
         let author = if wanted.original_authors { "z.repost_author_id" } else { "NULL" };
@@ -196,8 +201,8 @@ impl Timeline {
         self,
         side: SideShape,
         wanted: Wanted,
-        (columns, joins): (String, Fragment<Slot>),
-    ) -> Fragment<Slot> {
+        (columns, joins): (String, Fragment<Placeholder>),
+    ) -> Fragment<Placeholder> {
         let (by_key, then, tag) = (self.by_key(), self.dialect.join_in_order(), side.end.tag(INBOX));
         let reads_counters_alone = wanted.facts && !wanted.original_authors && side.kinds.is_all();
         let (original, exists, condition) = if reads_counters_alone {
@@ -216,7 +221,7 @@ impl Timeline {
         );
         Fragment::new(text, [])
             .then(joins)
-            .add_with(" WHERE i.user_id = ?", [Slot::Reader])
+            .add_with(" WHERE i.user_id = ?", [Placeholder::Reader])
             .then(condition)
             .then(side.window(ROW))
             .then(side.first(ROW))
@@ -224,7 +229,7 @@ impl Timeline {
 
     /// The facts of a content with the counters `k`, and the joins that they need; these columns have the content's and
     /// the author's id. A content without them is still shown; its card reads them separately.
-    pub(super) fn facts(self, (content, author): (&str, &str), wanted: Wanted) -> (String, Fragment<Slot>) {
+    pub(super) fn facts(self, (content, author): (&str, &str), wanted: Wanted) -> (String, Fragment<Placeholder>) {
         if !wanted.facts {
             return Default::default();
         }
@@ -238,7 +243,7 @@ impl Timeline {
             let text = format!(
                 " LEFT JOIN reactions {name}{by_key} ON {name}.content_id = {content} AND {name}.kind = {kind} AND {name}.user_id = ?"
             );
-            Fragment::with(text, [Slot::Reader])
+            Fragment::with(text, [Placeholder::Reader])
         };
         (
             format!("{columns}, l.kind AS liked, b.kind AS kept"),
@@ -248,13 +253,13 @@ impl Timeline {
 }
 
 /// The row of the reader's state.
-pub(super) fn state_and_versions(wanted: Wanted) -> Fragment<Slot> {
+pub(super) fn state_and_versions(wanted: Wanted) -> Fragment<Placeholder> {
     let text = format!(
         "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, n.reactions_version AS o{} \
          FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ?",
         no_facts(wanted),
     );
-    Fragment::with(text, [Slot::Reader])
+    Fragment::with(text, [Placeholder::Reader])
 }
 
 /// The columns of an inbox row that [`Timeline::facts`] takes.

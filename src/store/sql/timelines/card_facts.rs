@@ -8,8 +8,8 @@ use super::{
         rows::{DomainColumns as _, Row},
     },
     candidates::facts,
+    placeholders::{List, Placeholder},
     shown::Timeline,
-    slots::{List, Slot},
 };
 use crate::{
     domain::{
@@ -21,7 +21,7 @@ use crate::{
 
 impl Timeline {
     /// Rows of a content's id and the columns of [`Timeline::facts`].
-    pub(super) fn card_facts(self, contents: usize) -> Fragment<Slot> {
+    pub(super) fn card_facts(self, contents: usize) -> Fragment<Placeholder> {
         let (columns, joins) = self.facts(("c.id", "c.author_id"), Wanted::ALL);
         let text = format!(
             "SELECT c.id{columns} FROM contents c {then} counters k{by_key} ON k.content_id = c.id",
@@ -31,7 +31,7 @@ impl Timeline {
         Fragment::new(text, [])
             .then(joins)
             .add(" WHERE c.id IN ", [])
-            .then(Slot::list(List::Ahead, contents))
+            .then(Placeholder::list(List::Ahead, contents))
             .add(" AND c.removed_at IS NULL", [])
     }
 }

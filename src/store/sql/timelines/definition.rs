@@ -16,10 +16,10 @@ use super::{
         rows::{DomainColumns as _, Row},
     },
     candidates::{FACTS, STATE, facts, no_facts, state_and_versions},
+    placeholders::{List, Placeholder},
     pulled::pulled,
     shown::Timeline,
     side::{PageShape, SideShape},
-    slots::{List, Slot},
 };
 use crate::{
     domain::{
@@ -48,7 +48,12 @@ impl Timeline {
     /// a null. Facts follow, if they are wanted, with values in entries ahead of the bound; to an early end, only in
     /// the first of them. `to_an_end`: the outboxes of so many listed authors, of which there are at least one and at
     /// most [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
-    pub(super) fn definition(self, page: PageShape, with_facts: bool, to_an_end: Option<usize>) -> Fragment<Slot> {
+    pub(super) fn definition(
+        self,
+        page: PageShape,
+        with_facts: bool,
+        to_an_end: Option<usize>,
+    ) -> Fragment<Placeholder> {
         let wanted = wanted(with_facts);
         let ahead = match to_an_end {
             Some(authors) => self.ahead_to_an_end(page, with_facts, authors),
@@ -64,7 +69,7 @@ impl Timeline {
         branches.into_iter().fold(state_and_versions(wanted), |whole, branch| whole.add(" UNION ALL ", []).then(branch))
     }
 
-    fn all_ahead(self, page: PageShape, with_facts: bool) -> Fragment<Slot> {
+    fn all_ahead(self, page: PageShape, with_facts: bool) -> Fragment<Placeholder> {
         let by_key = self.by_key();
         let (columns, joins) = if with_facts {
             let joins = format!(
@@ -82,7 +87,7 @@ impl Timeline {
 
     /// The nearest entry behind the bound. The outboxes are read on that side only if the entry at the bound has left
     /// the timeline.
-    fn others_behind(self, side: SideShape, no_facts: &str) -> Fragment<Slot> {
+    fn others_behind(self, side: SideShape, no_facts: &str) -> Fragment<Placeholder> {
         let side = side.shown_to(self);
         let at_bound = Fragment::new("SELECT c.publish_time, c.id, c.author_id", []).then(self.at_bound(side));
         let authors = self
@@ -95,7 +100,7 @@ impl Timeline {
         Fragment::new(text, []).then(pulled(self.dialect, side, authors, "").into_table("x"))
     }
 
-    fn ahead_to_an_end(self, page: PageShape, with_facts: bool, authors: usize) -> Fragment<Slot> {
+    fn ahead_to_an_end(self, page: PageShape, with_facts: bool, authors: usize) -> Fragment<Placeholder> {
         let side = SideShape::ahead(page).shown_to(self);
         let compare = match page.direction {
             Direction::Older => ">=",
@@ -107,7 +112,7 @@ impl Timeline {
                 " LEFT JOIN counters k{by_key} ON k.content_id = c.id AND c.publish_time {compare} ? \
                  LEFT JOIN users u{by_key} ON u.id = c.author_id AND c.publish_time {compare} ?"
             );
-            (FACTS, Fragment::with(text, [Slot::FactsEndTime; 2]))
+            (FACTS, Fragment::with(text, [Placeholder::FactsEndTime; 2]))
         } else {
             Default::default()
         };
@@ -118,8 +123,8 @@ impl Timeline {
         Fragment::new(text, [])
             .then(joins)
             .add(" WHERE c.author_id IN ", [])
-            .then(Slot::list(List::Authors, authors))
-            .add_with(&format!(" AND c.publish_time {compare} ? AND "), [Slot::EndTime])
+            .then(Placeholder::list(List::Authors, authors))
+            .add_with(&format!(" AND c.publish_time {compare} ? AND "), [Placeholder::EndTime])
             .then(side.of_contents("c"))
             .add(&author_remains("c.author_id"), [])
             .then(side.window(CONTENT))
@@ -127,20 +132,20 @@ impl Timeline {
     }
 
     /// The entry at the bound, if there is one. It is the nearest entry behind the page.
-    fn entry_at_bound(self, side: SideShape, no_facts: &str) -> Fragment<Slot> {
+    fn entry_at_bound(self, side: SideShape, no_facts: &str) -> Fragment<Placeholder> {
         let text = format!("SELECT {BEHIND} AS tag, c.publish_time, c.id, c.author_id, NULL AS o{no_facts}");
         Fragment::new(text, []).then(self.at_bound(side.shown_to(self)))
     }
 
     /// `FROM` and `WHERE` of the entry at the bound, if there is one: the content `c`.
-    fn at_bound(self, side: SideShape) -> Fragment<Slot> {
+    fn at_bound(self, side: SideShape) -> Fragment<Placeholder> {
         let text = format!(
             " FROM contents c{by_key} {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id \
              WHERE c.id = ? AND c.publish_time = ? AND ",
             by_key = self.by_key(),
             then = self.dialect.join_in_order(),
         );
-        Fragment::with(text, [Slot::Reader, Slot::BoundContent, Slot::BoundTime])
+        Fragment::with(text, [Placeholder::Reader, Placeholder::BoundContent, Placeholder::BoundTime])
             .then(side.of_contents("c"))
             .then(self.shown("f.author_id"))
     }

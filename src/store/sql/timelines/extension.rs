@@ -6,10 +6,10 @@
 
 use super::{
     super::{fragment::Fragment, keyset::Columns},
+    placeholders::{List, Placeholder},
     pulled::{of_author, pulled},
     shown::Timeline,
     side::SideShape,
-    slots::{List, Slot},
 };
 use crate::domain::EdgeMode;
 
@@ -18,7 +18,7 @@ const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 impl Timeline {
     /// Rows of an author and a publish time: the last of each covered author's newest contents below the bound, if
     /// there are as many as wanted. Otherwise the time is null.
-    pub(super) fn nth_of_covered(self) -> Fragment<Slot> {
+    pub(super) fn nth_of_covered(self) -> Fragment<Placeholder> {
         let side = SideShape::below();
         let from = format!(
             " LIMIT 1 OFFSET ?) AS t FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode = {push}",
@@ -27,43 +27,43 @@ impl Timeline {
         );
         Fragment::new("SELECT e.author_id, (SELECT w.publish_time", [])
             .then(of_author(side, "e", ""))
-            .add_with(&from, [side.limit.offset(), Slot::Reader])
+            .add_with(&from, [side.limit.offset(), Placeholder::Reader])
     }
 
     /// The contents of a number of authors in the window, as `Row::entry` takes them; at least one author and at most
     /// [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
-    pub(super) fn of_authors_below(self, authors: usize) -> Fragment<Slot> {
+    pub(super) fn of_authors_below(self, authors: usize) -> Fragment<Placeholder> {
         let side = SideShape::below();
         let text = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c{outbox} WHERE c.author_id IN ",
             outbox = self.dialect.in_order_of("outbox"),
         );
         Fragment::new(text, [])
-            .then(Slot::list(List::Authors, authors))
-            .add_with(" AND c.publish_time >= ? AND ", [Slot::EndTime])
+            .then(Placeholder::list(List::Authors, authors))
+            .add_with(" AND c.publish_time >= ? AND ", [Placeholder::EndTime])
             .then(side.of_contents("c"))
             .then(side.window(CONTENT))
             .add_with(" LIMIT ?", [side.limit])
     }
 
     /// The covered authors' newest entries below a position, which need not be the floor of the reader's state.
-    pub(super) fn covered_below(self) -> Fragment<Slot> {
+    pub(super) fn covered_below(self) -> Fragment<Placeholder> {
         let text = format!(
             "SELECT e.author_id FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode = {push}",
             uncovered = self.dialect.force_index("uncovered"),
             push = EdgeMode::Push.code(),
         );
-        pulled(self.dialect, SideShape::below(), Fragment::with(text, [Slot::Reader]), "")
+        pulled(self.dialect, SideShape::below(), Fragment::with(text, [Placeholder::Reader]), "")
     }
 
     /// The newest entries of everyone whom the reader follows.
-    pub(super) fn newest_of_followed(self) -> Fragment<Slot> {
+    pub(super) fn newest_of_followed(self) -> Fragment<Placeholder> {
         pulled(self.dialect, SideShape::newest(), self.followed_authors(), "")
     }
 
     /// The authors whom the reader follows.
-    pub(super) fn followed_authors(self) -> Fragment<Slot> {
+    pub(super) fn followed_authors(self) -> Fragment<Placeholder> {
         let text = format!("SELECT e.author_id FROM follows e{} WHERE e.follower_id = ?", self.by_key());
-        Fragment::with(text, [Slot::Reader])
+        Fragment::with(text, [Placeholder::Reader])
     }
 }

@@ -5,11 +5,11 @@ mod card_facts;
 mod definition;
 mod extension;
 mod outside;
+mod placeholders;
 mod pulled;
 pub(super) mod shape;
 mod shown;
 mod side;
-mod slots;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -18,10 +18,10 @@ use sql_driver::Value;
 
 pub(super) use self::outside::candidates as outside_page;
 use self::{
-    shape::{Filled as _, Shape, Text, asked, listed},
+    placeholders::{End, Filling, List},
+    shape::{Filled as _, StatementShape, Text, asked, listed},
     shown::{Timeline, content_shown, repost_shown_to, shown_to},
     side::PageShape,
-    slots::{End, Filling, List},
 };
 use super::{
     SqlStore,
@@ -53,7 +53,7 @@ impl Timelines for SqlStore {
         request: &PageRequest,
         with_facts: bool,
     ) -> Result<OutboxesSnapshot, StoreError> {
-        let shape = Shape::Definition(PageShape::of(request), with_facts, None);
+        let shape = StatementShape::Definition(PageShape::of(request), with_facts, None);
         let (sql, values) = self.kept(shape, &Filling::of(reader, request));
         definition::whole(&self.read_text(sql, values).await?, request, with_facts)
     }
@@ -83,7 +83,7 @@ impl Timelines for SqlStore {
     }
 
     async fn candidates(&self, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Result<Candidates, StoreError> {
-        let shape = Shape::Candidates(PageShape::of(request), asked(ask));
+        let shape = StatementShape::Candidates(PageShape::of(request), asked(ask));
         let (sql, values) = self.kept(shape, &Filling::asking(reader, request, ask));
         candidates::candidates(&self.read_few_text(sql, values).await?, ask.wanted, request.direction)
     }
@@ -170,9 +170,9 @@ impl Timelines for SqlStore {
 
 impl SqlStore {
     /// The text of this shape, and the values of one run.
-    fn kept(&self, shape: Shape, filling: &Filling) -> (Arc<str>, Vec<Value>) {
-        let Text { sql, slots } = self.page_texts.of(self.dialect, shape);
-        (sql, filling.values(&slots))
+    fn kept(&self, shape: StatementShape, filling: &Filling) -> (Arc<str>, Vec<Value>) {
+        let Text { sql, placeholders } = self.page_texts.of(self.dialect, shape);
+        (sql, filling.values(&placeholders))
     }
 }
 
@@ -217,12 +217,13 @@ pub(super) fn newest_of_followed(dialect: Dialect, reader: UserId, limit: usize)
 
 /// The statement of [`Timelines::definition`].
 pub(super) fn definition(dialect: Dialect, reader: UserId, request: &PageRequest) -> Fragment {
-    Shape::Definition(PageShape::of(request), true, None).filled(dialect, &Filling::of(reader, request))
+    StatementShape::Definition(PageShape::of(request), true, None).filled(dialect, &Filling::of(reader, request))
 }
 
 /// The statement of [`Timelines::candidates`].
 pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Fragment {
-    Shape::Candidates(PageShape::of(request), asked(ask)).filled(dialect, &Filling::asking(reader, request, ask))
+    StatementShape::Candidates(PageShape::of(request), asked(ask))
+        .filled(dialect, &Filling::asking(reader, request, ask))
 }
 
 /// The statement of [`Timelines::card_facts`].
@@ -231,9 +232,9 @@ pub(super) fn card_facts(dialect: Dialect, reader: UserId, contents: &[ContentId
     shape.filled(dialect, &filling)
 }
 
-fn of_card_facts(reader: UserId, contents: &[ContentId]) -> (Shape, Filling) {
+fn of_card_facts(reader: UserId, contents: &[ContentId]) -> (StatementShape, Filling) {
     let filling = Filling::from(reader, Position::NEWEST).listing(List::Ahead, contents);
-    (Shape::CardFacts(listed(contents.len())), filling)
+    (StatementShape::CardFacts(listed(contents.len())), filling)
 }
 
 /// The statement of [`Timelines::stretch`].
@@ -248,7 +249,12 @@ pub(super) fn stretch(
 }
 
 /// It reads one row beyond `most_rows`, which shows that the stretch holds too many.
-fn of_stretch(reader: UserId, request: &PageRequest, stretch: Stretch, authors: &TimelineAuthors) -> (Shape, Filling) {
+fn of_stretch(
+    reader: UserId,
+    request: &PageRequest,
+    stretch: Stretch,
+    authors: &TimelineAuthors,
+) -> (StatementShape, Filling) {
     let authors = authors.followed();
     let filling = Filling::of(reader, request)
         .limited(End::Ahead, stretch.most_rows.saturating_add(1))
@@ -256,7 +262,7 @@ fn of_stretch(reader: UserId, request: &PageRequest, stretch: Stretch, authors: 
         .ending(stretch.end_ms)
         .facts_ending(stretch.facts_end_ms.unwrap_or(stretch.end_ms));
     let with_facts = stretch.facts_end_ms.is_some();
-    (Shape::Definition(PageShape::of(request), with_facts, Some(listed(authors.len()))), filling)
+    (StatementShape::Definition(PageShape::of(request), with_facts, Some(listed(authors.len()))), filling)
 }
 
 /// The statement of [`Timelines::reader`].

@@ -4,10 +4,10 @@
 use super::{
     super::{SqlStore, dialect::Dialect, fragment::Fragment, inboxes::state::OUTSIDE, rows::Row},
     candidates::{Asked, INBOX, all_candidates, no_facts},
-    shape::{Shape, asked, listed},
+    placeholders::{End, Filling, Placeholder},
+    shape::{StatementShape, asked, listed},
     shown::Timeline,
     side::{PageShape, SideShape},
-    slots::{End, Filling, Slot},
 };
 use crate::{
     domain::{
@@ -38,7 +38,8 @@ pub(super) async fn candidates_with(
     ask: &Ask<'_>,
 ) -> Result<OutsideCandidates, StoreError> {
     let (contents, filling) = filled(reader, request, sides, ask);
-    let (sql, values) = store.kept(Shape::OutsideCandidates(PageShape::of(request), contents, asked(ask)), &filling);
+    let (sql, values) =
+        store.kept(StatementShape::OutsideCandidates(PageShape::of(request), contents, asked(ask)), &filling);
     let rows = store.read_text(sql, values).await?;
     let (fences, rows): (Vec<Row>, Vec<Row>) = partition(rows)?;
     let Header { fence, floor, .. } = sides.0.slice.header;
@@ -55,7 +56,7 @@ pub(in super::super) fn candidates(
     ask: &Ask<'_>,
 ) -> Fragment {
     let (contents, filling) = filled(reader, request, sides, ask);
-    Shape::OutsideCandidates(PageShape::of(request), contents, asked(ask)).filled(dialect, &filling)
+    StatementShape::OutsideCandidates(PageShape::of(request), contents, asked(ask)).filled(dialect, &filling)
 }
 
 /// The numbers of listed contents on both sides, and the values of the statement.
@@ -91,7 +92,12 @@ fn partition(rows: Vec<Row>) -> Result<(Vec<Row>, Vec<Row>), StoreError> {
 
 impl Timeline {
     /// The fence's row, and the candidates of both sides.
-    pub(super) fn outside_candidates(self, page: PageShape, contents: [usize; 2], asked: Asked) -> Fragment<Slot> {
+    pub(super) fn outside_candidates(
+        self,
+        page: PageShape,
+        contents: [usize; 2],
+        asked: Asked,
+    ) -> Fragment<Placeholder> {
         let wanted = asked.wanted;
         let none = no_facts(wanted);
         let columns = format!("s.basis AS t, 0 AS c, 0 AS a, 0 AS o{none}");
@@ -105,7 +111,7 @@ impl Timeline {
     }
 
     /// The counters of a content `c`, if facts are wanted.
-    fn counters(self, wanted: Wanted) -> Fragment<Slot> {
+    fn counters(self, wanted: Wanted) -> Fragment<Placeholder> {
         let join = format!(" LEFT JOIN counters k{} ON k.content_id = c.id", self.by_key());
         if wanted.facts { Fragment::new(join, []) } else { Fragment::default() }
     }
@@ -115,8 +121,8 @@ impl Timeline {
         self,
         side: SideShape,
         contents: usize,
-        (columns, joins): (String, Fragment<Slot>),
-    ) -> Option<Fragment<Slot>> {
+        (columns, joins): (String, Fragment<Placeholder>),
+    ) -> Option<Fragment<Placeholder>> {
         if contents == 0 {
             return None;
         }
@@ -125,21 +131,24 @@ impl Timeline {
             tag = side.end.tag(INBOX),
             by_key = self.by_key(),
         );
-        let listed =
-            Fragment::new(text, []).then(joins).add(" WHERE c.id IN ", []).then(Slot::list(side.end.into(), contents));
+        let listed = Fragment::new(text, [])
+            .then(joins)
+            .add(" WHERE c.id IN ", [])
+            .then(Placeholder::list(side.end.into(), contents));
         Some(listed.add(" AND ", []).then(side.of_contents("c")))
     }
 }
 
 /// The fence's row: these columns of the reader's state and bucket, if both have the fence.
-fn fenced(columns: Fragment<Slot>) -> Fragment<Slot> {
+fn fenced(columns: Fragment<Placeholder>) -> Fragment<Placeholder> {
     let text = format!(
         " FROM inbox_states s JOIN inbox_buckets b ON b.bucket = ? WHERE s.user_id = ? AND s.tier = {OUTSIDE} \
          AND s.generation = ? AND s.basis IS NOT NULL AND b.epoch = ? AND b.node = ?"
     );
-    Fragment::new(format!("SELECT {FENCE} AS tag, "), [])
-        .then(columns)
-        .add_with(&text, [Slot::Bucket, Slot::Reader, Slot::Generation, Slot::Epoch, Slot::Node])
+    Fragment::new(format!("SELECT {FENCE} AS tag, "), []).then(columns).add_with(
+        &text,
+        [Placeholder::Bucket, Placeholder::Reader, Placeholder::Generation, Placeholder::Epoch, Placeholder::Node],
+    )
 }
 
 fn content_ids(slice: &Slice) -> Vec<ContentId> {

@@ -7,8 +7,8 @@
 
 use super::{
     super::{dialect::Dialect, fragment::Fragment, keyset::Columns},
+    placeholders::Placeholder,
     side::SideShape,
-    slots::Slot,
 };
 use crate::domain::{Direction, Position};
 
@@ -25,7 +25,12 @@ const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 /// times, and of times equal to the last of them, can have entries in the page: contents of as many others lie before
 /// everything else. The statement reads at most `side.limit` contents of each, more if times are equal. `floor` names
 /// the columns of the floor, or is empty.
-pub(super) fn pulled(dialect: Dialect, side: SideShape, authors: Fragment<Slot>, floor: &str) -> Fragment<Slot> {
+pub(super) fn pulled(
+    dialect: Dialect,
+    side: SideShape,
+    authors: Fragment<Placeholder>,
+    floor: &str,
+) -> Fragment<Placeholder> {
     let then = dialect.join_in_order();
     let carried = |alias: &str| floor.replace("f.", &format!("{alias}."));
     let order = side_order(side.direction);
@@ -74,7 +79,7 @@ pub(super) fn pulled(dialect: Dialect, side: SideShape, authors: Fragment<Slot>,
 
 /// The author's contents in the window, in order. MySQL recognises the index's order only if `ORDER BY` names the
 /// author.
-pub(super) fn of_author(side: SideShape, alias: &str, floor: &str) -> Fragment<Slot> {
+pub(super) fn of_author(side: SideShape, alias: &str, floor: &str) -> Fragment<Placeholder> {
     let order = side_order(side.direction);
     Fragment::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND "), [])
         .then(side.of_contents("w"))
@@ -84,7 +89,7 @@ pub(super) fn of_author(side: SideShape, alias: &str, floor: &str) -> Fragment<S
 }
 
 /// Condition for positions below the floor in `alias`; empty if it has no floor.
-fn below(columns: Columns, alias: &str, floor: &str) -> Fragment<Slot> {
+fn below(columns: Columns, alias: &str, floor: &str) -> Fragment<Placeholder> {
     if floor.is_empty() {
         return Fragment::default();
     }

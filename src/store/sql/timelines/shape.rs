@@ -11,9 +11,9 @@ use quick_cache::sync::Cache;
 use super::{
     super::{dialect::Dialect, fragment::Fragment, rows::padded},
     candidates::{Asked, Named},
+    placeholders::{Filling, Placeholder},
     shown::Timeline,
     side::PageShape,
-    slots::{Filling, Slot},
 };
 use crate::domain::timeline::candidates::{Ask, Pulled};
 
@@ -22,7 +22,7 @@ const TEXTS: usize = 1_024;
 
 /// The shape of a statement. Lists count as long as they are after filling up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Shape {
+pub(super) enum StatementShape {
     /// The candidates of a page.
     Candidates(PageShape, Asked),
     /// The candidates of a page of an inbox outside, with the numbers of listed contents.
@@ -33,9 +33,9 @@ pub(super) enum Shape {
     CardFacts(usize),
 }
 
-impl Shape {
-    /// The statement's text and its slots.
-    pub(super) fn statement(self, dialect: Dialect) -> Fragment<Slot> {
+impl StatementShape {
+    /// The statement's text and its placeholders.
+    pub(super) fn statement(self, dialect: Dialect) -> Fragment<Placeholder> {
         let timeline = Timeline { dialect };
         match self {
             Self::Candidates(page, asked) => timeline.candidates(page, asked),
@@ -51,13 +51,13 @@ impl Shape {
     }
 }
 
-/// A fragment whose slots can be filled.
+/// A fragment whose placeholders can be filled.
 pub(super) trait Filled {
     /// With the values of one run.
     fn filled(self, filling: &Filling) -> Fragment;
 }
 
-impl Filled for Fragment<Slot> {
+impl Filled for Fragment<Placeholder> {
     fn filled(self, filling: &Filling) -> Fragment {
         Fragment { values: filling.values(&self.values), text: self.text }
     }
@@ -83,7 +83,7 @@ pub(super) struct Text {
     /// SQL.
     pub(super) sql: Arc<str>,
     /// In the order of the text's `?`.
-    pub(super) slots: Arc<[Slot]>,
+    pub(super) placeholders: Arc<[Placeholder]>,
 }
 
 /// The texts of pages. Clones share them.
@@ -92,7 +92,7 @@ pub(in super::super) struct PageTexts(Arc<Texts>);
 
 #[derive(Debug)]
 struct Texts {
-    kept: Cache<Shape, Text>,
+    kept: Cache<StatementShape, Text>,
     built: AtomicU64,
 }
 
@@ -104,12 +104,12 @@ impl Default for PageTexts {
 
 impl PageTexts {
     /// The text of this shape, built if it is not kept.
-    pub(super) fn of(&self, dialect: Dialect, shape: Shape) -> Text {
+    pub(super) fn of(&self, dialect: Dialect, shape: StatementShape) -> Text {
         if let Some(kept) = self.0.kept.get(&shape) {
             return kept;
         }
         let Fragment { text, values } = shape.statement(dialect);
-        let text = Text { sql: text.into(), slots: values.into() };
+        let text = Text { sql: text.into(), placeholders: values.into() };
         self.0.built.fetch_add(1, Ordering::Relaxed);
         self.0.kept.insert(shape, text.clone());
         text
@@ -141,28 +141,30 @@ mod tests {
         pages
     }
 
-    fn shapes() -> Vec<Shape> {
-        let mut shapes = vec![Shape::CardFacts(1), Shape::CardFacts(16)];
+    fn shapes() -> Vec<StatementShape> {
+        let mut shapes = vec![StatementShape::CardFacts(1), StatementShape::CardFacts(16)];
         let counters = Wanted { original_authors: false, ..Wanted::ALL };
         for page in pages() {
             for wanted in [Wanted::ALL, counters, Wanted { reactions: false, ..counters }, Wanted::ENTRIES] {
                 for named in [Named::Contents(0), Named::Contents(4), Named::Versions(2)] {
                     for many_in_flight in [false, true] {
                         let asked = Asked { wanted, named, many_in_flight };
-                        shapes.push(Shape::Candidates(page, asked));
-                        shapes.extend([[0, 0], [8, 2]].map(|listed| Shape::OutsideCandidates(page, listed, asked)));
+                        shapes.push(StatementShape::Candidates(page, asked));
+                        shapes.extend(
+                            [[0, 0], [8, 2]].map(|listed| StatementShape::OutsideCandidates(page, listed, asked)),
+                        );
                     }
                 }
             }
             for with_facts in [false, true] {
-                shapes.extend([None, Some(4)].map(|to_an_end| Shape::Definition(page, with_facts, to_an_end)));
+                shapes.extend([None, Some(4)].map(|to_an_end| StatementShape::Definition(page, with_facts, to_an_end)));
             }
         }
         shapes
     }
 
     #[test]
-    fn each_question_mark_has_a_slot() {
+    fn each_question_mark_has_a_placeholder() {
         for dialect in ENGINES {
             for shape in shapes() {
                 let Fragment { text, values } = shape.statement(dialect);

@@ -3,7 +3,7 @@
 
 use super::{
     super::{dialect::Dialect, existing_accounts::author_remains, fragment::Fragment},
-    slots::Slot,
+    placeholders::Placeholder,
 };
 
 /// The engine of a timeline statement. Its texts know no reader and no position, so that they serve all.
@@ -23,13 +23,13 @@ impl Timeline {
     /// ` AND ..`: the author with the id in this column has an account, and the reader has no exclusion for them.
     /// Costs one probe of the key for each row. `NOT EXISTS` would make MySQL and MariaDB materialise all the reader's
     /// exclusions.
-    pub(super) fn shown(self, author: &str) -> Fragment<Slot> {
-        Fragment::with(shown_to(self.dialect, "?", author), [Slot::Reader])
+    pub(super) fn shown(self, author: &str) -> Fragment<Placeholder> {
+        Fragment::with(shown_to(self.dialect, "?", author), [Placeholder::Reader])
     }
 
     /// As [`Self::shown`], where many rows are read: one look shows whether the reader has any exclusion, and only then
     /// each row costs a probe. Every engine runs the look once a statement, because nothing of a row is in it.
-    pub(super) fn shown_of_many(self, author: &str) -> Fragment<Slot> {
+    pub(super) fn shown_of_many(self, author: &str) -> Fragment<Placeholder> {
         let probe = not_excluded_from(self.dialect, "?", author);
         let text = format!(
             " AND ((SELECT y.cause FROM exclusions y{} WHERE y.reader_id = ? LIMIT 1) IS NULL OR {}){}",
@@ -37,12 +37,12 @@ impl Timeline {
             probe.trim_start_matches(" AND "),
             author_remains(author),
         );
-        Fragment::with(text, [Slot::Reader, Slot::Reader])
+        Fragment::with(text, [Placeholder::Reader, Placeholder::Reader])
     }
 
     /// Like [`Self::shown`], for the original's author of a repost. Contents that are no reposts pass.
-    pub(super) fn shown_repost(self, contents: &str) -> Fragment<Slot> {
-        Fragment::with(repost_shown_to(self.dialect, "?", contents), [Slot::Reader])
+    pub(super) fn shown_repost(self, contents: &str) -> Fragment<Placeholder> {
+        Fragment::with(repost_shown_to(self.dialect, "?", contents), [Placeholder::Reader])
     }
 }
 

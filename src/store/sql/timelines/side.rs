@@ -2,8 +2,8 @@
 
 use super::{
     super::{fragment::Fragment, keyset::Columns, rows::of_kinds},
+    placeholders::{End, Placeholder},
     shown::Timeline,
-    slots::{End, Slot},
 };
 use crate::domain::{Direction, Kinds, PageRequest};
 
@@ -35,7 +35,7 @@ pub(super) struct SideShape {
     /// Whether it starts at a bound, not at the start of the direction.
     pub(super) is_bounded: bool,
     /// Entries of each source at most.
-    pub(super) limit: Slot,
+    pub(super) limit: Placeholder,
     /// Skips contents of other kinds.
     pub(super) kinds: Kinds,
     /// Also skips reposts of authors that the timeline excludes.
@@ -46,13 +46,13 @@ impl SideShape {
     /// The page's side.
     pub(super) const fn ahead(page: PageShape) -> Self {
         let PageShape { direction, is_bounded, kinds } = page;
-        Self { end: End::Ahead, direction, is_bounded, limit: Slot::Limit(End::Ahead), kinds, timeline: None }
+        Self { end: End::Ahead, direction, is_bounded, limit: Placeholder::Limit(End::Ahead), kinds, timeline: None }
     }
 
     /// The other side, where one entry is enough; none without a bound.
     pub(super) fn behind(page: PageShape) -> Option<Self> {
         let ahead = Self::ahead(page);
-        let limit = Slot::Number(1);
+        let limit = Placeholder::Number(1);
         page.is_bounded.then_some(Self { end: End::Behind, direction: page.direction.reversed(), limit, ..ahead })
     }
 
@@ -68,7 +68,7 @@ impl SideShape {
 
     /// The same side, with a limit that each run gives.
     pub(super) const fn limited(self) -> Self {
-        Self { limit: Slot::Limit(self.end), ..self }
+        Self { limit: Placeholder::Limit(self.end), ..self }
     }
 
     /// The same side, limited to what `timeline` shows.
@@ -78,7 +78,7 @@ impl SideShape {
 
     /// Whether one entry is wanted in every run.
     pub(super) fn is_single(self) -> bool {
-        self.limit == Slot::Number(1)
+        self.limit == Placeholder::Number(1)
     }
 
     fn is_inclusive(self) -> bool {
@@ -86,23 +86,23 @@ impl SideShape {
     }
 
     /// The condition, ` AND ..`, for positions of this side.
-    pub(super) fn window(self, columns: Columns) -> Fragment<Slot> {
+    pub(super) fn window(self, columns: Columns) -> Fragment<Placeholder> {
         if !self.is_bounded {
             return Fragment::default();
         }
-        columns.window(self.direction, self.is_inclusive(), Slot::BOUND)
+        columns.window(self.direction, self.is_inclusive(), Placeholder::BOUND)
     }
 
     /// The condition, ` AND ..`, for contents of the table `alias`: not removed, of the requested kinds, and no
     /// reposts of excluded authors.
-    pub(super) fn of_contents(self, alias: &str) -> Fragment<Slot> {
+    pub(super) fn of_contents(self, alias: &str) -> Fragment<Placeholder> {
         let text = format!("{alias}.removed_at IS NULL{}", of_kinds(self.kinds, &format!("{alias}.kind")));
         let reposts = self.timeline.map(|timeline| timeline.shown_repost(alias));
         Fragment::new(text, []).then(reposts.unwrap_or_default())
     }
 
     /// The order of this side, and the limit.
-    pub(super) fn first(self, columns: Columns) -> Fragment<Slot> {
+    pub(super) fn first(self, columns: Columns) -> Fragment<Placeholder> {
         Fragment::new(columns.order(self.direction), []).add_with(" LIMIT ?", [self.limit])
     }
 }

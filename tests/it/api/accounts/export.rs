@@ -193,7 +193,7 @@ async fn prolific(server: &ApiServer, contents: i64, text: &str) -> Result<(User
     Ok((id, sessionless(server, id)?))
 }
 
-/// A token signed with the same secret by another service, and as long-lived as a token of an outside issuer.
+/// A token signed with the same secret by another service, and as long-lived as a token of an external issuer.
 fn sessionless(server: &ApiServer, user: UserId) -> Result<String> {
     let key = TokenKey::try_new(&settings().secret)?;
     let signer = Signer::new(key, std::time::Duration::from_hours(1), server.app.clock.clone());

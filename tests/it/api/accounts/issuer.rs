@@ -1,4 +1,4 @@
-//! Tests tokens of an outside issuer. A real endpoint on this machine serves its keys, which rotate and are
+//! Tests tokens of an external issuer. A real endpoint on this machine serves its keys, which rotate and are
 //! unavailable for a while.
 
 use std::{sync::Arc, time::Duration};
@@ -10,7 +10,7 @@ use ring::hmac;
 use serde_json::{Value, json};
 use tidefeed::{
     accounts::issuer::{IssuerSettings, KeySettings},
-    app::{ApiSettings, HttpKeys, OutsideSettings},
+    app::{ApiSettings, ExternalIssuer, HttpKeys},
 };
 
 use super::{
@@ -32,8 +32,8 @@ fn ms(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn trusting(endpoint: &KeyEndpoint) -> Result<OutsideSettings> {
-    Ok(OutsideSettings {
+fn trusting(endpoint: &KeyEndpoint) -> Result<ExternalIssuer> {
+    Ok(ExternalIssuer {
         issuer: IssuerSettings {
             issuer: ISSUER.to_owned(),
             audience: AUDIENCE.to_owned(),
@@ -46,8 +46,8 @@ fn trusting(endpoint: &KeyEndpoint) -> Result<OutsideSettings> {
     })
 }
 
-async fn server(outside: OutsideSettings) -> Result<ApiServer> {
-    let settings = ApiSettings { outside: Some(outside), ..short() };
+async fn server(issuer: ExternalIssuer) -> Result<ApiServer> {
+    let settings = ApiSettings { issuer: Some(issuer), ..short() };
     ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &settings).await
 }
 
@@ -246,9 +246,9 @@ async fn a_new_identity_becomes_one_new_user() -> Result<()> {
 async fn settings_refuse_unknown_identities_or_all_passwords() -> Result<()> {
     let signer = Signer::ed("only")?;
     let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
-    let closed = server(OutsideSettings { provisions: false, ..trusting(&endpoint)? }).await?;
+    let closed = server(ExternalIssuer { provisions: false, ..trusting(&endpoint)? }).await?;
     ensure!(who(&closed, &signer.sign(&claims(&closed, "ann"))?).await? == "UNAUTHENTICATED");
-    let alone = server(OutsideSettings { only: true, ..trusting(&endpoint)? }).await?;
+    let alone = server(ExternalIssuer { only: true, ..trusting(&endpoint)? }).await?;
     ensure!(who(&alone, &signer.sign(&claims(&alone, "ann"))?).await? == "ann");
     let input = json!({ "handle": "bob", "name": "Bob", "password": "correct horse battery" });
     let selection = "{ token userErrors { code } }";

@@ -1,7 +1,7 @@
 //! [`Attempts`]: failed sign-ins, counted where every node sees them.
 
 use anyhow::Result;
-use tidefeed::domain::{account::attempts::Admission, limits::FREE_ATTEMPTS};
+use tidefeed::domain::{account::attempts::SignInDecision, limits::FREE_ATTEMPTS};
 use tidefeed::store::attempts::Subjects;
 use tidefeed::store::{Attempts as _, sql::SqlStore};
 
@@ -15,7 +15,7 @@ fn subjects(account: &str, network: &str) -> Subjects {
 
 async fn fail(store: &SqlStore, subjects: &Subjects, times: u32) -> Result<()> {
     for _ in 0..times {
-        assert_eq!(store.admit(subjects, NOW).await?, Admission::Admitted);
+        assert_eq!(store.admit(subjects, NOW).await?, SignInDecision::Admitted);
     }
     Ok(())
 }
@@ -25,17 +25,17 @@ on_each_backend! {
         let world = World::on(backend).await?;
         let (here, there) = (subjects("ann", "here"), subjects("ann", "there"));
         fail(&world.store, &here, FREE_ATTEMPTS).await?;
-        assert_eq!(world.store.admit(&here, NOW + 999).await?, Admission::NotBefore(NOW + 1_000));
-        assert_eq!(world.store.admit(&there, NOW).await?, Admission::Admitted);
-        assert_eq!(world.store.admit(&subjects("bob", "here"), NOW).await?, Admission::Admitted);
+        assert_eq!(world.store.admit(&here, NOW + 999).await?, SignInDecision::NotBefore(NOW + 1_000));
+        assert_eq!(world.store.admit(&there, NOW).await?, SignInDecision::Admitted);
+        assert_eq!(world.store.admit(&subjects("bob", "here"), NOW).await?, SignInDecision::Admitted);
         assert_eq!(
             world.store.admit(&here, NOW + 1_000).await?,
-            Admission::Admitted,
+            SignInDecision::Admitted,
             "what was refused has not counted"
         );
         assert_eq!(
             world.store.admit(&here, NOW + 1_001).await?,
-            Admission::NotBefore(NOW + 3_000),
+            SignInDecision::NotBefore(NOW + 3_000),
             "and the next wait is longer"
         );
         Ok(())
@@ -48,7 +48,7 @@ on_each_backend! {
         fail(&world.store, &here, FREE_ATTEMPTS).await?;
         world.store.succeeded(&here, NOW).await?;
         fail(&world.store, &here, FREE_ATTEMPTS).await?;
-        assert!(matches!(world.store.admit(&here, NOW).await?, Admission::NotBefore(_)));
+        assert!(matches!(world.store.admit(&here, NOW).await?, SignInDecision::NotBefore(_)));
         let of = |subject: &str| format!("SELECT failures FROM sign_in_attempts WHERE subject = '{subject}'");
         assert_eq!(world.number(&of("ann@there")).await?, 2);
         assert_eq!(world.number(&of("a ann")).await?, 2 + 4 + 5, "of all, the one that succeeded does not count");
@@ -59,7 +59,7 @@ on_each_backend! {
         let world = World::on(backend).await?;
         let whose: Vec<Subjects> = (0..20).map(|_| subjects("ann", "here")).collect();
         let admissions = at_once(whose.iter().map(|subjects| world.store.admit(subjects, NOW))).await?;
-        let admitted = admissions.iter().filter(|it| **it == Admission::Admitted).count();
+        let admitted = admissions.iter().filter(|it| **it == SignInDecision::Admitted).count();
         assert_eq!(admitted, usize::try_from(FREE_ATTEMPTS)?);
         Ok(())
     }

@@ -8,7 +8,7 @@ use tidefeed::{
         Position,
         timeline::outside::{Basis, Claim, Cleared, Delivered, Fence, Generation, Nonce, Revision},
     },
-    store::{InboxStore as _, outside_inboxes::OutsideError},
+    store::{InboxStore as _, inbox_store::InboxStoreError},
 };
 
 use super::outside_inboxes::{KEEP, all, at, fence, in_cassandra, push, reader};
@@ -53,11 +53,11 @@ async fn rows_in_cassandra_go_with_their_fence_for_good() -> Result<()> {
     store.open(reader(1), second, Nonce(1)).await?;
     assert_eq!(all(&store).await?.unwrap().rows, []);
     let refused = store.open(reader(1), first, Nonce(2)).await;
-    assert!(matches!(refused, Err(OutsideError::Spent)), "{refused:?}");
+    assert!(matches!(refused, Err(InboxStoreError::Spent)), "{refused:?}");
     assert_eq!(all(&store).await?.unwrap().header.fence, second);
     store.forget(reader(1)).await?;
     assert_eq!(all(&store).await?, None);
     let refused = store.open(reader(1), second, Nonce(3)).await;
-    assert!(matches!(refused, Err(OutsideError::Spent)), "{refused:?}");
+    assert!(matches!(refused, Err(InboxStoreError::Spent)), "{refused:?}");
     Ok(())
 }

@@ -18,14 +18,13 @@ use tidefeed::{
     store::{
         InboxStore,
         cassandra::{Cassandra, CassandraInboxes, CassandraOptions},
-        memory::MemoryInboxes,
-        outside_inboxes::{OutsideError, Push},
+        inbox_store::{InboxStoreError, Push},
         redis::RedisInboxes,
     },
 };
 use tokio::sync::OnceCell;
 
-use crate::servers;
+use crate::{memory_inboxes::MemoryInboxes, servers};
 
 use super::{
     adapters::{Adapter, on_each_adapter},
@@ -108,7 +107,7 @@ async fn store(adapter: Adapter) -> Result<Arc<Numbered>> {
         return Ok(Arc::new(in_cassandra().await?));
     }
     let store: Arc<dyn InboxStore> = match adapter.redis(|_| ()).await? {
-        None => Arc::new(MemoryInboxes::new(1_000, NodeId::of([7; 20]))),
+        None => Arc::new(MemoryInboxes::new(NodeId::of([7; 20]))),
         Some(redis) => Arc::new(RedisInboxes::new(redis)),
     };
     Ok(Arc::new(Numbered::new(store)))
@@ -326,7 +325,7 @@ pub async fn is_refused_everywhere(store: &dyn InboxStore, fence: Fence) -> Resu
         store.remove(reader, expected, &cleared).await.err(),
     ];
     for refusal in refusals {
-        anyhow::ensure!(matches!(refusal, Some(OutsideError::OtherNode)), "{refusal:?}");
+        anyhow::ensure!(matches!(refusal, Some(InboxStoreError::OtherNode)), "{refusal:?}");
     }
     Ok(())
 }

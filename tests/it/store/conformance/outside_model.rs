@@ -19,13 +19,13 @@ use tidefeed::{
     },
     store::{
         InboxStore,
-        memory::MemoryInboxes,
-        outside_inboxes::{OutsideError, Push},
+        inbox_store::{InboxStoreError, Push},
     },
 };
 use tokio::runtime::Handle;
 
 use super::{outside_inboxes::reader, outside_numbered::Numbered};
+use crate::memory_inboxes::MemoryInboxes;
 
 /// An operation on readers 1 to 3. Small numbers: fences and revisions often agree, times are often equal.
 #[derive(Debug, Clone)]
@@ -88,10 +88,10 @@ enum Answer {
     Found(Option<Slice>),
 }
 
-fn answered<T: std::fmt::Debug>(answer: Result<T, OutsideError>) -> Result<Answer> {
+fn answered<T: std::fmt::Debug>(answer: Result<T, InboxStoreError>) -> Result<Answer> {
     Ok(match answer {
         Ok(answer) => Answer::Did(format!("{answer:?}")),
-        Err(OutsideError::OtherNode) => Answer::Did("other node".to_owned()),
+        Err(InboxStoreError::OtherNode) => Answer::Did("other node".to_owned()),
         Err(error) => return Err(error.into()),
     })
 }
@@ -152,7 +152,7 @@ pub async fn run(cases: u32, store: Arc<Numbered>) -> Result<()> {
 
 /// Returns the number of rows read.
 async fn one_history(under_test: Arc<Numbered>, node: NodeId, steps: &[Step]) -> Result<usize> {
-    let (store, model) = (Numbered::new(under_test.clone()), Numbered::new(Arc::new(MemoryInboxes::new(100, node))));
+    let (store, model) = (Numbered::new(under_test.clone()), Numbered::new(Arc::new(MemoryInboxes::new(node))));
     let mut rows = 0;
     for who in 1..4 {
         // Removes whatever the previous history has left.

@@ -17,7 +17,7 @@ use tidefeed::{
     },
     store::{
         InboxStore, StoreError,
-        outside_inboxes::{OutsideError, Push},
+        inbox_store::{InboxStoreError, Push},
     },
 };
 
@@ -90,11 +90,11 @@ impl InboxStore for Numbered {
         }))
     }
 
-    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, InboxStoreError> {
         Ok(self.number(reader, self.store.open(self.stored(reader), fence, nonce).await?))
     }
 
-    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
+    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, InboxStoreError> {
         let recipients = push.recipients.iter().map(|(reader, generation)| (self.stored(*reader), *generation));
         let delivered = self.store.deliver(&Push { recipients: recipients.collect(), ..push.clone() }).await?;
         for (reader, _) in push.recipients.iter().take(LOOKED_AT) {
@@ -109,13 +109,13 @@ impl InboxStore for Numbered {
         (token, expected): (BucketToken, Revision),
         claim: &Claim,
         keep: usize,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         let done = self.store.claim(self.stored(reader), (token, self.named(reader, expected)), claim, keep).await?;
         self.look(reader).await;
         Ok(done)
     }
 
-    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
+    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, InboxStoreError> {
         let done = self.store.cover(self.stored(reader), fence, newest, keep).await?;
         self.look(reader).await;
         Ok(done)
@@ -126,7 +126,7 @@ impl InboxStore for Numbered {
         reader: UserId,
         (token, expected): (BucketToken, Revision),
         cleared: &Cleared,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         let done = self.store.remove(self.stored(reader), (token, self.named(reader, expected)), cleared).await?;
         self.look(reader).await;
         Ok(done)

@@ -11,7 +11,7 @@ use tidefeed::{
     },
     store::{
         InboxStore as _, StoreError,
-        outside_inboxes::{OutsideError, Push},
+        inbox_store::{InboxStoreError, Push},
         redis::{Redis, RedisInboxes, RedisOptions},
     },
 };
@@ -91,7 +91,7 @@ async fn a_key_of_another_kind_is_refused_until_it_is_replaced(adapter: Adapter)
     let read = all(&world.store).await.err().context("read")?;
     ensure!(read.to_string() == "Redis refused a request", "{read:#}");
     let delivered = world.store.deliver(&push(world.fence, at(3), 2)).await;
-    assert!(matches!(delivered, Err(OutsideError::Store(StoreError::Refused(_)))), "{delivered:?}");
+    assert!(matches!(delivered, Err(InboxStoreError::Store(StoreError::Refused(_)))), "{delivered:?}");
     world.store.open(reader(1), world.fence, Nonce(2)).await?;
     assert!(all(&world.store).await?.is_some());
     Ok(())
@@ -111,7 +111,7 @@ async fn an_inbox_without_its_header_is_none(adapter: Adapter) -> Result<()> {
 async fn a_time_without_an_exact_score_is_refused(adapter: Adapter) -> Result<()> {
     let world = World::at(adapter).await?;
     let refused = world.store.deliver(&push(world.fence, Position::bound(i64::MAX, 5), 2)).await;
-    assert!(matches!(refused, Err(OutsideError::Store(StoreError::Refused(_)))), "{refused:?}");
+    assert!(matches!(refused, Err(InboxStoreError::Store(StoreError::Refused(_)))), "{refused:?}");
     assert_eq!(all(&world.store).await?.unwrap().rows, []);
     Ok(())
 }

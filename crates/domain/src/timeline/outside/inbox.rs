@@ -1,4 +1,4 @@
-//! One outside inbox, and each operation on it as one atomic step. The memory adapter and the simulation use this
+//! One outside inbox, and each operation on it as one atomic step. The simulation and the tests' adapter use this
 //! code. The Lua scripts of the Redis adapter do the same, as the conformance suite shows.
 
 use std::{collections::BTreeSet, ops::Bound};

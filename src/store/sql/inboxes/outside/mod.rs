@@ -24,7 +24,7 @@ use crate::{
     store::{
         OutsideStates, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
-        outside_states::{Batch, Occupancy},
+        outside_states::{Occupancy, OutsideBatch},
         relations::Pair,
     },
 };
@@ -143,7 +143,7 @@ impl OutsideStates for SqlStore {
         most: u32,
         policy: &DeliveryPolicy,
         attempt: i64,
-    ) -> Result<Option<Batch>, StoreError> {
+    ) -> Result<Option<OutsideBatch>, StoreError> {
         deliveries::begin_at_once(self, content, (most, policy), attempt).await
     }
 
@@ -157,7 +157,12 @@ impl OutsideStates for SqlStore {
         deliveries::deliver_at_once(self, content, (most, policy), Some(attempt)).await
     }
 
-    async fn begin_batch(&self, subtask: &Subtask, batch_size: u32, attempt: i64) -> Result<Option<Batch>, StoreError> {
+    async fn begin_batch(
+        &self,
+        subtask: &Subtask,
+        batch_size: u32,
+        attempt: i64,
+    ) -> Result<Option<OutsideBatch>, StoreError> {
         deliveries::begin_batch(self, *subtask, batch_size, attempt).await
     }
 

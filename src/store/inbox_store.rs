@@ -15,7 +15,7 @@ use crate::domain::{
 
 /// Why an operation on an outside inbox failed.
 #[derive(Debug, thiserror::Error)]
-pub enum OutsideError {
+pub enum InboxStoreError {
     /// The answering node is not a master, or not the one in the token. The inbox is unchanged: read the token again.
     #[error("a different node of the inbox store answered")]
     OtherNode,
@@ -29,11 +29,13 @@ pub enum OutsideError {
 }
 
 /// Another node may be the right one soon.
-impl From<OutsideError> for StoreError {
-    fn from(error: OutsideError) -> Self {
+impl From<InboxStoreError> for StoreError {
+    fn from(error: InboxStoreError) -> Self {
         match error {
-            OutsideError::OtherNode | OutsideError::Spent => Self::Unavailable(Box::new(OfInboxes(Box::new(error)))),
-            OutsideError::Store(error) => error,
+            InboxStoreError::OtherNode | InboxStoreError::Spent => {
+                Self::Unavailable(Box::new(OfInboxes(Box::new(error))))
+            }
+            InboxStoreError::Store(error) => error,
         }
     }
 }
@@ -75,14 +77,14 @@ pub trait InboxStore: Send + Sync {
 
     /// Replaces the reader's inbox, if any, by one that claims nothing, and returns its revision. A store that never
     /// trims keeps the rows of the same fence, and removes those of the former one for good: a fence that it has
-    /// removed is [`OutsideError::Spent`]. Each run makes another revision, so that a claim on the revision of one run
+    /// removed is [`InboxStoreError::Spent`]. Each run makes another revision, so that a claim on the revision of one run
     /// fails if the opening ran again.
-    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError>;
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, InboxStoreError>;
 
     /// Adds a row to each recipient's inbox with the right token and generation, and skips the others. A store that
     /// keeps rows by fence adds it to all. Idempotent, and atomic for each inbox. Results are in the order of the
     /// recipients.
-    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError>;
+    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, InboxStoreError>;
 
     /// Adds rows and claims them if token and revision still match. Returns whether they did.
     async fn claim(
@@ -91,11 +93,11 @@ pub trait InboxStore: Send + Sync {
         at: (BucketToken, Revision),
         claim: &Claim,
         keep: usize,
-    ) -> Result<bool, OutsideError>;
+    ) -> Result<bool, InboxStoreError>;
 
     /// Adds an author's newest contents and raises the floor if there are older ones, if the inbox has this fence;
     /// whether it had. Repeated, it changes nothing but the revision.
-    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError>;
+    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, InboxStoreError>;
 
     /// Removes rows if token and revision still match. Returns whether they did; always false in a store that removes
     /// no single row.
@@ -104,7 +106,7 @@ pub trait InboxStore: Send + Sync {
         reader: UserId,
         at: (BucketToken, Revision),
         cleared: &Cleared,
-    ) -> Result<bool, OutsideError>;
+    ) -> Result<bool, InboxStoreError>;
 
     /// Whether an inbox has grown so long that it needs a new fence; never in a store that trims.
     async fn is_too_long(&self, _reader: UserId, _keep: usize) -> Result<bool, StoreError> {

@@ -5,7 +5,7 @@ use tidefeed::{
     domain::{
         ContentId, Entry, Handle, Listing, PageRequest, Position, Reaction, SessionId, UserId, ViewerReactions,
         account::{
-            attempts::Admission,
+            attempts::SignInDecision,
             attributes::Attributes,
             session::{Presented, Session},
         },
@@ -89,7 +89,7 @@ impl AccountDeletions for PrimaryStore {
 
 #[async_trait]
 impl Attempts for PrimaryStore {
-    async fn admit(&self, _: &Subjects, _: i64) -> Result<Admission, StoreError> {
+    async fn admit(&self, _: &Subjects, _: i64) -> Result<SignInDecision, StoreError> {
         refused()
     }
 

@@ -1,4 +1,4 @@
-//! Outside inboxes as sorted sets `{prefix}inbox1:{<bucket>}:<reader>`; [`super::outside_member`] says how one lies
+//! Outside inboxes as sorted sets `{prefix}inbox1:{<bucket>}:<reader>`; [`super::inbox_member`] says how one lies
 //! there. Each method is one script, which looks at the node's role and identity before anything else.
 
 use async_trait::async_trait;
@@ -7,7 +7,7 @@ use redis::{FromRedisValue, Script, ScriptInvocation, Value};
 use super::{
     connect::Redis,
     error::{no_master, no_score},
-    outside_member,
+    inbox_member,
 };
 use crate::{
     domain::{
@@ -19,7 +19,7 @@ use crate::{
     },
     store::{
         StoreError,
-        outside_inboxes::{InboxStore, OutsideError, Push},
+        inbox_store::{InboxStore, InboxStoreError, Push},
     },
 };
 
@@ -34,7 +34,7 @@ const OTHER_NODE: &str = "OTHERNODE";
 
 macro_rules! script {
     ($namespace:expr, $file:literal) => {
-        Script::new(&format!("{}{}", $namespace, concat!(include_str!("outside_inbox.lua"), include_str!($file))))
+        Script::new(&format!("{}{}", $namespace, concat!(include_str!("inbox.lua"), include_str!($file))))
     };
 }
 
@@ -61,13 +61,13 @@ impl RedisInboxes {
     pub fn new(redis: Redis) -> Self {
         let namespace = namespace(&redis);
         let scripts = Scripts {
-            identify: script!(namespace, "outside_identify.lua"),
-            slice: script!(namespace, "outside_slice.lua"),
-            open: script!(namespace, "outside_open.lua"),
-            deliver: script!(namespace, "outside_deliver.lua"),
-            claim: script!(namespace, "outside_claim.lua"),
-            cover: script!(namespace, "outside_cover.lua"),
-            remove: script!(namespace, "outside_remove.lua"),
+            identify: script!(namespace, "inbox_identify.lua"),
+            slice: script!(namespace, "inbox_slice.lua"),
+            open: script!(namespace, "inbox_open.lua"),
+            deliver: script!(namespace, "inbox_deliver.lua"),
+            claim: script!(namespace, "inbox_claim.lua"),
+            cover: script!(namespace, "inbox_cover.lua"),
+            remove: script!(namespace, "inbox_remove.lua"),
         };
         Self { ttl_ms: redis.options().inbox_ttl_ms, redis, scripts }
     }
@@ -93,13 +93,17 @@ impl RedisInboxes {
         self.redis.within(answer).await
     }
 
-    async fn change<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, OutsideError> {
-        self.call(call).await?.ok_or(OutsideError::OtherNode)
+    async fn change<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, InboxStoreError> {
+        self.call(call).await?.ok_or(InboxStoreError::OtherNode)
     }
 
-    async fn deliver_piece(&self, push: &Push, piece: &[(UserId, Generation)]) -> Result<Vec<Delivered>, OutsideError> {
+    async fn deliver_piece(
+        &self,
+        push: &Push,
+        piece: &[(UserId, Generation)],
+    ) -> Result<Vec<Delivered>, InboxStoreError> {
         let mut call = self.scripts.deliver.prepare_invoke();
-        call.arg(outside_member::token(push.token)).arg(push.keep).arg(trimmed_above(push.keep)).arg(push.nonce.0);
+        call.arg(inbox_member::token(push.token)).arg(push.keep).arg(trimmed_above(push.keep)).arg(push.nonce.0);
         call.arg(scored(push.row)?);
         for (reader, generation) in piece {
             call.key(self.key(*reader)).arg(generation.0);
@@ -122,7 +126,7 @@ fn namespace(redis: &Redis) -> String {
 }
 
 fn scored(row: Position) -> Result<(i64, String), StoreError> {
-    outside_member::scored(row).ok_or_else(|| no_score(row.publish_time()))
+    inbox_member::scored(row).ok_or_else(|| no_score(row.publish_time()))
 }
 
 #[async_trait]
@@ -137,30 +141,30 @@ impl InboxStore for RedisInboxes {
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError> {
         let (time, member) = match window.bound {
             None => (String::new(), String::new()),
-            Some(bound) => (outside_member::bound_score(bound), outside_member::member(bound)),
+            Some(bound) => (inbox_member::bound_score(bound), inbox_member::member(bound)),
         };
         let older = window.direction == Direction::Older;
         let mut call = self.scripts.slice.key(self.key(reader));
         call.arg(if older { "older" } else { "newer" }).arg(window.limit.min(MAX_ROWS)).arg(time).arg(member);
         let reply: Value = self.call(&call).await?.unwrap_or(Value::Nil);
-        let Some((header, mut rows)) = outside_member::read(&reply)? else { return Ok(None) };
+        let Some((header, mut rows)) = inbox_member::read(&reply)? else { return Ok(None) };
         if older {
             rows.reverse();
         }
         Ok(Some(Slice { header, rows }))
     }
 
-    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, InboxStoreError> {
         let mut call = self.scripts.open.key(self.key(reader));
-        call.arg(outside_member::token(fence.token)).arg(self.ttl_ms);
-        call.arg(fence.generation.0).arg(nonce.0).arg(outside_member::floor(Position::NEWEST));
+        call.arg(inbox_member::token(fence.token)).arg(self.ttl_ms);
+        call.arg(fence.generation.0).arg(nonce.0).arg(inbox_member::floor(Position::NEWEST));
         let revision: String = self.change(&call).await?;
         let unreadable = |_| StoreError::Unreadable(format!("a revision {revision:?}"));
         Ok(Revision(revision.parse().map_err(unreadable)?))
     }
 
     /// One script for each piece of the recipients, one after the other. If one fails, those before it were done.
-    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
+    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, InboxStoreError> {
         let mut delivered = Vec::with_capacity(push.recipients.len());
         for piece in push.recipients.chunks(MAX_INBOXES) {
             delivered.extend(self.deliver_piece(push, piece).await?);
@@ -174,20 +178,20 @@ impl InboxStore for RedisInboxes {
         (token, expected): (BucketToken, Revision),
         claim: &Claim,
         keep: usize,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         let mut call = self.scripts.claim.key(self.key(reader));
-        call.arg(outside_member::token(token)).arg(expected.0).arg(keep).arg(trimmed_above(keep));
-        call.arg(claim.nonce.0).arg(claim.basis.0).arg(outside_member::floor(claim.floor)).arg(self.ttl_ms);
+        call.arg(inbox_member::token(token)).arg(expected.0).arg(keep).arg(trimmed_above(keep));
+        call.arg(claim.nonce.0).arg(claim.basis.0).arg(inbox_member::floor(claim.floor)).arg(self.ttl_ms);
         for row in &claim.rows {
             call.arg(scored(*row)?);
         }
         self.change(&call).await
     }
 
-    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
+    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, InboxStoreError> {
         let mut call = self.scripts.cover.key(self.key(reader));
-        call.arg(outside_member::token(fence.token)).arg(fence.generation.0).arg(keep).arg(trimmed_above(keep));
-        call.arg(newest.nonce.0).arg(outside_member::floor(newest.floor));
+        call.arg(inbox_member::token(fence.token)).arg(fence.generation.0).arg(keep).arg(trimmed_above(keep));
+        call.arg(newest.nonce.0).arg(inbox_member::floor(newest.floor));
         for row in &newest.rows {
             call.arg(scored(*row)?);
         }
@@ -199,11 +203,11 @@ impl InboxStore for RedisInboxes {
         reader: UserId,
         (token, expected): (BucketToken, Revision),
         cleared: &Cleared,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         let mut call = self.scripts.remove.key(self.key(reader));
-        call.arg(outside_member::token(token)).arg(expected.0).arg(cleared.nonce.0).arg(cleared.basis.0);
+        call.arg(inbox_member::token(token)).arg(expected.0).arg(cleared.nonce.0).arg(cleared.basis.0);
         for row in &cleared.rows {
-            call.arg(outside_member::member(*row));
+            call.arg(inbox_member::member(*row));
         }
         self.change(&call).await
     }

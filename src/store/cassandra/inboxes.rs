@@ -28,7 +28,7 @@ use crate::{
     },
     store::{
         StoreError,
-        outside_inboxes::{InboxStore, OutsideError, Push},
+        inbox_store::{InboxStore, InboxStoreError, Push},
     },
 };
 
@@ -78,12 +78,12 @@ impl CassandraInboxes {
     }
 
     /// Refuses a token that is not of this keyspace.
-    async fn admits(&self, token: BucketToken) -> Result<(), OutsideError> {
+    async fn admits(&self, token: BucketToken) -> Result<(), InboxStoreError> {
         let known = matches!(&*self.identified.lock().await, Some((_, Ok(node))) if *node == token.node);
         if known || self.identity().await? == token.node {
             return Ok(());
         }
-        Err(OutsideError::OtherNode)
+        Err(InboxStoreError::OtherNode)
     }
 
     async fn identity(&self) -> Result<NodeId, StoreError> {
@@ -211,12 +211,12 @@ impl InboxStore for CassandraInboxes {
         Ok(Some(Slice { header, rows }))
     }
 
-    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, InboxStoreError> {
         self.admits(fence.token).await?;
         for _ in 0..TRIES {
             let before = self.stored(reader).await?;
             let Opening::Next(next, former) = StoredHeader::open(before.as_ref(), fence, nonce) else {
-                return Err(OutsideError::Spent);
+                return Err(InboxStoreError::Spent);
             };
             if self.set(reader, before.as_ref(), &next).await? {
                 if let Some(former) = former {
@@ -229,7 +229,7 @@ impl InboxStore for CassandraInboxes {
     }
 
     /// One insert for each recipient, whether or not there is an inbox of that fence.
-    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
+    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, InboxStoreError> {
         self.admits(push.token).await?;
         let Connected { session, statements } = self.connected()?;
         let recipients = push.recipients.clone().into_iter();
@@ -248,7 +248,7 @@ impl InboxStore for CassandraInboxes {
         at: (BucketToken, Revision),
         claim: &Claim,
         _: usize,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         self.admits(at.0).await?;
         let Some(before) = self.stored(reader).await? else { return Ok(false) };
         let Some(next) = before.claim(at, claim) else { return Ok(false) };
@@ -256,7 +256,7 @@ impl InboxStore for CassandraInboxes {
         Ok(self.set(reader, Some(&before), &next).await?)
     }
 
-    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, _: usize) -> Result<bool, OutsideError> {
+    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, _: usize) -> Result<bool, InboxStoreError> {
         self.admits(fence.token).await?;
         let mut is_inserted = false;
         for _ in 0..TRIES {
@@ -274,7 +274,7 @@ impl InboxStore for CassandraInboxes {
     }
 
     /// Removes nothing: a removal could hide a row that is written later.
-    async fn remove(&self, _: UserId, at: (BucketToken, Revision), _: &Cleared) -> Result<bool, OutsideError> {
+    async fn remove(&self, _: UserId, at: (BucketToken, Revision), _: &Cleared) -> Result<bool, InboxStoreError> {
         self.admits(at.0).await?;
         Ok(false)
     }

@@ -1,5 +1,5 @@
-//! The values of a timeline's statement, apart from its text: a text has a slot for each `?`, and what fills the slots
-//! differs from run to run.
+//! The values of a timeline's statement, apart from its text: a text has a placeholder for each `?`, and what fills the
+//! placeholders differs from run to run.
 
 use sql_driver::Value;
 
@@ -59,7 +59,7 @@ impl From<End> for List {
 
 /// What stands for a `?`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(super) enum Placeholder {
     /// The same number in each run.
     Number(i64),
     /// The reader's id.
@@ -88,13 +88,13 @@ pub(super) enum Slot {
     Node,
 }
 
-impl From<i64> for Slot {
+impl From<i64> for Placeholder {
     fn from(number: i64) -> Self {
         Self::Number(number)
     }
 }
 
-impl Slot {
+impl Placeholder {
     /// The bound, as [`Columns::window`](super::super::keyset::Columns::window) takes it.
     pub(super) const BOUND: [Self; 2] = [Self::BoundTime, Self::BoundContent];
 
@@ -190,29 +190,29 @@ impl Filling {
     }
 
     /// The values of a text, in its order.
-    pub(super) fn values(&self, slots: &[Slot]) -> Vec<Value> {
-        slots.iter().map(|slot| self.value(*slot)).collect()
+    pub(super) fn values(&self, placeholders: &[Placeholder]) -> Vec<Value> {
+        placeholders.iter().map(|placeholder| self.value(*placeholder)).collect()
     }
 
-    /// Without a fence, its slots are null, so that no row has it. A list's last id fills it up.
-    fn value(&self, slot: Slot) -> Value {
-        Value::from(match slot {
-            Slot::Number(number) => number,
-            Slot::Reader => self.reader.get(),
-            Slot::BoundTime => self.bound.publish_time(),
-            Slot::BoundContent => self.bound.content_number(),
-            Slot::Limit(end) => self.limits[end as usize],
-            Slot::Offset(end) => self.limits[end as usize].saturating_sub(1),
-            Slot::Listed(list, place) => {
+    /// Without a fence, its placeholders are null, so that no row has it. A list's last id fills it up.
+    fn value(&self, placeholder: Placeholder) -> Value {
+        Value::from(match placeholder {
+            Placeholder::Number(number) => number,
+            Placeholder::Reader => self.reader.get(),
+            Placeholder::BoundTime => self.bound.publish_time(),
+            Placeholder::BoundContent => self.bound.content_number(),
+            Placeholder::Limit(end) => self.limits[end as usize],
+            Placeholder::Offset(end) => self.limits[end as usize].saturating_sub(1),
+            Placeholder::Listed(list, place) => {
                 let ids = &self.lists[list as usize];
                 return ids.get(place).or(ids.last()).copied().into();
             }
-            Slot::EndTime => self.end_ms,
-            Slot::FactsEndTime => self.facts_end_ms,
-            Slot::Bucket => i64::from(Bucket::of(self.reader).number()),
-            Slot::Generation => return self.fence.map(|fence| fence.generation.0).into(),
-            Slot::Epoch => return self.fence.map(|fence| fence.token.epoch).into(),
-            Slot::Node => return self.fence.map(|fence| fence.token.node.to_string()).into(),
+            Placeholder::EndTime => self.end_ms,
+            Placeholder::FactsEndTime => self.facts_end_ms,
+            Placeholder::Bucket => i64::from(Bucket::of(self.reader).number()),
+            Placeholder::Generation => return self.fence.map(|fence| fence.generation.0).into(),
+            Placeholder::Epoch => return self.fence.map(|fence| fence.token.epoch).into(),
+            Placeholder::Node => return self.fence.map(|fence| fence.token.node.to_string()).into(),
         })
     }
 }

@@ -14,7 +14,7 @@ use super::OutsideStores;
 use crate::{
     domain::timeline::outside::{Bucket, BucketToken, Contest, Move, NodeId},
     rng::SharedRng,
-    store::StoreError,
+    store::{StoreError, inbox_tier::Round},
     telemetry::metrics::BUCKET_CHANGES,
 };
 
@@ -25,7 +25,7 @@ const GIVEN_UP_AFTER: u32 = 3;
 
 /// What this node knows of the buckets from its earlier rounds.
 #[derive(Default)]
-pub(super) struct Admission {
+pub(super) struct BucketKeeper {
     /// Rounds in a row in which nobody answered.
     silent: Mutex<HashMap<Bucket, u32>>,
     contests: Mutex<HashMap<Bucket, Contest>>,
@@ -33,20 +33,12 @@ pub(super) struct Admission {
     is_logged: AtomicBool,
 }
 
-/// Buckets that a round has admitted, given up, and left to another node.
-#[derive(Default)]
-pub(super) struct Changes {
-    pub(super) admitted: usize,
-    pub(super) given_up: usize,
-    contested: usize,
-}
-
-impl Admission {
+impl BucketKeeper {
     /// One round over all buckets, connected if that is possible.
-    pub(super) async fn run_once(&self, stores: &OutsideStores, rng: &SharedRng) -> Result<Changes, StoreError> {
+    pub(super) async fn run_once(&self, stores: &OutsideStores, rng: &SharedRng) -> Result<Round, StoreError> {
         let connected = stores.inboxes.connect().await;
         let tokens: HashMap<Bucket, BucketToken> = stores.states.tokens().await?.into_iter().collect();
-        let mut changes = Changes::default();
+        let (mut round, mut contested) = (Round::default(), 0);
         let mut failure = connected.err();
         for (bucket, answer) in asked(stores).await {
             let wanted = self.wanted(bucket, &answer);
@@ -56,19 +48,19 @@ impl Admission {
             match self.next_move(bucket, wanted, former) {
                 Move::Keep => continue,
                 Move::Wait(_) => {
-                    changes.contested += 1;
+                    contested += 1;
                     continue;
                 }
                 Move::Set => {}
             }
             let next = wanted.map(|node| BucketToken { node, epoch: rng.number() });
             if stores.states.set_token(bucket, former, next).await? {
-                *if next.is_some() { &mut changes.admitted } else { &mut changes.given_up } += 1;
+                *if next.is_some() { &mut round.admitted } else { &mut round.given_up } += 1;
             }
         }
-        changes.report();
+        report(round, contested);
         self.log_silence(failure.as_ref());
-        Ok(changes)
+        Ok(round)
     }
 
     /// Logs once that the store is silent, and once that it answers again for all buckets. `failure`: the first one of
@@ -124,21 +116,18 @@ async fn asked(stores: &OutsideStores) -> Vec<(Bucket, Result<NodeId, StoreError
     answers
 }
 
-impl Changes {
-    /// Counts the changes and logs them.
-    fn report(&self) {
-        let Self { admitted, given_up, contested } = *self;
-        for (change, count) in [("admitted", admitted), ("given_up", given_up), ("contested", contested)] {
-            metrics::counter!(BUCKET_CHANGES, "change" => change).increment(count as u64);
-        }
-        if admitted + given_up > 0 {
-            tracing::info!(admitted, given_up, "The node admitted or gave up buckets of inboxes outside SQL.");
-        }
-        if contested > 0 {
-            tracing::info!(
-                contested,
-                "Another node sees a different server of the inboxes, or none. This node leaves buckets of inboxes to it."
-            );
-        }
+/// Counts the changes and logs them. `contested`: buckets that were left to another node.
+fn report(Round { admitted, given_up, .. }: Round, contested: usize) {
+    for (change, count) in [("admitted", admitted), ("given_up", given_up), ("contested", contested)] {
+        metrics::counter!(BUCKET_CHANGES, "change" => change).increment(count as u64);
+    }
+    if admitted + given_up > 0 {
+        tracing::info!(admitted, given_up, "The node admitted or gave up buckets of inboxes outside SQL.");
+    }
+    if contested > 0 {
+        tracing::info!(
+            contested,
+            "Another node sees a different server of the inboxes, or none. This node leaves buckets of inboxes to it."
+        );
     }
 }
