@@ -1,12 +1,8 @@
-//! The values of a timeline's statement, apart from its text: a text has a slot for each `?`, and what fills the slots
-//! differs from run to run.
+//! The values of a timeline's statement.
 
 use sql_driver::Value;
 
-use super::super::{
-    fragment::Fragment,
-    rows::{list_of, padded},
-};
+use super::super::{fragment::Fragment, rows::id_list};
 use crate::domain::{
     PageRequest, Position, UserId,
     timeline::{
@@ -57,66 +53,9 @@ impl From<End> for List {
     }
 }
 
-/// What stands for a `?`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
-    /// The same number in each run.
-    Number(i64),
-    /// The reader's id.
-    Reader,
-    /// The publish time of the bound.
-    BoundTime,
-    /// The content of the bound.
-    BoundContent,
-    /// The entries wanted on a side of the bound.
-    Limit(End),
-    /// One less.
-    Offset(End),
-    /// A listed id, by its place.
-    Listed(List, usize),
-    /// The publish time at which the read stretch ends.
-    EndTime,
-    /// The publish time up to which entries come with facts.
-    FactsEndTime,
-    /// The reader's bucket.
-    Bucket,
-    /// The generation of the fence.
-    Generation,
-    /// The epoch of the fence.
-    Epoch,
-    /// The node of the fence.
-    Node,
-}
-
-impl From<i64> for Slot {
-    fn from(number: i64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl Slot {
-    /// The bound, as [`Columns::window`](super::super::keyset::Columns::window) takes it.
-    pub(super) const BOUND: [Self; 2] = [Self::BoundTime, Self::BoundContent];
-
-    /// The offset of the last of so many rows.
-    pub(super) const fn offset(self) -> Self {
-        match self {
-            Self::Limit(end) => Self::Offset(end),
-            Self::Number(limit) => Self::Number(limit - 1),
-            other => other,
-        }
-    }
-
-    /// `(?, ?, ..)` for so many ids, filled up as lists are.
-    pub(super) fn list(list: List, ids: usize) -> Fragment<Self> {
-        let ids = padded(ids);
-        Fragment::with(list_of(ids), (0..ids).map(|place| Self::Listed(list, place)))
-    }
-}
-
-/// The values of one run.
+/// The values of one statement, which its builders put in the place of each `?`.
 #[derive(Clone, Debug)]
-pub(super) struct Filling {
+pub(super) struct Bindings {
     reader: UserId,
     bound: Position,
     /// Ahead of the bound, and behind it.
@@ -128,7 +67,7 @@ pub(super) struct Filling {
     fence: Option<Fence>,
 }
 
-impl Filling {
+impl Bindings {
     /// Of a reader's page. Behind the bound one entry is enough.
     pub(super) fn of(reader: UserId, request: &PageRequest) -> Self {
         let bound = request.bound.unwrap_or(request.direction.start());
@@ -189,30 +128,52 @@ impl Filling {
         Self { fence: Some(fence), ..self }
     }
 
-    /// The values of a text, in its order.
-    pub(super) fn values(&self, slots: &[Slot]) -> Vec<Value> {
-        slots.iter().map(|slot| self.value(*slot)).collect()
+    /// The reader's id.
+    pub(super) fn reader(&self) -> Value {
+        self.reader.get().into()
     }
 
-    /// Without a fence, its slots are null, so that no row has it. A list's last id fills it up.
-    fn value(&self, slot: Slot) -> Value {
-        Value::from(match slot {
-            Slot::Number(number) => number,
-            Slot::Reader => self.reader.get(),
-            Slot::BoundTime => self.bound.publish_time(),
-            Slot::BoundContent => self.bound.content_number(),
-            Slot::Limit(end) => self.limits[end as usize],
-            Slot::Offset(end) => self.limits[end as usize].saturating_sub(1),
-            Slot::Listed(list, place) => {
-                let ids = &self.lists[list as usize];
-                return ids.get(place).or(ids.last()).copied().into();
-            }
-            Slot::EndTime => self.end_ms,
-            Slot::FactsEndTime => self.facts_end_ms,
-            Slot::Bucket => i64::from(Bucket::of(self.reader).number()),
-            Slot::Generation => return self.fence.map(|fence| fence.generation.0).into(),
-            Slot::Epoch => return self.fence.map(|fence| fence.token.epoch).into(),
-            Slot::Node => return self.fence.map(|fence| fence.token.node.to_string()).into(),
-        })
+    /// The time and the content of the bound, as [`Columns::window`](super::super::keyset::Columns::window) takes them.
+    pub(super) fn bound(&self) -> [Value; 2] {
+        [self.bound.publish_time(), self.bound.content_number()].map(Value::from)
+    }
+
+    /// The entries wanted on a side of the bound.
+    pub(super) const fn limit(&self, end: End) -> i64 {
+        self.limits[end as usize]
+    }
+
+    /// `(?, ?, ..)` for the listed ids, filled up as lists are; none for an empty list.
+    pub(super) fn list(&self, list: List) -> Fragment {
+        let (text, ids) = id_list(&self.lists[list as usize]);
+        Fragment::with(text, ids)
+    }
+
+    /// Whether nothing is listed.
+    pub(super) const fn is_empty(&self, list: List) -> bool {
+        self.lists[list as usize].is_empty()
+    }
+
+    /// The publish time (ms) at which the read stretch ends.
+    pub(super) const fn end_ms(&self) -> i64 {
+        self.end_ms
+    }
+
+    /// The publish time (ms) up to which entries come with facts.
+    pub(super) fn facts_end_ms(&self) -> Value {
+        self.facts_end_ms.into()
+    }
+
+    /// The bucket, the reader, and generation, epoch and node of the fence. Without a fence they are null, so that no
+    /// row has it.
+    pub(super) fn fence(&self) -> [Value; 5] {
+        let fence = self.fence;
+        [
+            i64::from(Bucket::of(self.reader).number()).into(),
+            self.reader(),
+            fence.map(|fence| fence.generation.0).into(),
+            fence.map(|fence| fence.token.epoch).into(),
+            fence.map(|fence| fence.token.node.to_string()).into(),
+        ]
     }
 }
