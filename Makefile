@@ -62,7 +62,7 @@ soak: ## Every random test with fresh seeds: ROUNDS (10) times
 chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
 	@scripts/chaos.sh
 
-bench: ## Print the table of docs/benchmarks, or one ROW of it, with USERS (20000) in the world (release build)
+bench: ## Print the table of docs/benchmarks, or one ROW of it, with USERS (100000) in the world (release build)
 	@scripts/bench.sh
 
 schema: ## Print schema.graphql anew

@@ -9,6 +9,7 @@ mod client;
 mod database;
 mod figure;
 mod load;
+mod memories;
 mod node;
 mod options;
 mod people;

@@ -63,7 +63,7 @@ pub enum Command {
 impl Options {
     /// People of each world.
     pub fn users(&self) -> u64 {
-        self.users.unwrap_or(if self.quick { 300 } else { 20_000 })
+        self.users.unwrap_or(if self.quick { 300 } else { 100_000 })
     }
 
     /// Number of rounds of A and B.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -32,6 +32,21 @@ pub struct Person {
     /// The id in the API.
     pub id: String,
     pub token: String,
+}
+
+/// As [`read`] reads them: one a line.
+pub fn written(people: &[Person]) -> String {
+    people.iter().map(|Person { number, id, token }| format!("{number} {id} {token}\n")).collect()
+}
+
+/// The people of a text that was [`written`].
+pub fn read(text: &str) -> Result<Vec<Person>> {
+    text.lines().map(of_line).collect()
+}
+
+fn of_line(line: &str) -> Result<Person> {
+    let [number, id, token] = line.split(' ').collect::<Vec<_>>()[..] else { bail!("{line} is no person.") };
+    Ok(Person { number: number.parse()?, id: id.to_owned(), token: token.to_owned() })
 }
 
 /// Signs these handles in.

@@ -1,6 +1,10 @@
 //! Sets up what a row measures: a store, a node in front of it, and its users.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, Result};
 
@@ -9,27 +13,40 @@ use crate::{
     node::{self, Node, Settings},
     options::Options,
     people::{self, Person},
-    world::{self, Engine, Store},
+    world::{Engine, Kept, Store},
 };
 
 /// Number of active readers whose pages are read.
-const READERS: (usize, usize) = (32, 3);
+const READERS: (usize, usize) = (5_000, 3);
+
+/// Keeps their tokens beside the world.
+const READERS_FILE: &str = "readers";
 
 /// A store with a node.
 pub struct Site {
     pub store: Store,
     pub options: Options,
     node: Option<Node>,
-    readers: Vec<Person>,
     log: PathBuf,
 }
 
 impl Site {
-    /// A copy of the world, and a node on it.
-    pub async fn open(engine: Engine, options: &Options, folder: &std::path::Path) -> Result<Self> {
-        let store = world::copy(engine, options, &folder.join(engine.name())).await?;
+    /// A copy of the world, and a node on it. Without a world it is seeded, and its readers sign in and get inboxes.
+    pub async fn open(engine: Engine, options: &Options, folder: &Path) -> Result<Self> {
+        let kept = Kept::of(engine, options);
+        if !kept.is_fresh() {
+            let seeded = Self::on(kept.seed().await?, options).await?;
+            let readers = seeded.signed_in_readers().await?;
+            fs::write(seeded.store.folder().join(READERS_FILE), people::written(&readers))?;
+            seeded.close().await?;
+            kept.complete()?;
+        }
+        Self::on(kept.copy(&folder.join(engine.name())).await?, options).await
+    }
+
+    async fn on(store: Store, options: &Options) -> Result<Self> {
         let log = store.folder().join("node.log");
-        let mut site = Self { store, options: options.clone(), node: None, readers: Vec::new(), log };
+        let mut site = Self { store, options: options.clone(), node: None, log };
         site.restart(&Vec::new()).await?;
         Ok(site)
     }
@@ -70,14 +87,14 @@ impl Site {
     }
 
     /// Signed-in people with 10 to 60 followees and filled inboxes.
-    pub async fn readers(&mut self) -> Result<Vec<Person>> {
-        if self.readers.is_empty() {
-            let count = self.options.size(READERS.0, READERS.1);
-            let readers = self.people((10, 60), count).await?;
-            people::make_active(self, &readers).await?;
-            self.readers = readers;
-        }
-        Ok(self.readers.clone())
+    pub fn readers(&self) -> Result<Vec<Person>> {
+        people::read(&fs::read_to_string(self.store.folder().join(READERS_FILE))?)
+    }
+
+    async fn signed_in_readers(&self) -> Result<Vec<Person>> {
+        let readers = self.people((10, 60), self.options.size(READERS.0, READERS.1)).await?;
+        people::make_active(self, &readers).await?;
+        Ok(readers)
     }
 
     /// Signs in seeded people whose number of followees is in the given range.

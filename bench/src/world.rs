@@ -19,6 +19,8 @@ use crate::{
 
 /// Maximum age of a kept world. In older ones readers no longer count as active.
 const FRESH: Duration = Duration::from_hours(24);
+/// Contents of each user, on average.
+const CONTENTS: &str = "5";
 /// Statement timeout (ms) while a world is seeded.
 const PATIENCE_MS: u32 = 200_000;
 /// Signs the tokens of all nodes.
@@ -137,46 +139,73 @@ impl Store {
     }
 }
 
-/// Copies the seeded world, after seeding it if there is none.
-pub async fn copy(engine: Engine, options: &Options, into: &Path) -> Result<Store> {
-    let kept = options.folder.join(format!("world-{}-{}", engine.name(), options.users()));
-    let version = kept.join("complete");
-    let age = fs::metadata(&version).and_then(|file| file.modified()).ok().and_then(|it| it.elapsed().ok());
-    if options.fresh || age.is_none_or(|age| age > FRESH) {
-        if kept.exists() {
-            fs::remove_dir_all(&kept)?;
-        }
-        seed(engine, options, &kept).await?;
-        fs::write(&version, "")?;
-    }
-    let copied = Command::new("cp").arg("-r").arg(&kept).arg(into).status()?;
-    ensure!(copied.success(), "{} cannot be copied.", kept.display());
-    Store::open(engine, into, options).await
+/// Where the seeded world of an engine is kept.
+pub struct Kept<'a> {
+    engine: Engine,
+    options: &'a Options,
+    folder: PathBuf,
 }
 
-async fn seed(engine: Engine, options: &Options, folder: &Path) -> Result<()> {
-    let users = options.users();
-    line(&format!("<!-- seeding {users} users on {} -->", engine.name()))?;
-    let store = Store::open(engine, folder, options).await?;
-    if let Some(port) = store.mariadb_port() {
-        let mut connection = database::connect(port, None).await?;
-        let create = format!("CREATE DATABASE {NAME} CHARACTER SET utf8mb4");
-        sqlx::raw_sql(sqlx::AssertSqlSafe(create)).execute(&mut connection).await?;
+impl<'a> Kept<'a> {
+    /// The world of so many users.
+    pub fn of(engine: Engine, options: &'a Options) -> Self {
+        let folder = options.folder.join(format!("world-{}-{}", engine.name(), options.users()));
+        Self { engine, options, folder }
     }
-    // A busy machine must not abort the seeding, so statements get a long timeout.
-    let patient = [
-        set("store.statement_timeout_ms", &PATIENCE_MS),
-        set("delivery.lease_ms", &(PATIENCE_MS + 1)),
-        set("redis.redelivery_ms", &(PATIENCE_MS + 2)),
-    ];
-    let settings = store.settings().into_iter().chain(patient).collect();
-    let log = folder.join("seed.log");
-    node::run(&options.tidefeed, &["migrate"], &settings, &log)?;
-    node::run(&options.tidefeed, &["seed", "--users", &users.to_string()], &settings, &log)?;
-    let mut database = store.database().await?;
-    arrive(&mut database).await?;
-    database.close().await?;
-    store.close().await
+
+    /// Whether there is a complete one that is young enough.
+    pub fn is_fresh(&self) -> bool {
+        let marked = fs::metadata(self.mark()).and_then(|file| file.modified());
+        let age = marked.ok().and_then(|it| it.elapsed().ok());
+        !self.options.fresh && age.is_some_and(|age| age <= FRESH)
+    }
+
+    /// Marks it as complete.
+    pub fn complete(&self) -> Result<()> {
+        Ok(fs::write(self.mark(), "")?)
+    }
+
+    fn mark(&self) -> PathBuf {
+        self.folder.join("complete")
+    }
+
+    /// A copy of it, for one run.
+    pub async fn copy(&self, into: &Path) -> Result<Store> {
+        let copied = Command::new("cp").args(["-r", "--reflink=auto"]).arg(&self.folder).arg(into).status()?;
+        ensure!(copied.success(), "{} cannot be copied.", self.folder.display());
+        Store::open(self.engine, into, self.options).await
+    }
+
+    /// Seeds it anew.
+    pub async fn seed(&self) -> Result<Store> {
+        let Self { engine, options, folder } = self;
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+        let users = options.users();
+        line(&format!("<!-- seeding {users} users on {} -->", engine.name()))?;
+        let store = Store::open(*engine, folder, options).await?;
+        if let Some(port) = store.mariadb_port() {
+            let mut connection = database::connect(port, None).await?;
+            let create = format!("CREATE DATABASE {NAME} CHARACTER SET utf8mb4");
+            sqlx::raw_sql(sqlx::AssertSqlSafe(create)).execute(&mut connection).await?;
+        }
+        // A busy machine must not abort the seeding, so statements get a long timeout.
+        let patient = [
+            set("store.statement_timeout_ms", &PATIENCE_MS),
+            set("delivery.lease_ms", &(PATIENCE_MS + 1)),
+            set("redis.redelivery_ms", &(PATIENCE_MS + 2)),
+        ];
+        let settings = store.settings().into_iter().chain(patient).collect();
+        let log = folder.join("seed.log");
+        node::run(&options.tidefeed, &["migrate"], &settings, &log)?;
+        let of = ["seed", "--users", &users.to_string(), "--contents-per-user", CONTENTS];
+        node::run(&options.tidefeed, &of, &settings, &log)?;
+        let mut database = store.database().await?;
+        arrive(&mut database).await?;
+        database.close().await?;
+        Ok(store)
+    }
 }
 
 /// Marks all readers as just seen, so that deliveries include them. Their inboxes claim what is published from now on,

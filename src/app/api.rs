@@ -149,12 +149,12 @@ pub fn endpoints(
         stop: runtime.stop,
         sockets: runtime.tasks,
     };
-    let Endpoints { router, early_refusals, charges } = http::endpoints(transport).map_err(AppError::Manifest)?;
+    let Endpoints { router, charges } = http::endpoints(transport).map_err(AppError::Manifest)?;
     let copies = export::router(exporting, ExportRuntime { tasks, charges: charges.clone(), trusted_proxies });
     let router = router.merge(described).merge(copies).merge(pages::router());
     #[cfg(feature = "demo")]
     let router = router.merge(demo::pictures::router());
-    Ok(Endpoints { router, early_refusals, charges })
+    Ok(Endpoints { router, charges })
 }
 
 const SCHEMA_IS_OFF: &str =

@@ -47,18 +47,17 @@ pub struct Operators {
 
 /// The routes of a serving node. The operators' routes answer even when all connections are taken.
 pub fn all_routes(api: Endpoints, operators: Operators, graphiql: bool) -> Routes {
-    let Endpoints { router, early_refusals, .. } = api;
+    let router = api.router;
     let api = if graphiql { router } else { router.layer(middleware::from_fn(without_graphiql)) };
     let operators = routes(operators);
     let all = explained(api.merge(operators.clone()), NO_SUCH_PATH);
-    let early_refusals = Some(early_refusals.noted_by(note_refusal));
-    Routes { full: finished(operators.fallback(no_room)), all: finished(all), early_refusals }
+    Routes { full: finished(operators.fallback(no_room)), all: finished(all) }
 }
 
 /// The routes of a worker node: `/healthz`, `/readyz` and `/metrics`.
 pub fn operators_only(operators: Operators) -> Routes {
     let all = finished(explained(routes(operators), NO_SUCH_PATH_OF_A_WORKER));
-    Routes { full: all.clone(), all, early_refusals: None }
+    Routes { full: all.clone(), all }
 }
 
 /// Answers other paths with 404 and `no_such_path`, and other methods with 405, `Allow` and a sentence.
@@ -188,12 +187,6 @@ async fn measure(request: Request, next: Next) -> Response {
     let status = response.status().as_str().to_owned();
     metrics::counter!(HTTP_REQUESTS, "route" => route, "status" => status).increment(1);
     response
-}
-
-/// Counts and times an early refusal, as [`measure`] does with the others.
-fn note_refusal(took: Duration) {
-    metrics::histogram!(HTTP_SECONDS, "route" => "/graphql").record(took);
-    metrics::counter!(HTTP_REQUESTS, "route" => "/graphql", "status" => "503").increment(1);
 }
 
 #[cfg(test)]

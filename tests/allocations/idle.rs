@@ -75,7 +75,7 @@ async fn end_all(world: &World, streams: Vec<TcpStream>) {
 pub async fn bytes_each(world: &World, tokens: Vec<String>) -> (usize, usize) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
-    let routes = Routes { all: world.router(), full: world.router(), early_refusals: None };
+    let routes = Routes { all: world.router(), full: world.router() };
     #[expect(clippy::disallowed_methods, reason = "the test waits for it")]
     let serving = tokio::spawn(serve(listener, routes, ConnectionLimits::default(), stop.clone()));
     // What the first ones make is there for all.

@@ -4,6 +4,7 @@ mod away;
 mod crowd;
 mod delivery;
 mod inboxes;
+mod life;
 mod live;
 mod mix;
 mod pages;

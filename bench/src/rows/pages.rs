@@ -11,34 +11,44 @@ use crate::{
     client::{Client, request},
     database::{self, NAME},
     figure::{Figure, Target, number},
-    load::{self, Asking, Burst, Refusal, burst},
+    load::{self, Asking, Refusal, burst},
+    memories::Counts,
     node::{Node, set},
     people::{self, PAGE, Person},
     processes,
     rounds::{alternate, median},
+    rows::life::{self, Life, PageCosts},
     site::Site,
 };
 
-const CLIENTS: usize = 4;
+/// Clients that read pages.
+pub const CLIENTS: usize = 4;
 /// Entries of a page.
 pub const SIZE: usize = 20;
 
-/// A page of 20 against the limit of its engine.
+/// A page of 20 against the limit of its engine, while contents are published and liked and authors followed.
 pub async fn page(site: &mut Site) -> Result<Vec<Figure>> {
-    let readers = site.readers().await?;
+    let readers = site.readers()?;
     let mut client = Client::to(site.address()).await?;
     client.ask(&request(Some(&readers[0].token), PAGE, &json!({ "first": SIZE }))).await?;
     let bytes = client.body().to_vec();
-    let mut ours = page_requests(site.address(), &readers, json!({ "first": SIZE })).await?;
+    // A node that has served every reader once remembers what it can.
+    for reader in &readers {
+        client.ask(&request(Some(&reader.token), PAGE, &json!({ "first": SIZE }))).await?;
+    }
+    let mut ours = life::among_changes(site, &readers).await?;
+    let before = Counts::of(site.address()).await?;
     let mut figures = vec![against_bytes(site, &mut ours, &bytes).await?];
     if let Some(port) = site.store.mariadb_port() {
         figures.extend(against_raw_reads(site, &mut ours, &readers, port).await?);
     }
+    let shares = Counts::of(site.address()).await?.shares_since(&before);
+    figures.push(Figure::reported("what the node remembered", shares));
     figures.push(Figure::reported("bytes of the page", number(load::count(bytes.len() as u64), "B")));
     Ok(figures)
 }
 
-async fn against_bytes(site: &Site, ours: &mut [Asking], bytes: &[u8]) -> Result<Figure> {
+async fn against_bytes(site: &Site, ours: &mut Life, bytes: &[u8]) -> Result<Figure> {
     let bare = Node::bare(site.store.folder(), bytes, "").await?;
     let asked = request(None, "{ __typename }", &json!({}));
     let mut theirs = Vec::new();
@@ -46,23 +56,27 @@ async fn against_bytes(site: &Site, ours: &mut [Asking], bytes: &[u8]) -> Result
         theirs.push(load::repeating(bare.address, "bare", asked.clone()).await?);
     }
     let (options, pids) = (&site.options, site.pids());
-    let mut last = Burst::default();
+    let mut last = PageCosts::default();
     let rounds = alternate(
         options.rounds(),
         async || {
-            last = burst(ours, &pids, options.length(), Refusal::Fails).await?;
-            Ok(last.cost_us())
+            last = ours.page_costs(&pids, options.length()).await?;
+            Ok(last.all_us())
         },
         async || Ok(burst(&mut theirs, &[bare.server.pid], options.length(), Refusal::Fails).await?.cost_us()),
     )
     .await?;
-    let what = format!("page of 20 against the same bytes ({:.0} a second; all servers' CPU)", last.rate());
+    let what = format!(
+        "page of 20 of {} readers in turn, amid changes, against the same bytes ({:.0} a second; all servers' CPU, \
+         without the changes, each {:.0} us)",
+        ours.readers, last.rate, last.change_us
+    );
     let target = if pids.len() == 1 { Target::AtLeast(0.08, 0.2) } else { Target::Free };
-    Ok(Figure::share_of_limit(what, &rounds, ("us", "us"), target).generated_in(last.generator_cost_us()))
+    Ok(Figure::share_of_limit(what, &rounds, ("us", "us"), target).generated_in(last.generator_us))
 }
 
 /// Raw reads are prepared statements that read the newest 21 rows of an inbox, from as many connections.
-async fn against_raw_reads(site: &Site, ours: &mut [Asking], readers: &[Person], port: u16) -> Result<Vec<Figure>> {
+async fn against_raw_reads(site: &Site, ours: &mut Life, readers: &[Person], port: u16) -> Result<Vec<Figure>> {
     let mut raw = Vec::new();
     for _ in 0..CLIENTS {
         raw.push(database::connect(port, Some(NAME)).await?);
@@ -73,10 +87,10 @@ async fn against_raw_reads(site: &Site, ours: &mut [Asking], readers: &[Person],
     let rounds = alternate(
         options.rounds(),
         async || {
-            let seen = burst(ours, &pids, options.length(), Refusal::Fails).await?;
-            of_server.push(seen.cost_of(1));
-            rates.0.push(seen.rate());
-            Ok(seen.cost_us())
+            let seen = ours.page_costs(&pids, options.length()).await?;
+            of_server.push(seen.each_us[1]);
+            rates.0.push(seen.rate);
+            Ok(seen.all_us())
         },
         async || {
             let (cost, rate) = raw_reads(&mut raw, readers, server, options.length()).await?;
@@ -129,7 +143,7 @@ async fn raw_reads(
 
 /// Page 14 against page 1.
 pub async fn deep(site: &mut Site) -> Result<Vec<Figure>> {
-    let readers = site.readers().await?;
+    let readers = site.readers()?;
     let (reader, cursor) = who_reaches(site, &readers, 13 * SIZE).await?;
     let after = json!({ "first": SIZE, "after": cursor });
     let newest = json!({ "first": SIZE });
@@ -139,7 +153,7 @@ pub async fn deep(site: &mut Site) -> Result<Vec<Figure>> {
 
 /// The first page below the inbox against page 1, on a node that keeps at most 300 entries of deep inboxes.
 pub async fn past_kept(site: &mut Site) -> Result<Vec<Figure>> {
-    let readers = site.readers().await?;
+    let readers = site.readers()?;
     site.restart(&vec![set("inbox.deep_keep", &300)]).await?;
     let (reader, cursor) = who_reaches(site, &readers, 300).await?;
     let after = json!({ "first": SIZE, "after": cursor });
@@ -199,7 +213,7 @@ pub async fn page_requests(address: SocketAddr, readers: &[Person], variables: V
 pub async fn in_turn(address: SocketAddr, requests: &[Rc<[u8]>]) -> Result<Vec<Asking>> {
     let mut all = Vec::new();
     for place in 0..CLIENTS {
-        let (requests, mut next) = (requests.to_vec(), place);
+        let (requests, mut next) = (requests.to_vec(), place * requests.len() / CLIENTS);
         let script = Box::new(move || {
             next += 1;
             ("page", Rc::clone(&requests[next % requests.len()]))

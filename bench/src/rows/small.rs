@@ -16,7 +16,7 @@ const CLIENTS: usize = 4;
 
 /// Processor time per answer of the node, against the bare server's with the same bytes.
 pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
-    let readers = site.readers().await?;
+    let readers = site.readers()?;
     let token = Some(readers[0].token.as_str());
     let operations = [
         ("`{ __typename }`", request(None, "{ __typename }", &json!({}))),

@@ -133,11 +133,7 @@ impl Database {
 
     /// One statement that reads: one snapshot.
     pub async fn read(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<Vec<Row>, StoreError> {
-        self.read_text(sql.into(), values.into_iter().collect()).await
-    }
-
-    /// As [`Self::read`], with a text that is kept.
-    pub async fn read_text(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+        let (sql, values) = (sql.into(), values.into_iter().collect());
         self.sent.fetch_add(1, Ordering::Relaxed);
         match &self.readers {
             Readers::Server(connections) => {
@@ -152,21 +148,17 @@ impl Database {
     /// As [`Self::read`], for a statement that finds some dozen rows by their keys. On SQLite it runs on the caller's
     /// thread, unless it has many values.
     pub async fn read_few(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<Vec<Row>, StoreError> {
-        self.read_few_text(sql.into(), values.into_iter().collect()).await
-    }
-
-    /// As [`Self::read_few`], with a text that is kept.
-    pub async fn read_few_text(&self, sql: Arc<str>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
-        let Readers::File(readers) = &self.readers else { return self.read_text(sql, values).await };
+        let values: Vec<Value> = values.into_iter().collect();
+        let Readers::File(readers) = &self.readers else { return self.read(sql, values).await };
         if values.len() > FEW {
-            return self.read_text(sql, values).await;
+            return self.read(sql, values).await;
         }
-        match readers.read_here(&sql, &values) {
+        match readers.read_here(sql, &values) {
             Some(rows) => {
                 self.sent.fetch_add(1, Ordering::Relaxed);
                 Ok(rows)
             }
-            None => self.read_text(sql, values).await,
+            None => self.read(sql, values).await,
         }
     }
 }

@@ -51,7 +51,7 @@ impl Dialect {
 
     /// An ordered or limited select as a branch of a `UNION ALL`. SQLite takes no brackets there; MySQL and MariaDB
     /// would write the table that SQLite needs to memory and read it again.
-    pub fn limited_branch<V>(self, select: Fragment<V>) -> Fragment<V> {
+    pub fn limited_branch(self, select: Fragment) -> Fragment {
         let text = match self {
             Self::Sqlite => format!("SELECT * FROM ({})", select.text),
             Self::Mysql => format!("({})", select.text),

@@ -1,26 +1,20 @@
-//! A fragment of a statement: its text, and what its `?` stand for.
+//! A fragment of a statement: its text, and the values of its `?`.
 
 use sea_orm::Value;
 
-/// Text, and a value for each `?` in it, or the name of one that is known later.
-#[derive(Clone, Debug)]
-pub struct Fragment<V = Value> {
+/// Text, and a value for each `?` in it.
+#[derive(Clone, Debug, Default)]
+pub struct Fragment {
     /// SQL.
     pub text: String,
     /// In the order of the text's `?`.
-    pub values: Vec<V>,
+    pub values: Vec<Value>,
 }
 
-impl<V> Default for Fragment<V> {
-    fn default() -> Self {
-        Self { text: String::new(), values: Vec::new() }
-    }
-}
-
-impl<V: From<i64>> Fragment<V> {
+impl Fragment {
     /// Text with its numbers.
     pub fn new<const N: usize>(text: impl Into<String>, numbers: [i64; N]) -> Self {
-        Self::with(text, numbers.map(V::from))
+        Self::with(text, numbers.map(Value::from))
     }
 
     /// Appends text with its numbers.
@@ -28,17 +22,15 @@ impl<V: From<i64>> Fragment<V> {
     pub fn add<const N: usize>(self, text: &str, numbers: [i64; N]) -> Self {
         self.then(Self::new(text, numbers))
     }
-}
 
-impl<V> Fragment<V> {
     /// Text with its values.
-    pub fn with(text: impl Into<String>, values: impl IntoIterator<Item = V>) -> Self {
+    pub fn with(text: impl Into<String>, values: impl IntoIterator<Item = Value>) -> Self {
         Self { text: text.into(), values: values.into_iter().collect() }
     }
 
     /// Appends text with its values.
     #[must_use]
-    pub fn add_with(self, text: &str, values: impl IntoIterator<Item = V>) -> Self {
+    pub fn add_with(self, text: &str, values: impl IntoIterator<Item = Value>) -> Self {
         self.then(Self::with(text, values))
     }
 
@@ -55,9 +47,7 @@ impl<V> Fragment<V> {
     pub fn into_table(self, name: &str) -> Self {
         Self { text: format!("({}) {name}", self.text), values: self.values }
     }
-}
 
-impl Fragment {
     /// What a keyset window gives.
     pub fn keyset((text, values): (String, Vec<Value>)) -> Self {
         Self { text, values }

@@ -258,7 +258,7 @@ async fn asked(request: Request) -> Result<Params, Refused> {
     Params::of_url(url).map_err(|error| malformed(&error))
 }
 
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
+fn is_json(headers: &HeaderMap) -> bool {
     let Some(text) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
         return false;
     };

@@ -19,7 +19,7 @@ use super::{entropy::Entropy, origin::Origins, request_id};
 const PREFLIGHT_AGE: Duration = Duration::from_mins(10);
 
 /// Headers of answers for programs, none of which is a page.
-pub(super) const FOR_PROGRAMS: [(HeaderName, &str); 4] = [
+const FOR_PROGRAMS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),

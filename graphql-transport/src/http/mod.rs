@@ -11,7 +11,6 @@ mod codes;
 mod connections;
 mod document;
 mod documents;
-mod early_refusals;
 mod engine;
 mod entropy;
 mod handler;
@@ -43,7 +42,6 @@ mod ws;
 pub use self::{
     buffers::{Buffer, buffers},
     connections::{ConnectionLimits, Routes, serve},
-    early_refusals::EarlyRefusals,
     entropy::Entropy,
     limits::{
         AdmissionLimit, AdmissionLimits, HttpSettings, PersistedSettings, RequestLimits, SocketLimits, StreamLimits,

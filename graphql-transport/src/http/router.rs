@@ -13,7 +13,6 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     admission::Admission,
     documents::{Documents, Naming},
-    early_refusals::EarlyRefusals,
     engine::Engine,
     entropy::Entropy,
     handler,
@@ -65,9 +64,6 @@ pub struct Transport<E, V: Viewer> {
 pub struct Endpoints {
     /// The routes `/graphql` and `/graphql/ws`, without a fallback, so that others can be merged.
     pub router: Router,
-    /// Decides, before all layers, on operations for which there is no room. Without it they are refused all the same,
-    /// at a higher cost.
-    pub early_refusals: EarlyRefusals,
     /// The points that operations are charged, for what else clients do.
     pub charges: Charges,
 }
@@ -133,12 +129,11 @@ where
         free_streams,
         stream_slots,
     });
-    let early_refusals = EarlyRefusals::new(core.clone());
     let router = Router::new()
         .route("/graphql", any(handler::serve::<E, V>))
         .layer(readers)
         .layer(strangers)
         .route("/graphql/ws", get(ws::upgrade::<E, V>))
         .with_state(core);
-    Ok(Endpoints { router: surrounded(router, drawn), early_refusals, charges })
+    Ok(Endpoints { router: surrounded(router, drawn), charges })
 }

@@ -28,7 +28,7 @@ async fn server() -> (JoinSet<()>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("ws://{}/graphql/ws", listener.local_addr().unwrap());
     let all = Service::usual().router;
-    let routes = Routes { full: all.clone(), all, early_refusals: None };
+    let routes = Routes { full: all.clone(), all };
     let mut serving = JoinSet::new();
     serving.spawn(serve(listener, routes, ConnectionLimits::default(), CancellationToken::new()));
     (serving, address)

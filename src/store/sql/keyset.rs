@@ -28,8 +28,8 @@ impl Columns {
         self.of_position(direction, true, bound)
     }
 
-    /// The same condition for the time and the id of a bound, which may be values or stand for them.
-    pub(super) fn window<V: Clone>(self, direction: Direction, inclusive: bool, [at, id_at]: [V; 2]) -> Fragment<V> {
+    /// The same condition for the time and the id of a bound.
+    pub(super) fn window(self, direction: Direction, inclusive: bool, [at, id_at]: [Value; 2]) -> Fragment {
         let Self { time, id } = self;
         let beyond = match direction {
             Direction::Older => '<',
@@ -68,7 +68,7 @@ mod tests {
         let (text, values) = columns.beyond(Direction::Older, Some(Position::bound(7, 8)));
         assert_eq!(text, " AND publish_time <= ? AND (publish_time < ? OR (publish_time = ? AND id < ?))");
         assert_eq!(values, [7_i64, 7, 7, 8].map(Value::from));
-        let Fragment { text, .. } = columns.window(Direction::Newer, true, [7_i64, 8]);
+        let Fragment { text, .. } = columns.window(Direction::Newer, true, [7_i64, 8].map(Value::from));
         assert_eq!(text, " AND publish_time >= ? AND (publish_time > ? OR (publish_time = ? AND id >= ?))");
         assert_eq!(columns.beyond(Direction::Newer, None), (String::new(), Vec::new()));
     }

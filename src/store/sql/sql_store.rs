@@ -1,13 +1,11 @@
 //! The adapter of all SQL engines: a database, and what a node remembers of it.
 
-use std::{future::Future, sync::Arc};
+use std::future::Future;
 
 use sql_driver::{Database, Dialect, Ended, Row, SqlOptions, StoreError, Tx, Value, Writes};
 use tokio::sync::watch;
 
-use super::{
-    contents::remembered::RememberedSubjects, search::task_terms::RememberedTask, timelines::shape::PageTexts,
-};
+use super::{contents::remembered::RememberedSubjects, search::task_terms::RememberedTask};
 
 /// Every port of the primary store, over one database. Cheap to clone: clones share the connections.
 #[derive(Clone, Debug)]
@@ -15,7 +13,6 @@ pub struct SqlStore {
     pub(super) database: Database,
     pub(super) dialect: Dialect,
     pub(super) subjects: RememberedSubjects,
-    pub(super) page_texts: PageTexts,
     pub(super) last_task: RememberedTask,
 }
 
@@ -27,7 +24,6 @@ impl SqlStore {
             dialect: database.dialect(),
             database,
             subjects: RememberedSubjects::default(),
-            page_texts: PageTexts::default(),
             last_task: RememberedTask::default(),
         })
     }
@@ -40,11 +36,6 @@ impl SqlStore {
     /// As [`Database::statements`].
     pub fn statements(&self) -> u64 {
         self.database.statements()
-    }
-
-    /// Texts of pages built since the store was connected, by all clones together: one for each shape of a page.
-    pub fn page_texts_built(&self) -> u64 {
-        self.page_texts.built()
     }
 
     /// As [`Database::transactions`].
@@ -81,15 +72,6 @@ impl SqlStore {
         self.database.read(sql, values)
     }
 
-    /// As [`Database::read_text`].
-    pub(super) fn read_text(
-        &self,
-        sql: Arc<str>,
-        values: Vec<Value>,
-    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
-        self.database.read_text(sql, values)
-    }
-
     /// As [`Database::read_few`].
     pub(super) fn read_few(
         &self,
@@ -97,15 +79,6 @@ impl SqlStore {
         values: impl IntoIterator<Item = Value>,
     ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
         self.database.read_few(sql, values)
-    }
-
-    /// As [`Database::read_few_text`].
-    pub(super) fn read_few_text(
-        &self,
-        sql: Arc<str>,
-        values: Vec<Value>,
-    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
-        self.database.read_few_text(sql, values)
     }
 
     /// As [`Database::write`].

@@ -137,18 +137,6 @@ on_each_backend! {
         walk(&app, async |_| Ok(())).await.map(drop)
     }
 
-    async fn the_texts_of_pages_are_built_once(backend: Backend) -> Result<()> {
-        let app = app(backend).await?;
-        // The second walk finds the deep inbox that the first has left.
-        walk(&app, async |_| app.settle().await).await?;
-        walk(&app, async |_| Ok(())).await?;
-        let built = app.store.page_texts_built();
-        ensure!((1..=12).contains(&built), "{built} texts for two walks");
-        walk(&app, async |_| Ok(())).await?;
-        ensure!(app.store.page_texts_built() == built, "pages of known shapes have built texts");
-        Ok(())
-    }
-
     async fn a_reader_without_an_inbox_is_pulled_at_once(backend: Backend) -> Result<()> {
         let app = app(backend).await?;
         walk(&app, async |_| Ok(())).await?;

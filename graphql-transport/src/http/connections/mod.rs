@@ -9,7 +9,6 @@ mod seats;
 mod wire;
 
 use std::{
-    convert::Infallible,
     net::SocketAddr,
     pin::pin,
     sync::{
@@ -43,9 +42,7 @@ use self::{
     wire::Wire,
 };
 use super::{
-    early_refusals::EarlyRefusals,
     limits::INCOMING,
-    patience::hold_back,
     slots::{Gauged, Slot, Slots},
 };
 use crate::{
@@ -109,14 +106,12 @@ pub struct Routes {
     pub all: Router,
     /// For connections beyond the limit: operators' endpoints, and a refusal of everything else.
     pub full: Router,
-    /// Asked before `all`.
-    pub early_refusals: Option<EarlyRefusals>,
 }
 
 impl Routes {
     /// What serves a connection.
-    fn of(&self, is_spare: bool) -> (Router, Option<EarlyRefusals>) {
-        if is_spare { (self.full.clone(), None) } else { (self.all.clone(), self.early_refusals.clone()) }
+    fn of(&self, is_spare: bool) -> Router {
+        if is_spare { self.full.clone() } else { self.all.clone() }
     }
 }
 
@@ -229,20 +224,6 @@ impl ConnectionPermit {
     }
 }
 
-/// The answer to a request, which an operation without room gets before all layers.
-async fn respond(
-    mut request: Request<Body>,
-    router: Router,
-    early_refusals: Option<EarlyRefusals>,
-) -> Result<Response<Body>, Infallible> {
-    let Some((refusal, held_back)) = early_refusals.and_then(|early| early.refusal(&mut request)) else {
-        return router.oneshot(request).await;
-    };
-    drop(request);
-    hold_back(held_back).await;
-    Ok(refusal)
-}
-
 /// `response`, during which its connection is busy.
 fn until_sent(response: Response<Body>, busy: Busy) -> Response<BusyBody> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -266,7 +247,7 @@ async fn reason_to_close(gives_way: CancellationToken, head_time: Duration, begu
 async fn talk(
     (stream, peer): (TcpStream, SocketAddr),
     permit: ConnectionPermit,
-    (router, early_refusals): (Router, Option<EarlyRefusals>),
+    router: Router,
     limits: Arc<ConnectionLimits>,
     (stop, tasks): (CancellationToken, TaskTracker),
 ) {
@@ -286,11 +267,10 @@ async fn talk(
         // The head is complete. From here on the reader of the body counts its memory.
         received.hold_with(None);
         let (router, received, next_head) = (router.clone(), received.clone(), heads.open(client));
-        let early_refusals = early_refusals.clone();
         async move {
             let response = match refusal {
                 Some(refusal) => Ok(refusal),
-                None => respond(request, router, early_refusals).await,
+                None => router.oneshot(request).await,
             };
             received.hold_with(Some(next_head));
             response.map(|response| until_sent(response, busy))

@@ -72,10 +72,10 @@ impl Server {
         let (stop, sockets) = (transport.stop.clone(), transport.sockets.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (Endpoints { router: all, early_refusals, .. }, ending) = (endpoints(transport).unwrap(), stop.clone());
+        let (all, ending) = (router(transport).unwrap(), stop.clone());
         let full =
             Router::new().route("/healthz", get(async || "alive")).fallback(async || StatusCode::SERVICE_UNAVAILABLE);
-        let routes = Routes { all, full, early_refusals: Some(early_refusals) };
+        let routes = Routes { all, full };
         let mut serving = tokio::task::JoinSet::new();
         serving.spawn(serve(listener, routes, limits, ending));
         Self { address, stop, sockets, serving }

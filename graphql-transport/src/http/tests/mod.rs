@@ -4,7 +4,6 @@
 mod client;
 mod connections;
 mod costs;
-mod early_refusals;
 mod floods;
 mod fuzz;
 mod limits;

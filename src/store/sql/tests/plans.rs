@@ -46,7 +46,7 @@ async fn a_page_of_whatever_size_is_planned_once_a_connection() {
     let text = page(&request(1, 1)).text;
     for size in 1..=20 {
         let Fragment { text, values } = page(&request(size, 1_000 * size));
-        assert!(store.read_text(text.into(), values).await.unwrap().is_empty());
+        assert!(store.read(&text, values).await.unwrap().is_empty());
     }
     let counts = [StatementStatus::Run, StatementStatus::RePrepare];
     let counted = on_reader(&store, |connection| {
@@ -116,11 +116,7 @@ async fn a_page_reads_no_more_of_a_long_inbox() {
             let page = HotPage::Candidates(limits(&request), Wanted::ALL, Vec::new());
             let page = HotStatement::Page(UserId::try_new(7).unwrap(), request, page);
             let Fragment { text, values } = page.part(Dialect::Sqlite);
-            assert_eq!(
-                store.read_text(text.as_str().into(), values).await.unwrap().len(),
-                21 + 1,
-                "page and one more, behind"
-            );
+            assert_eq!(store.read(&text, values).await.unwrap().len(), 21 + 1, "page and one more, behind");
             let steps = |connection: &rusqlite::Connection| {
                 Ok(connection.prepare_cached(&text)?.reset_status(StatementStatus::VmStep))
             };

@@ -10,10 +10,10 @@ use super::{
         keyset::Columns,
         rows::{DomainColumns as _, Row},
     },
-    placeholders::{End, List, Placeholder},
+    bindings::{End, List},
     pulled::pulled,
     shown::Timeline,
-    side::{PageShape, SideShape},
+    side::{PageShape, Side},
 };
 use crate::{
     domain::{
@@ -21,7 +21,7 @@ use crate::{
         limits::{MAX_FEW_IN_FLIGHT, MAX_LEAVING_ACCOUNTS, MAX_REMEMBERED_EXCLUSIONS, MAX_REMEMBERED_REACTIONS},
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{Candidate, Candidates, CardFacts, OutboxVersion, Wanted},
+            candidates::{Ask, Candidate, Candidates, CardFacts, OutboxVersion, Pulled, Wanted},
             reactions::RememberedReactions,
         },
     },
@@ -34,7 +34,7 @@ pub(super) const STATE: i64 = 0;
 const OUTBOX: i64 = 1;
 /// Rows of entries in flight, on both sides of the bound.
 const IN_FLIGHT: i64 = 2;
-/// Rows of the inbox; [`End::tag`](super::placeholders::End::tag) is of one side.
+/// Rows of the inbox; [`End::tag`](super::bindings::End::tag) is of one side.
 pub(super) const INBOX: i64 = 3;
 /// As [`INBOX`]: contents of named authors.
 const PULLED: i64 = 4;
@@ -50,30 +50,10 @@ const FOLLOWED: i64 = 1;
 const EXCLUDED: i64 = 2;
 const REACTED: i64 = 3;
 
-/// What the text of a statement of candidates depends on, beside the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Asked {
-    /// What is read of each candidate.
-    pub(super) wanted: Wanted,
-    /// What is read of outboxes.
-    pub(super) named: Named,
-    /// Whether contents in flight are looked up by followed author.
-    pub(super) many_in_flight: bool,
-}
-
-/// What is read of the outboxes of a number of named authors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Named {
-    /// Their contents.
-    Contents(usize),
-    /// Their versions.
-    Versions(usize),
-}
-
-impl Timeline {
+impl Timeline<'_> {
     /// Rows of a tag and four columns: the versions and the floor; followed authors with the mode of the edge; excluded
     /// authors; reactions.
-    pub(super) fn reader(self) -> Fragment<Placeholder> {
+    pub(super) fn reader(self) -> Fragment {
         let by_key = self.by_key();
         let text = format!(
             "SELECT {VERSION} AS tag, n.authors_version AS a, s.floor_time AS t, s.floor_content AS c, n.reactions_version AS r \
@@ -87,7 +67,7 @@ impl Timeline {
             most_reactions = MAX_REMEMBERED_REACTIONS + 1,
             of_user = self.dialect.force_index("reactions_of_user"),
         );
-        Fragment::with(text, [Placeholder::Reader; 4])
+        Fragment::with(text, vec![self.bindings.reader(); 4])
     }
 
     /// Rows of a tag and four columns: floor and versions; or position, author and original's author of a candidate; or
@@ -97,48 +77,44 @@ impl Timeline {
     /// MySQL and MariaDB spend about 15 us per run to plan each further table, and about 2 us per probe of a row. So
     /// the statement joins nothing that the node knows (the followed authors, the end of the inbox, and the reader's
     /// reactions), and has a branch only if there is something to read.
-    pub(super) fn candidates(self, page: PageShape, asked: Asked) -> Fragment<Placeholder> {
-        let ahead = SideShape::ahead(page);
-        let behind = SideShape::behind(page).map(SideShape::limited);
-        let wanted = asked.wanted;
+    pub(super) fn candidates(self, page: PageShape, ask: &Ask<'_>) -> Fragment {
+        let ahead = Side::ahead(page, self.bindings);
+        let behind = Side::behind(page, self.bindings).map(Side::limited);
+        let wanted = ask.wanted;
         let mut inbox = vec![self.inbox_of_anybody(ahead, wanted, self.facts(INBOX_ROW, wanted))];
         let none = || (no_facts(wanted), Fragment::default());
         inbox.extend(behind.map(|side| self.inbox_of_anybody(side, Wanted::ENTRIES, none())));
-        self.with_inbox(page, inbox, asked)
+        self.with_inbox(page, inbox, ask)
     }
 
     /// The same with these branches in place of the inbox.
-    pub(super) fn with_inbox(
-        self,
-        page: PageShape,
-        inbox: Vec<Fragment<Placeholder>>,
-        asked: Asked,
-    ) -> Fragment<Placeholder> {
-        let no_facts = no_facts(asked.wanted);
+    pub(super) fn with_inbox(self, page: PageShape, inbox: Vec<Fragment>, ask: &Ask<'_>) -> Fragment {
+        let no_facts = no_facts(ask.wanted);
         let leaving = format!(
             "SELECT {LEAVING} AS tag, g.user_id, 0 AS c, 0 AS a, 0 AS o{no_facts} FROM account_deletions g \
              WHERE g.look_at IS NOT NULL LIMIT {most}",
             most = MAX_LEAVING_ACCOUNTS + 1,
         );
-        let in_flight = self.few_in_flight(SideShape::ahead(page), asked.many_in_flight, &no_facts);
+        let in_flight = self.few_in_flight(Side::ahead(page, self.bindings), ask.many_in_flight, &no_facts);
         let mut branches = vec![in_flight, Fragment::new(leaving, [])];
         branches.extend(inbox);
-        branches.extend(self.named(page, asked));
-        branches.into_iter().fold(state_and_versions(asked.wanted), |whole, branch| {
+        branches.extend(self.named(page, ask));
+        branches.into_iter().fold(self.state_and_versions(ask.wanted), |whole, branch| {
             whole.add(" UNION ALL ", []).then(self.dialect.limited_branch(branch))
         })
     }
 
     /// Contents in flight: of all authors, or of those whom the reader follows. A row without an author stands for a
     /// content that is removed or of another kind.
-    fn few_in_flight(self, side: SideShape, of_followed: bool, no_facts: &str) -> Fragment<Placeholder> {
+    fn few_in_flight(self, side: Side<'_>, of_followed: bool, no_facts: &str) -> Fragment {
         let by_key = self.by_key();
         let text = format!(
             "SELECT {IN_FLIGHT} AS tag, d.publish_time, d.content_id, c.author_id, c.repost_author_id{no_facts} FROM deliveries d",
         );
         // The engine's planner chooses, by their numbers, between a scan of the deliveries and a seek for each author.
         let followed = format!(" JOIN follows f{by_key} ON f.follower_id = ? AND f.author_id = d.author_id");
-        let followed = if of_followed { Fragment::with(followed, [Placeholder::Reader]) } else { Fragment::default() };
+        let followed =
+            if of_followed { Fragment::with(followed, [self.bindings.reader()]) } else { Fragment::default() };
         Fragment::new(text, [])
             .then(followed)
             .add(&format!(" LEFT JOIN contents c{by_key} ON c.id = d.content_id AND "), [])
@@ -147,36 +123,36 @@ impl Timeline {
     }
 
     /// What is read of the named authors' outboxes.
-    fn named(self, page: PageShape, asked: Asked) -> Vec<Fragment<Placeholder>> {
-        match asked.named {
-            Named::Contents(0) | Named::Versions(0) => Vec::new(),
-            Named::Versions(authors) => vec![self.outbox_versions(authors, &no_facts(asked.wanted))],
-            Named::Contents(authors) => {
-                let behind = SideShape::behind(page).map(SideShape::limited);
-                let none = Wanted { original_authors: asked.wanted.original_authors, ..Wanted::ENTRIES };
-                let mut sides = vec![self.outboxes_of(SideShape::ahead(page).limited(), authors, asked.wanted, "")];
-                sides.extend(behind.map(|side| self.outboxes_of(side, authors, none, &no_facts(asked.wanted))));
+    fn named(self, page: PageShape, ask: &Ask<'_>) -> Vec<Fragment> {
+        match ask.pulled {
+            Pulled::Contents([]) | Pulled::Versions([]) => Vec::new(),
+            Pulled::Versions(_) => vec![self.outbox_versions(&no_facts(ask.wanted))],
+            Pulled::Contents(_) => {
+                let behind = Side::behind(page, self.bindings).map(Side::limited);
+                let none = Wanted { original_authors: ask.wanted.original_authors, ..Wanted::ENTRIES };
+                let mut sides = vec![self.outboxes_of(Side::ahead(page, self.bindings), ask.wanted, "")];
+                sides.extend(behind.map(|side| self.outboxes_of(side, none, &no_facts(ask.wanted))));
                 sides
             }
         }
     }
 
-    fn named_authors(self, authors: usize, columns: &str, joins: &str) -> Fragment<Placeholder> {
+    fn named_authors(self, columns: &str, joins: &str) -> Fragment {
         let by_key = self.by_key();
         let text =
             format!("SELECT {columns} FROM follows e{by_key}{joins} WHERE e.follower_id = ? AND e.author_id IN ");
-        Fragment::with(text, [Placeholder::Reader]).then(Placeholder::list(List::Authors, authors))
+        Fragment::with(text, [self.bindings.reader()]).then(self.bindings.list(List::Authors))
     }
 
-    fn outbox_versions(self, authors: usize, no_facts: &str) -> Fragment<Placeholder> {
+    fn outbox_versions(self, no_facts: &str) -> Fragment {
         let columns = format!("{OUTBOX} AS tag, COALESCE(o.stamp, 0) AS t, 0 AS c, e.author_id AS a, 0 AS o{no_facts}");
         let heads = format!(" LEFT JOIN outbox_heads o{} ON o.author_id = e.author_id", self.by_key());
-        self.named_authors(authors, &columns, &heads)
+        self.named_authors(&columns, &heads)
     }
 
     /// The first contents of these authors together. The originals' authors and the facts are looked up for those
     /// alone.
-    fn outboxes_of(self, side: SideShape, authors: usize, wanted: Wanted, no_facts: &str) -> Fragment<Placeholder> {
+    fn outboxes_of(self, side: Side<'_>, wanted: Wanted, no_facts: &str) -> Fragment {
         let by_key = self.by_key();
         let (facts, joins) = self.facts(("x.id", "x.author_id"), wanted);
         let author = if wanted.original_authors { "z.repost_author_id" } else { "NULL" };
@@ -188,7 +164,7 @@ impl Timeline {
         let counters = |text| if wanted.facts { text } else { String::new() };
         let looked_up = original(format!(" LEFT JOIN contents z{by_key} ON z.id = x.id"))
             + &counters(format!(" LEFT JOIN counters k{by_key} ON k.content_id = x.id"));
-        let authors = self.named_authors(authors, "e.author_id", "");
+        let authors = self.named_authors("e.author_id", "");
         Fragment::new(text, [])
             .then(pulled(self.dialect, side, authors, "").into_table("x"))
             .add(&looked_up, [])
@@ -197,12 +173,7 @@ impl Timeline {
 
     /// A range of the inbox's own key, read in the page's order, so that it stops at the limit: rows of all authors,
     /// also below the floor. The content's counters say whether it exists, if nothing else of its row is needed.
-    fn inbox_of_anybody(
-        self,
-        side: SideShape,
-        wanted: Wanted,
-        (columns, joins): (String, Fragment<Placeholder>),
-    ) -> Fragment<Placeholder> {
+    fn inbox_of_anybody(self, side: Side<'_>, wanted: Wanted, (columns, joins): (String, Fragment)) -> Fragment {
         let (by_key, then, tag) = (self.by_key(), self.dialect.join_in_order(), side.end.tag(INBOX));
         let reads_counters_alone = wanted.facts && !wanted.original_authors && side.kinds.is_all();
         let (original, exists, condition) = if reads_counters_alone {
@@ -221,7 +192,7 @@ impl Timeline {
         );
         Fragment::new(text, [])
             .then(joins)
-            .add_with(" WHERE i.user_id = ?", [Placeholder::Reader])
+            .add_with(" WHERE i.user_id = ?", [self.bindings.reader()])
             .then(condition)
             .then(side.window(ROW))
             .then(side.first(ROW))
@@ -229,7 +200,7 @@ impl Timeline {
 
     /// The facts of a content with the counters `k`, and the joins that they need; these columns have the content's and
     /// the author's id. A content without them is still shown; its card reads them separately.
-    pub(super) fn facts(self, (content, author): (&str, &str), wanted: Wanted) -> (String, Fragment<Placeholder>) {
+    pub(super) fn facts(self, (content, author): (&str, &str), wanted: Wanted) -> (String, Fragment) {
         if !wanted.facts {
             return Default::default();
         }
@@ -243,23 +214,23 @@ impl Timeline {
             let text = format!(
                 " LEFT JOIN reactions {name}{by_key} ON {name}.content_id = {content} AND {name}.kind = {kind} AND {name}.user_id = ?"
             );
-            Fragment::with(text, [Placeholder::Reader])
+            Fragment::with(text, [self.bindings.reader()])
         };
         (
             format!("{columns}, l.kind AS liked, b.kind AS kept"),
             author.then(reaction("l", Reaction::Like)).then(reaction("b", Reaction::Bookmark)),
         )
     }
-}
 
-/// The row of the reader's state.
-pub(super) fn state_and_versions(wanted: Wanted) -> Fragment<Placeholder> {
-    let text = format!(
-        "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, n.reactions_version AS o{} \
-         FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ?",
-        no_facts(wanted),
-    );
-    Fragment::with(text, [Placeholder::Reader])
+    /// The row of the reader's state.
+    pub(super) fn state_and_versions(self, wanted: Wanted) -> Fragment {
+        let text = format!(
+            "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, n.reactions_version AS o{} \
+             FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ?",
+            no_facts(wanted),
+        );
+        Fragment::with(text, [self.bindings.reader()])
+    }
 }
 
 /// The columns of an inbox row that [`Timeline::facts`] takes.

@@ -7,8 +7,8 @@ use super::{
         fragment::Fragment,
         rows::{DomainColumns as _, Row},
     },
+    bindings::List,
     candidates::facts,
-    placeholders::{List, Placeholder},
     shown::Timeline,
 };
 use crate::{
@@ -19,9 +19,9 @@ use crate::{
     store::StoreError,
 };
 
-impl Timeline {
+impl Timeline<'_> {
     /// Rows of a content's id and the columns of [`Timeline::facts`].
-    pub(super) fn card_facts(self, contents: usize) -> Fragment<Placeholder> {
+    pub(super) fn card_facts(self) -> Fragment {
         let (columns, joins) = self.facts(("c.id", "c.author_id"), Wanted::ALL);
         let text = format!(
             "SELECT c.id{columns} FROM contents c {then} counters k{by_key} ON k.content_id = c.id",
@@ -31,7 +31,7 @@ impl Timeline {
         Fragment::new(text, [])
             .then(joins)
             .add(" WHERE c.id IN ", [])
-            .then(Placeholder::list(List::Ahead, contents))
+            .then(self.bindings.list(List::Ahead))
             .add(" AND c.removed_at IS NULL", [])
     }
 }

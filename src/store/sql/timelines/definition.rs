@@ -15,11 +15,11 @@ use super::{
         keyset::Columns,
         rows::{DomainColumns as _, Row},
     },
-    candidates::{FACTS, STATE, facts, no_facts, state_and_versions},
-    placeholders::{List, Placeholder},
+    bindings::List,
+    candidates::{FACTS, STATE, facts, no_facts},
     pulled::pulled,
     shown::Timeline,
-    side::{PageShape, SideShape},
+    side::{PageShape, Side},
 };
 use crate::{
     domain::{
@@ -43,33 +43,28 @@ const BEHIND: i64 = 2;
 
 const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
-impl Timeline {
+impl Timeline<'_> {
     /// Rows of a tag and four numbers: the reader's floor and versions, or an entry's as [`Row::entry`] takes them and
     /// a null. Facts follow, if they are wanted, with values in entries ahead of the bound; to an early end, only in
-    /// the first of them. `to_an_end`: the outboxes of so many listed authors, of which there are at least one and at
-    /// most [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
-    pub(super) fn definition(
-        self,
-        page: PageShape,
-        with_facts: bool,
-        to_an_end: Option<usize>,
-    ) -> Fragment<Placeholder> {
+    /// the first of them. An early end has the statement that lists authors, at least one and at most
+    /// [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
+    pub(super) fn definition(self, page: PageShape, with_facts: bool) -> Fragment {
         let wanted = wanted(with_facts);
-        let ahead = match to_an_end {
-            Some(authors) => self.ahead_to_an_end(page, with_facts, authors),
-            None => self.all_ahead(page, with_facts),
-        };
+        let is_whole = self.bindings.is_empty(List::Authors);
+        let ahead = if is_whole { self.all_ahead(page, with_facts) } else { self.ahead_to_an_end(page, with_facts) };
         let mut branches = vec![self.dialect.limited_branch(ahead)];
-        if let Some(side) = SideShape::behind(page) {
+        if let Some(side) = Side::behind(page, self.bindings) {
             branches.push(self.entry_at_bound(side, &no_facts(wanted)));
-            if to_an_end.is_none() {
+            if is_whole {
                 branches.push(self.others_behind(side, &no_facts(wanted)));
             }
         }
-        branches.into_iter().fold(state_and_versions(wanted), |whole, branch| whole.add(" UNION ALL ", []).then(branch))
+        branches
+            .into_iter()
+            .fold(self.state_and_versions(wanted), |whole, branch| whole.add(" UNION ALL ", []).then(branch))
     }
 
-    fn all_ahead(self, page: PageShape, with_facts: bool) -> Fragment<Placeholder> {
+    fn all_ahead(self, page: PageShape, with_facts: bool) -> Fragment {
         let by_key = self.by_key();
         let (columns, joins) = if with_facts {
             let joins = format!(
@@ -79,7 +74,7 @@ impl Timeline {
         } else {
             Default::default()
         };
-        let side = SideShape::ahead(page).shown_to(self);
+        let side = Side::ahead(page, self.bindings).shown_to(self);
         let authors = self.followed_authors().then(self.shown_of_many("e.author_id"));
         let text = format!("SELECT {AHEAD} AS tag, x.publish_time, x.id, x.author_id, NULL AS o{columns} FROM ");
         Fragment::new(text, []).then(pulled(self.dialect, side, authors, "").into_table("x")).add(&joins, [])
@@ -87,7 +82,7 @@ impl Timeline {
 
     /// The nearest entry behind the bound. The outboxes are read on that side only if the entry at the bound has left
     /// the timeline.
-    fn others_behind(self, side: SideShape, no_facts: &str) -> Fragment<Placeholder> {
+    fn others_behind(self, side: Side<'_>, no_facts: &str) -> Fragment {
         let side = side.shown_to(self);
         let at_bound = Fragment::new("SELECT c.publish_time, c.id, c.author_id", []).then(self.at_bound(side));
         let authors = self
@@ -100,8 +95,8 @@ impl Timeline {
         Fragment::new(text, []).then(pulled(self.dialect, side, authors, "").into_table("x"))
     }
 
-    fn ahead_to_an_end(self, page: PageShape, with_facts: bool, authors: usize) -> Fragment<Placeholder> {
-        let side = SideShape::ahead(page).shown_to(self);
+    fn ahead_to_an_end(self, page: PageShape, with_facts: bool) -> Fragment {
+        let side = Side::ahead(page, self.bindings).shown_to(self);
         let compare = match page.direction {
             Direction::Older => ">=",
             Direction::Newer => "<=",
@@ -112,7 +107,7 @@ impl Timeline {
                 " LEFT JOIN counters k{by_key} ON k.content_id = c.id AND c.publish_time {compare} ? \
                  LEFT JOIN users u{by_key} ON u.id = c.author_id AND c.publish_time {compare} ?"
             );
-            (FACTS, Fragment::with(text, [Placeholder::FactsEndTime; 2]))
+            (FACTS, Fragment::with(text, vec![self.bindings.facts_end_ms(); 2]))
         } else {
             Default::default()
         };
@@ -123,29 +118,30 @@ impl Timeline {
         Fragment::new(text, [])
             .then(joins)
             .add(" WHERE c.author_id IN ", [])
-            .then(Placeholder::list(List::Authors, authors))
-            .add_with(&format!(" AND c.publish_time {compare} ? AND "), [Placeholder::EndTime])
+            .then(self.bindings.list(List::Authors))
+            .add(&format!(" AND c.publish_time {compare} ? AND "), [self.bindings.end_ms()])
             .then(side.of_contents("c"))
             .add(&author_remains("c.author_id"), [])
             .then(side.window(CONTENT))
-            .add_with(" LIMIT ?", [side.limit])
+            .add(" LIMIT ?", [side.limit])
     }
 
     /// The entry at the bound, if there is one. It is the nearest entry behind the page.
-    fn entry_at_bound(self, side: SideShape, no_facts: &str) -> Fragment<Placeholder> {
+    fn entry_at_bound(self, side: Side<'_>, no_facts: &str) -> Fragment {
         let text = format!("SELECT {BEHIND} AS tag, c.publish_time, c.id, c.author_id, NULL AS o{no_facts}");
         Fragment::new(text, []).then(self.at_bound(side.shown_to(self)))
     }
 
     /// `FROM` and `WHERE` of the entry at the bound, if there is one: the content `c`.
-    fn at_bound(self, side: SideShape) -> Fragment<Placeholder> {
+    fn at_bound(self, side: Side<'_>) -> Fragment {
         let text = format!(
             " FROM contents c{by_key} {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id \
              WHERE c.id = ? AND c.publish_time = ? AND ",
             by_key = self.by_key(),
             then = self.dialect.join_in_order(),
         );
-        Fragment::with(text, [Placeholder::Reader, Placeholder::BoundContent, Placeholder::BoundTime])
+        let [time, content] = self.bindings.bound();
+        Fragment::with(text, [self.bindings.reader(), content, time])
             .then(side.of_contents("c"))
             .then(self.shown("f.author_id"))
     }

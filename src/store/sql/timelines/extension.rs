@@ -4,22 +4,24 @@
 //! Two statements cost less than one: MySQL and MariaDB bound an index by listed keys and a range after them, but not
 //! by keys of another table. The first statement gives the keys and the times that bound the range.
 
+use sql_driver::Value;
+
 use super::{
     super::{fragment::Fragment, keyset::Columns},
-    placeholders::{List, Placeholder},
+    bindings::List,
     pulled::{of_author, pulled},
     shown::Timeline,
-    side::SideShape,
+    side::Side,
 };
 use crate::domain::EdgeMode;
 
 const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
-impl Timeline {
+impl Timeline<'_> {
     /// Rows of an author and a publish time: the last of each covered author's newest contents below the bound, if
     /// there are as many as wanted. Otherwise the time is null.
-    pub(super) fn nth_of_covered(self) -> Fragment<Placeholder> {
-        let side = SideShape::below();
+    pub(super) fn nth_of_covered(self) -> Fragment {
+        let side = Side::below(self.bindings);
         let from = format!(
             " LIMIT 1 OFFSET ?) AS t FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode = {push}",
             uncovered = self.dialect.force_index("uncovered"),
@@ -27,43 +29,43 @@ impl Timeline {
         );
         Fragment::new("SELECT e.author_id, (SELECT w.publish_time", [])
             .then(of_author(side, "e", ""))
-            .add_with(&from, [side.limit.offset(), Placeholder::Reader])
+            .add_with(&from, [Value::from(side.limit - 1), self.bindings.reader()])
     }
 
     /// The contents of a number of authors in the window, as `Row::entry` takes them; at least one author and at most
     /// [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
-    pub(super) fn of_authors_below(self, authors: usize) -> Fragment<Placeholder> {
-        let side = SideShape::below();
+    pub(super) fn of_authors_below(self) -> Fragment {
+        let side = Side::below(self.bindings);
         let text = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c{outbox} WHERE c.author_id IN ",
             outbox = self.dialect.in_order_of("outbox"),
         );
         Fragment::new(text, [])
-            .then(Placeholder::list(List::Authors, authors))
-            .add_with(" AND c.publish_time >= ? AND ", [Placeholder::EndTime])
+            .then(self.bindings.list(List::Authors))
+            .add(" AND c.publish_time >= ? AND ", [self.bindings.end_ms()])
             .then(side.of_contents("c"))
             .then(side.window(CONTENT))
-            .add_with(" LIMIT ?", [side.limit])
+            .add(" LIMIT ?", [side.limit])
     }
 
     /// The covered authors' newest entries below a position, which need not be the floor of the reader's state.
-    pub(super) fn covered_below(self) -> Fragment<Placeholder> {
+    pub(super) fn covered_below(self) -> Fragment {
         let text = format!(
             "SELECT e.author_id FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode = {push}",
             uncovered = self.dialect.force_index("uncovered"),
             push = EdgeMode::Push.code(),
         );
-        pulled(self.dialect, SideShape::below(), Fragment::with(text, [Placeholder::Reader]), "")
+        pulled(self.dialect, Side::below(self.bindings), Fragment::with(text, [self.bindings.reader()]), "")
     }
 
     /// The newest entries of everyone whom the reader follows.
-    pub(super) fn newest_of_followed(self) -> Fragment<Placeholder> {
-        pulled(self.dialect, SideShape::newest(), self.followed_authors(), "")
+    pub(super) fn newest_of_followed(self) -> Fragment {
+        pulled(self.dialect, Side::newest(self.bindings), self.followed_authors(), "")
     }
 
     /// The authors whom the reader follows.
-    pub(super) fn followed_authors(self) -> Fragment<Placeholder> {
+    pub(super) fn followed_authors(self) -> Fragment {
         let text = format!("SELECT e.author_id FROM follows e{} WHERE e.follower_id = ?", self.by_key());
-        Fragment::with(text, [Placeholder::Reader])
+        Fragment::with(text, [self.bindings.reader()])
     }
 }

@@ -1,25 +1,23 @@
 //! Timelines in SQL. A page is read from [`candidates`] or by its [`definition`], each one statement.
 
+mod bindings;
 mod candidates;
 mod card_facts;
 mod definition;
 mod extension;
 mod outside;
-mod placeholders;
 mod pulled;
-pub(super) mod shape;
 mod shown;
 mod side;
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use sql_driver::Value;
 
 pub(super) use self::outside::candidates as outside_page;
 use self::{
-    placeholders::{End, Filling, List},
-    shape::{Filled as _, StatementShape, Text, asked, listed},
+    bindings::{Bindings, End, List},
     shown::{Timeline, content_shown, repost_shown_to, shown_to},
     side::PageShape,
 };
@@ -53,9 +51,10 @@ impl Timelines for SqlStore {
         request: &PageRequest,
         with_facts: bool,
     ) -> Result<OutboxesSnapshot, StoreError> {
-        let shape = StatementShape::Definition(PageShape::of(request), with_facts, None);
-        let (sql, values) = self.kept(shape, &Filling::of(reader, request));
-        definition::whole(&self.read_text(sql, values).await?, request, with_facts)
+        let bindings = Bindings::of(reader, request);
+        let statement =
+            Timeline { dialect: self.dialect, bindings: &bindings }.definition(PageShape::of(request), with_facts);
+        definition::whole(&self.read(&statement.text, statement.values).await?, request, with_facts)
     }
 
     async fn stretch(
@@ -68,9 +67,8 @@ impl Timelines for SqlStore {
         if !(1..=self.dialect.max_ranges()).contains(&authors.followed().len()) {
             return Ok(None);
         }
-        let (shape, filling) = of_stretch(reader, request, stretch, authors);
-        let (sql, values) = self.kept(shape, &filling);
-        definition::to_an_end(&self.read_few_text(sql, values).await?, request, stretch, authors)
+        let statement = self::stretch(self.dialect, reader, request, (stretch, authors));
+        definition::to_an_end(&self.read_few(&statement.text, statement.values).await?, request, stretch, authors)
     }
 
     fn max_stretch_authors(&self) -> usize {
@@ -83,9 +81,8 @@ impl Timelines for SqlStore {
     }
 
     async fn candidates(&self, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Result<Candidates, StoreError> {
-        let shape = StatementShape::Candidates(PageShape::of(request), asked(ask));
-        let (sql, values) = self.kept(shape, &Filling::asking(reader, request, ask));
-        candidates::candidates(&self.read_few_text(sql, values).await?, ask.wanted, request.direction)
+        let statement = self::candidates(self.dialect, reader, request, ask);
+        candidates::candidates(&self.read_few(&statement.text, statement.values).await?, ask.wanted, request.direction)
     }
 
     async fn candidates_with(
@@ -106,9 +103,8 @@ impl Timelines for SqlStore {
         if contents.is_empty() {
             return Ok(HashMap::new());
         }
-        let (shape, filling) = of_card_facts(reader, contents);
-        let (sql, values) = self.kept(shape, &filling);
-        card_facts::decode(&self.read_few_text(sql, values).await?)
+        let statement = self::card_facts(self.dialect, reader, contents);
+        card_facts::decode(&self.read_few(&statement.text, statement.values).await?)
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
@@ -168,18 +164,11 @@ impl Timelines for SqlStore {
     }
 }
 
-impl SqlStore {
-    /// The text of this shape, and the values of one run.
-    fn kept(&self, shape: StatementShape, filling: &Filling) -> (Arc<str>, Vec<Value>) {
-        let Text { sql, placeholders } = self.page_texts.of(self.dialect, shape);
-        (sql, filling.values(&placeholders))
-    }
-}
-
 /// What bounds the window of an extension: rows of each author whom the inbox covers, and the publish time of the
 /// author's `nth` newest content below `floor`, counted from 1, which is null if there is none.
 pub(super) fn nth_of_covered(dialect: Dialect, reader: UserId, floor: Position, nth: usize) -> Fragment {
-    Timeline { dialect }.nth_of_covered().filled(&Filling::from(reader, floor).limited(End::Ahead, nth))
+    let bindings = Bindings::from(reader, floor).limited(End::Ahead, nth);
+    Timeline { dialect, bindings: &bindings }.nth_of_covered()
 }
 
 /// A window below a floor.
@@ -197,75 +186,58 @@ pub(super) struct Below {
 pub(super) fn of_authors_below(dialect: Dialect, reader: UserId, authors: &[UserId], window: Below) -> Fragment {
     let Below { floor, end_ms, limit } = window;
     let end_ms = end_ms.unwrap_or(Position::OLDEST.publish_time());
-    let filling =
-        Filling::from(reader, floor).limited(End::Ahead, limit).listing(List::Authors, authors).ending(end_ms);
-    Timeline { dialect }.of_authors_below(authors.len()).filled(&filling)
+    let bindings =
+        Bindings::from(reader, floor).limited(End::Ahead, limit).listing(List::Authors, authors).ending(end_ms);
+    Timeline { dialect, bindings: &bindings }.of_authors_below()
 }
 
 /// The newest `limit` entries below `floor` of the authors whom the inbox covers, as `Row::entry` takes them, where no
 /// window holds them.
 pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, limit: usize) -> Fragment {
-    Timeline { dialect }.covered_below().filled(&Filling::from(reader, floor).limited(End::Ahead, limit))
+    let bindings = Bindings::from(reader, floor).limited(End::Ahead, limit);
+    Timeline { dialect, bindings: &bindings }.covered_below()
 }
 
 /// The newest `limit` entries of everyone whom the reader follows, whatever the modes and exclusions, as `Row::entry`
 /// takes them.
 pub(super) fn newest_of_followed(dialect: Dialect, reader: UserId, limit: usize) -> Fragment {
-    let filling = Filling::from(reader, Position::NEWEST).limited(End::Ahead, limit);
-    Timeline { dialect }.newest_of_followed().filled(&filling)
+    let bindings = Bindings::from(reader, Position::NEWEST).limited(End::Ahead, limit);
+    Timeline { dialect, bindings: &bindings }.newest_of_followed()
 }
 
 /// The statement of [`Timelines::definition`].
 pub(super) fn definition(dialect: Dialect, reader: UserId, request: &PageRequest) -> Fragment {
-    StatementShape::Definition(PageShape::of(request), true, None).filled(dialect, &Filling::of(reader, request))
+    Timeline { dialect, bindings: &Bindings::of(reader, request) }.definition(PageShape::of(request), true)
 }
 
 /// The statement of [`Timelines::candidates`].
 pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Fragment {
-    StatementShape::Candidates(PageShape::of(request), asked(ask))
-        .filled(dialect, &Filling::asking(reader, request, ask))
+    Timeline { dialect, bindings: &Bindings::asking(reader, request, ask) }.candidates(PageShape::of(request), ask)
 }
 
 /// The statement of [`Timelines::card_facts`].
 pub(super) fn card_facts(dialect: Dialect, reader: UserId, contents: &[ContentId]) -> Fragment {
-    let (shape, filling) = of_card_facts(reader, contents);
-    shape.filled(dialect, &filling)
+    let bindings = Bindings::from(reader, Position::NEWEST).listing(List::Ahead, contents);
+    Timeline { dialect, bindings: &bindings }.card_facts()
 }
 
-fn of_card_facts(reader: UserId, contents: &[ContentId]) -> (StatementShape, Filling) {
-    let filling = Filling::from(reader, Position::NEWEST).listing(List::Ahead, contents);
-    (StatementShape::CardFacts(listed(contents.len())), filling)
-}
-
-/// The statement of [`Timelines::stretch`].
+/// The statement of [`Timelines::stretch`]. It reads one row beyond `most_rows`, which shows that the stretch holds too
+/// many.
 pub(super) fn stretch(
     dialect: Dialect,
     reader: UserId,
     request: &PageRequest,
     (stretch, authors): (Stretch, &TimelineAuthors),
 ) -> Fragment {
-    let (shape, filling) = of_stretch(reader, request, stretch, authors);
-    shape.filled(dialect, &filling)
-}
-
-/// It reads one row beyond `most_rows`, which shows that the stretch holds too many.
-fn of_stretch(
-    reader: UserId,
-    request: &PageRequest,
-    stretch: Stretch,
-    authors: &TimelineAuthors,
-) -> (StatementShape, Filling) {
-    let authors = authors.followed();
-    let filling = Filling::of(reader, request)
+    let bindings = Bindings::of(reader, request)
         .limited(End::Ahead, stretch.most_rows.saturating_add(1))
-        .listing(List::Authors, authors)
+        .listing(List::Authors, authors.followed())
         .ending(stretch.end_ms)
         .facts_ending(stretch.facts_end_ms.unwrap_or(stretch.end_ms));
-    let with_facts = stretch.facts_end_ms.is_some();
-    (StatementShape::Definition(PageShape::of(request), with_facts, Some(listed(authors.len()))), filling)
+    Timeline { dialect, bindings: &bindings }.definition(PageShape::of(request), stretch.facts_end_ms.is_some())
 }
 
 /// The statement of [`Timelines::reader`].
 pub(super) fn reader(dialect: Dialect, reader: UserId) -> Fragment {
-    Timeline { dialect }.reader().filled(&Filling::from(reader, Position::NEWEST))
+    Timeline { dialect, bindings: &Bindings::from(reader, Position::NEWEST) }.reader()
 }

@@ -3,11 +3,10 @@
 
 use super::{
     super::{SqlStore, dialect::Dialect, fragment::Fragment, inboxes::state::OUTSIDE, rows::Row},
-    candidates::{Asked, INBOX, all_candidates, no_facts},
-    placeholders::{End, Filling, Placeholder},
-    shape::{StatementShape, asked, listed},
+    bindings::{Bindings, End},
+    candidates::{INBOX, all_candidates, no_facts},
     shown::Timeline,
-    side::{PageShape, SideShape},
+    side::{PageShape, Side},
 };
 use crate::{
     domain::{
@@ -37,10 +36,8 @@ pub(super) async fn candidates_with(
     sides: (&SideRead, Option<&SideRead>),
     ask: &Ask<'_>,
 ) -> Result<OutsideCandidates, StoreError> {
-    let (contents, filling) = filled(reader, request, sides, ask);
-    let (sql, values) =
-        store.kept(StatementShape::OutsideCandidates(PageShape::of(request), contents, asked(ask)), &filling);
-    let rows = store.read_text(sql, values).await?;
+    let statement = candidates(store.dialect, reader, request, sides, ask);
+    let rows = store.read(&statement.text, statement.values).await?;
     let (fences, rows): (Vec<Row>, Vec<Row>) = partition(rows)?;
     let Header { fence, floor, .. } = sides.0.slice.header;
     let found = Candidates { floor: Floor::At(floor), ..all_candidates(&rows, ask.wanted, request.direction)? };
@@ -55,26 +52,14 @@ pub(in super::super) fn candidates(
     sides: (&SideRead, Option<&SideRead>),
     ask: &Ask<'_>,
 ) -> Fragment {
-    let (contents, filling) = filled(reader, request, sides, ask);
-    StatementShape::OutsideCandidates(PageShape::of(request), contents, asked(ask)).filled(dialect, &filling)
-}
-
-/// The numbers of listed contents on both sides, and the values of the statement.
-fn filled(
-    reader: UserId,
-    request: &PageRequest,
-    (ahead, behind): (&SideRead, Option<&SideRead>),
-    ask: &Ask<'_>,
-) -> ([usize; 2], Filling) {
-    let mut filling = Filling::asking(reader, request, ask).fenced(ahead.slice.header.fence);
-    let mut contents = [0, 0];
+    let (ahead, behind) = sides;
+    let mut bindings = Bindings::asking(reader, request, ask).fenced(ahead.slice.header.fence);
     for (end, read) in [(End::Ahead, Some(ahead)), (End::Behind, behind)] {
-        let Some(read) = read else { continue };
-        let ids = content_ids(&read.slice);
-        contents[end as usize] = listed(ids.len());
-        filling = filling.listing(end.into(), &ids);
+        if let Some(read) = read {
+            bindings = bindings.listing(end.into(), &content_ids(&read.slice));
+        }
     }
-    (contents, filling)
+    Timeline { dialect, bindings: &bindings }.outside_candidates(PageShape::of(request), ask)
 }
 
 fn expected(fences: &[Row], fence: Fence) -> Result<Option<Expected>, StoreError> {
@@ -90,40 +75,31 @@ fn partition(rows: Vec<Row>) -> Result<(Vec<Row>, Vec<Row>), StoreError> {
     Ok((fences, others))
 }
 
-impl Timeline {
+impl Timeline<'_> {
     /// The fence's row, and the candidates of both sides.
-    pub(super) fn outside_candidates(
-        self,
-        page: PageShape,
-        contents: [usize; 2],
-        asked: Asked,
-    ) -> Fragment<Placeholder> {
-        let wanted = asked.wanted;
+    pub(super) fn outside_candidates(self, page: PageShape, ask: &Ask<'_>) -> Fragment {
+        let wanted = ask.wanted;
         let none = no_facts(wanted);
         let columns = format!("s.basis AS t, 0 AS c, 0 AS a, 0 AS o{none}");
-        let mut inbox = vec![fenced(Fragment::new(columns, []))];
+        let mut inbox = vec![self.fenced(Fragment::new(columns, []))];
         let (columns, joins) = self.facts(CONTENT, wanted);
         let facts = (columns, self.counters(wanted).then(joins));
-        inbox.extend(self.existing(SideShape::ahead(page), contents[0], facts));
-        let behind = SideShape::behind(page);
-        inbox.extend(behind.and_then(|side| self.existing(side, contents[1], (none, Fragment::default()))));
-        self.with_inbox(page, inbox, asked)
+        inbox.extend(self.existing(Side::ahead(page, self.bindings), facts));
+        let behind = Side::behind(page, self.bindings);
+        inbox.extend(behind.and_then(|side| self.existing(side, (none, Fragment::default()))));
+        self.with_inbox(page, inbox, ask)
     }
 
     /// The counters of a content `c`, if facts are wanted.
-    fn counters(self, wanted: Wanted) -> Fragment<Placeholder> {
+    fn counters(self, wanted: Wanted) -> Fragment {
         let join = format!(" LEFT JOIN counters k{} ON k.content_id = c.id", self.by_key());
         if wanted.facts { Fragment::new(join, []) } else { Fragment::default() }
     }
 
     /// The existing contents among those of the slice, of all authors; `None` for an empty slice.
-    fn existing(
-        self,
-        side: SideShape,
-        contents: usize,
-        (columns, joins): (String, Fragment<Placeholder>),
-    ) -> Option<Fragment<Placeholder>> {
-        if contents == 0 {
+    fn existing(self, side: Side<'_>, (columns, joins): (String, Fragment)) -> Option<Fragment> {
+        let list = side.end.into();
+        if self.bindings.is_empty(list) {
             return None;
         }
         let text = format!(
@@ -131,24 +107,18 @@ impl Timeline {
             tag = side.end.tag(INBOX),
             by_key = self.by_key(),
         );
-        let listed = Fragment::new(text, [])
-            .then(joins)
-            .add(" WHERE c.id IN ", [])
-            .then(Placeholder::list(side.end.into(), contents));
+        let listed = Fragment::new(text, []).then(joins).add(" WHERE c.id IN ", []).then(self.bindings.list(list));
         Some(listed.add(" AND ", []).then(side.of_contents("c")))
     }
-}
 
-/// The fence's row: these columns of the reader's state and bucket, if both have the fence.
-fn fenced(columns: Fragment<Placeholder>) -> Fragment<Placeholder> {
-    let text = format!(
-        " FROM inbox_states s JOIN inbox_buckets b ON b.bucket = ? WHERE s.user_id = ? AND s.tier = {OUTSIDE} \
-         AND s.generation = ? AND s.basis IS NOT NULL AND b.epoch = ? AND b.node = ?"
-    );
-    Fragment::new(format!("SELECT {FENCE} AS tag, "), []).then(columns).add_with(
-        &text,
-        [Placeholder::Bucket, Placeholder::Reader, Placeholder::Generation, Placeholder::Epoch, Placeholder::Node],
-    )
+    /// The fence's row: these columns of the reader's state and bucket, if both have the fence.
+    fn fenced(self, columns: Fragment) -> Fragment {
+        let text = format!(
+            " FROM inbox_states s JOIN inbox_buckets b ON b.bucket = ? WHERE s.user_id = ? AND s.tier = {OUTSIDE} \
+             AND s.generation = ? AND s.basis IS NOT NULL AND b.epoch = ? AND b.node = ?"
+        );
+        Fragment::new(format!("SELECT {FENCE} AS tag, "), []).then(columns).add_with(&text, self.bindings.fence())
+    }
 }
 
 fn content_ids(slice: &Slice) -> Vec<ContentId> {

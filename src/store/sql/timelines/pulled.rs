@@ -7,8 +7,7 @@
 
 use super::{
     super::{dialect::Dialect, fragment::Fragment, keyset::Columns},
-    placeholders::Placeholder,
-    side::SideShape,
+    side::Side,
 };
 use crate::domain::{Direction, Position};
 
@@ -25,12 +24,7 @@ const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 /// times, and of times equal to the last of them, can have entries in the page: contents of as many others lie before
 /// everything else. The statement reads at most `side.limit` contents of each, more if times are equal. `floor` names
 /// the columns of the floor, or is empty.
-pub(super) fn pulled(
-    dialect: Dialect,
-    side: SideShape,
-    authors: Fragment<Placeholder>,
-    floor: &str,
-) -> Fragment<Placeholder> {
+pub(super) fn pulled(dialect: Dialect, side: Side<'_>, authors: Fragment, floor: &str) -> Fragment {
     let then = dialect.join_in_order();
     let carried = |alias: &str| floor.replace("f.", &format!("{alias}."));
     let order = side_order(side.direction);
@@ -45,7 +39,7 @@ pub(super) fn pulled(
     .then(of_author(side, "f", floor))
     .add(" LIMIT 1) AS head FROM ", [])
     .then(authors.into_table("f"))
-    .add_with(&format!(" {ALL}) n WHERE n.head IS NOT NULL) r WHERE r.place <= ?"), [side.limit]);
+    .add(&format!(" {ALL}) n WHERE n.head IS NOT NULL) r WHERE r.place <= ?"), [side.limit]);
     if side.is_single() {
         return Fragment::new("SELECT c.publish_time, c.id, c.author_id FROM ", [])
             .then(heads.into_table("a"))
@@ -67,7 +61,7 @@ pub(super) fn pulled(
         [],
     )
     .then(of_author(side, "a", floor))
-    .add_with(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [side.limit.offset(), last.publish_time().into()])
+    .add(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [side.limit - 1, last.publish_time()])
     .then(heads.into_table("a"))
     .add(&format!(" {ALL}) p {then} contents c ON c.author_id = p.author_id AND c.publish_time {compare} p.last"), [])
     .add(" WHERE ", [])
@@ -79,7 +73,7 @@ pub(super) fn pulled(
 
 /// The author's contents in the window, in order. MySQL recognises the index's order only if `ORDER BY` names the
 /// author.
-pub(super) fn of_author(side: SideShape, alias: &str, floor: &str) -> Fragment<Placeholder> {
+pub(super) fn of_author(side: Side<'_>, alias: &str, floor: &str) -> Fragment {
     let order = side_order(side.direction);
     Fragment::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND "), [])
         .then(side.of_contents("w"))
@@ -89,7 +83,7 @@ pub(super) fn of_author(side: SideShape, alias: &str, floor: &str) -> Fragment<P
 }
 
 /// Condition for positions below the floor in `alias`; empty if it has no floor.
-fn below(columns: Columns, alias: &str, floor: &str) -> Fragment<Placeholder> {
+fn below(columns: Columns, alias: &str, floor: &str) -> Fragment {
     if floor.is_empty() {
         return Fragment::default();
     }

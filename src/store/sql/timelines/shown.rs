@@ -3,17 +3,19 @@
 
 use super::{
     super::{dialect::Dialect, existing_accounts::author_remains, fragment::Fragment},
-    placeholders::Placeholder,
+    bindings::Bindings,
 };
 
-/// The engine of a timeline statement. Its texts know no reader and no position, so that they serve all.
+/// Builds the statements of a timeline.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Timeline {
+pub(super) struct Timeline<'a> {
     /// The engine's dialect.
     pub(super) dialect: Dialect,
+    /// The values of this statement.
+    pub(super) bindings: &'a Bindings,
 }
 
-impl Timeline {
+impl Timeline<'_> {
     /// The primary key of `follows`. MariaDB otherwise prefers an index on the follower alone, and reads all edges for
     /// each row of the inbox.
     pub(super) fn by_key(self) -> String {
@@ -23,13 +25,13 @@ impl Timeline {
     /// ` AND ..`: the author with the id in this column has an account, and the reader has no exclusion for them.
     /// Costs one probe of the key for each row. `NOT EXISTS` would make MySQL and MariaDB materialise all the reader's
     /// exclusions.
-    pub(super) fn shown(self, author: &str) -> Fragment<Placeholder> {
-        Fragment::with(shown_to(self.dialect, "?", author), [Placeholder::Reader])
+    pub(super) fn shown(self, author: &str) -> Fragment {
+        Fragment::with(shown_to(self.dialect, "?", author), [self.bindings.reader()])
     }
 
     /// As [`Self::shown`], where many rows are read: one look shows whether the reader has any exclusion, and only then
     /// each row costs a probe. Every engine runs the look once a statement, because nothing of a row is in it.
-    pub(super) fn shown_of_many(self, author: &str) -> Fragment<Placeholder> {
+    pub(super) fn shown_of_many(self, author: &str) -> Fragment {
         let probe = not_excluded_from(self.dialect, "?", author);
         let text = format!(
             " AND ((SELECT y.cause FROM exclusions y{} WHERE y.reader_id = ? LIMIT 1) IS NULL OR {}){}",
@@ -37,12 +39,12 @@ impl Timeline {
             probe.trim_start_matches(" AND "),
             author_remains(author),
         );
-        Fragment::with(text, [Placeholder::Reader, Placeholder::Reader])
+        Fragment::with(text, vec![self.bindings.reader(); 2])
     }
 
     /// Like [`Self::shown`], for the original's author of a repost. Contents that are no reposts pass.
-    pub(super) fn shown_repost(self, contents: &str) -> Fragment<Placeholder> {
-        Fragment::with(repost_shown_to(self.dialect, "?", contents), [Placeholder::Reader])
+    pub(super) fn shown_repost(self, contents: &str) -> Fragment {
+        Fragment::with(repost_shown_to(self.dialect, "?", contents), [self.bindings.reader()])
     }
 }
 
