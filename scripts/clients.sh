@@ -61,7 +61,7 @@ tell() {
 TIDEFEED_BIN=$(realpath "$tidefeed_bin")
 export TIDEFEED_BIN
 build_packages
-for folder in tests/clients tests/frontends; do packages "$folder"; done
+for folder in tests/clients tests/frontends web-demo; do packages "$folder"; done
 running=0
 for file in tests/clients/*.test.mjs tests/frontends/*.test.mjs clients/typescript/tests/*.test.mjs; do
     name=$(name_of "$file")

@@ -5,6 +5,9 @@ const folder = new URL(".guide/", import.meta.url);
 const guide = readFileSync(new URL("../../docs/frontend.md", import.meta.url), "utf8");
 const BLOCK = /^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm;
 
+/** What the README of @tidefeed/react begins with. */
+export const [, QUICK_START] = /^```tsx file=main\.tsx\n([\s\S]*?)^```$/m.exec(readFileSync(new URL("../../clients/react/README.md", import.meta.url), "utf8"));
+
 /** By file name. */
 const examples = new Map([...guide.matchAll(BLOCK)].map(([, name, text]) => [name, text]));
 

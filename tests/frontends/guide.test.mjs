@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -14,16 +14,27 @@ import { live } from "./live-list.mjs";
 import { publish, sessionOf } from "./world.mjs";
 
 /** `timeline.mjs` is run by the package that it shows: clients/typescript. */
-const USED = ["timeline.mjs", "sign-in.sh", "session.mjs", "search.sh", "feed.mjs", "live.mjs", "frames.jsonl", "stream.sh", "export.mjs", "watched-fetch.mjs", "apollo.mjs", "urql.mjs", "relay.jsx"];
+const USED = ["timeline.mjs", "sign-in.sh", "session.mjs", "search.sh", "feed.mjs", "live.mjs", "frames.jsonl", "stream.sh", "export.mjs", "watched-fetch.mjs", "apollo.mjs", "urql.mjs", "relay.jsx", "codegen.ts", "Profile.tsx"];
 
 test("every example of the guide is run", () => {
   assert.deepEqual(namesOf().toSorted(), USED.toSorted());
 });
 
+test("every script of the documents is one for sh", () => {
+  const root = new URL("../../", import.meta.url);
+  const documents = ["README.md", "CONTRIBUTING.md", ...readdirSync(new URL("docs/", root)).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
+  const scripts = documents.flatMap((name) => [...readFileSync(new URL(name, root), "utf8").matchAll(/^```sh.*\n([\s\S]*?)^```$/gm)].map(([, text]) => [name, text]));
+  assert.ok(scripts.length > 5, `${scripts.length} scripts`);
+  for (const [name, text] of scripts) {
+    assert.doesNotMatch(text, /<<<|\[\[|<\(|\$'|\bfunction /, name);
+    assert.doesNotThrow(() => execFileSync("sh", ["-n"], { input: text, stdio: "pipe" }), `${name}: ${text}`);
+  }
+});
+
 test("curl registers, publishes, reads and refreshes", async () => {
   const server = await start();
   const env = { ...process.env, SERVER: `http://${server.address}` };
-  const said = execFileSync("bash", ["-eu", fileURLToPath(fileOf("sign-in.sh"))], { env, encoding: "utf8" });
+  const said = execFileSync("sh", ["-eu", fileURLToPath(fileOf("sign-in.sh"))], { env, encoding: "utf8" });
   const [published, read, refreshed] = said.trim().split(/(?<=\})(?=\{)/).map((answer) => JSON.parse(answer).data);
   assert.deepEqual(published.publishContent.userErrors, []);
   assert.deepEqual(read.timeline.edges.map(({ node }) => node.text), ["Low tide at six."]);
@@ -36,7 +47,7 @@ test("curl finds Chinese text", async () => {
   const author = await server.register("author");
   for (const text of ["今天看潮汐", "今天看海"]) await publish(server, author, text);
   const env = { ...process.env, SERVER: `http://${server.address}` };
-  const { data } = JSON.parse(execFileSync("bash", ["-eu", fileURLToPath(fileOf("search.sh"))], { env, encoding: "utf8" }));
+  const { data } = JSON.parse(execFileSync("sh", ["-eu", fileURLToPath(fileOf("search.sh"))], { env, encoding: "utf8" }));
   assert.deepEqual(data.search.nodes.map(({ text, author: { handle } }) => [text, handle]), [["今天看潮汐", "author"]]);
   assert.equal(data.search.pageInfo.hasNextPage, false);
 });
@@ -61,7 +72,7 @@ test("curl hears what is published over server-sent events", async () => {
   const server = await start();
   const author = await server.register("author");
   const env = { ...process.env, SERVER: `http://${server.address}`, TOKEN: author.token };
-  const curl = spawn("bash", [fileURLToPath(fileOf("stream.sh"))], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const curl = spawn("sh", [fileURLToPath(fileOf("stream.sh"))], { env, stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(curl, "close");
   after(async () => {
     await server.stop("SIGKILL");

@@ -1,5 +1,5 @@
 // Hooks on a client of @tidefeed/client. Each reads while it is mounted, and renders the same on a server: as long as nothing has been read.
-import type { ConnectionState, Content, Observable, Query, QueryOptions, QuerySnapshot, Read, SessionState, Tidefeed, Timeline, TimelineOptions, TimelineSnapshot, User, Viewer } from "@tidefeed/client";
+import type { ConnectionState, Content, Observable, Query, QueryOptions, QuerySnapshot, Read, Rest, SessionState, Tidefeed, Timeline, TimelineOptions, TimelineSnapshot, TypedDocument, User, Viewer } from "@tidefeed/client";
 import { createContext, createElement, type ReactNode, useCallback, useContext, useMemo, useState, useSyncExternalStore } from "react";
 
 const Client = createContext<Tidefeed | null>(null);
@@ -72,9 +72,13 @@ export function useFollow({ id, viewerIsFollowing }: Pick<User, "id" | "viewerIs
   return { isFollowing, isPending: asked !== null, error, toggle };
 }
 
+type Asked<Data> = QuerySnapshot<Data> & Omit<Query<Data>, keyof Observable<unknown>>;
+
 /** The answer to a query, with its further pages. `options` count when it is asked for the first time. */
-export function useQuery<Data>(document: string, variables?: Record<string, unknown>, options?: QueryOptions): QuerySnapshot<Data> & Omit<Query<Data>, keyof Observable<unknown>> {
-  const query = useTidefeed().query<Data>(document, variables, options);
+export function useQuery<Data>(document: string, variables?: Record<string, unknown>, options?: QueryOptions): Asked<Data>;
+export function useQuery<Data, Variables>(document: TypedDocument<Data, Variables>, ...rest: Rest<Variables, QueryOptions>): Asked<Data>;
+export function useQuery(document: unknown, variables?: Record<string, unknown>, options?: QueryOptions): Asked<unknown> {
+  const query = useTidefeed().query<unknown>(document as string, variables, options);
   const snapshot = useObservable(query);
   return useMemo(() => ({ ...snapshot, refresh: query.refresh, loadMore: query.loadMore }), [snapshot, query]);
 }

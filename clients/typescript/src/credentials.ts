@@ -3,14 +3,15 @@
 export const ERRORS = "userErrors { message code field }";
 const TOKENS = `token expiresAt refreshToken ${ERRORS}`;
 
-export const input = (operation: string, field: string, type: string, selection: string) =>
-  `mutation ${operation}($input: ${type}!) { ${field}(input: $input) { ${selection} } }`;
+/** The mutation `field`: its name is also the operation's, and that of its input's type. */
+export const input = (field: string, selection: string) =>
+  `mutation ${field}($input: ${field.replace(/^./, (first) => first.toUpperCase())}Input!) { ${field}(input: $input) { ${selection} } }`;
 
 export const credentials = {
-  registerUser: input("Register", "registerUser", "RegisterUserInput", TOKENS),
-  signIn: input("SignIn", "signIn", "SignInInput", `${TOKENS} retryAt`),
-  refreshToken: input("Refresh", "refreshToken", "RefreshTokenInput", TOKENS),
+  registerUser: input("registerUser", TOKENS),
+  signIn: input("signIn", `${TOKENS} retryAt`),
+  refreshToken: input("refreshToken", TOKENS),
   signOut: "mutation SignOut { signOut { endedSessionCount } }",
   signOutEverywhere: "mutation SignOutEverywhere { signOutEverywhere { endedSessionCount } }",
-  deleteViewer: input("DeleteViewer", "deleteViewer", "DeleteViewerInput", `retryAt ${ERRORS}`),
+  deleteViewer: input("deleteViewer", `retryAt ${ERRORS}`),
 };

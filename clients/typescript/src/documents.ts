@@ -10,8 +10,9 @@ const CONTENT = `${ORIGINAL} repostOf { ${ORIGINAL} }`;
 /** An entry of the timeline. */
 export const EDGE = `cursor node { ${CONTENT} }`;
 const RELATION = `${USER} followerCount followingCount viewerHasMuted viewerHasBlocked viewerIsHiding`;
-const onUser = (field: string, type: string) => input(field, field, type, `user { ${RELATION} } ${ERRORS}`);
-const onContent = (field: string, type: string) => input(field, field, type, `content { ${ORIGINAL} } ${ERRORS}`);
+/** Mutations that answer alike, by their fields. */
+const answering = <Field extends string>(selection: string, ...fields: Field[]) =>
+  Object.fromEntries(fields.map((field) => [field, input(field, `${selection} ${ERRORS}`)])) as Record<Field, string>;
 
 export const documents = {
   timeline: `query Timeline($first: Int, $after: String, $filter: TimelineFilter) {
@@ -26,21 +27,11 @@ export const documents = {
   user: `query User($handle: String!) { user(handle: $handle) { ${VIEWER} } }`,
   content: `query Content($id: ID!) { content(id: $id) { ${CONTENT} } }`,
   ...credentials,
-  publishContent: input("Publish", "publishContent", "PublishContentInput", `timelineEdge { ${EDGE} } ${ERRORS}`),
-  deleteContent: input("Delete", "deleteContent", "DeleteContentInput", `deletedContentId ${ERRORS}`),
-  repostContent: input("Repost", "repostContent", "RepostContentInput", `timelineEdge { ${EDGE} } content { ${ORIGINAL} } ${ERRORS}`),
-  unrepostContent: input("Unrepost", "unrepostContent", "UnrepostContentInput", `deletedContentId content { ${ORIGINAL} } ${ERRORS}`),
-  likeContent: onContent("likeContent", "LikeContentInput"),
-  unlikeContent: onContent("unlikeContent", "UnlikeContentInput"),
-  bookmarkContent: onContent("bookmarkContent", "BookmarkContentInput"),
-  unbookmarkContent: onContent("unbookmarkContent", "UnbookmarkContentInput"),
-  followUser: onUser("followUser", "FollowUserInput"),
-  unfollowUser: onUser("unfollowUser", "UnfollowUserInput"),
-  muteUser: onUser("muteUser", "MuteUserInput"),
-  unmuteUser: onUser("unmuteUser", "UnmuteUserInput"),
-  hideFromFollower: onUser("hideFromFollower", "HideFromFollowerInput"),
-  unhideFromFollower: onUser("unhideFromFollower", "UnhideFromFollowerInput"),
-  blockUser: onUser("blockUser", "BlockUserInput"),
-  unblockUser: onUser("unblockUser", "UnblockUserInput"),
-  markTimelineRead: input("MarkRead", "markTimelineRead", "MarkTimelineReadInput", `readMarker ${ERRORS}`),
+  ...answering(`timelineEdge { ${EDGE} }`, "publishContent"),
+  ...answering("deletedContentId", "deleteContent"),
+  ...answering(`timelineEdge { ${EDGE} } content { ${ORIGINAL} }`, "repostContent"),
+  ...answering(`deletedContentId content { ${ORIGINAL} }`, "unrepostContent"),
+  ...answering(`content { ${ORIGINAL} }`, "likeContent", "unlikeContent", "bookmarkContent", "unbookmarkContent"),
+  ...answering(`user { ${RELATION} }`, "followUser", "unfollowUser", "muteUser", "unmuteUser", "hideFromFollower", "unhideFromFollower", "blockUser", "unblockUser"),
+  ...answering("readMarker", "markTimelineRead"),
 };

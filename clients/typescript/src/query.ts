@@ -3,6 +3,7 @@ import { asError } from "./failure.js";
 import { type Fact, type Hub, type Intent } from "./hub.js";
 import { type Observable, source } from "./observable.js";
 import type { Send } from "./request.js";
+import type { Rest, TypedDocument } from "./typed.js";
 import type { Original, User } from "./types.js";
 
 export interface QuerySnapshot<Data> {
@@ -29,6 +30,11 @@ export interface Query<Data> extends Observable<QuerySnapshot<Data>> {
 export interface QueryOptions {
   /** Whether something that the viewer has done, or has been told of, makes it worth asking again. */
   outdatedBy?: (fact: Fact) => boolean;
+}
+
+export interface Ask {
+  <Data>(document: string, variables?: Record<string, unknown>, options?: QueryOptions): Query<Data>;
+  <Data, Variables>(document: TypedDocument<Data, Variables>, ...rest: Rest<Variables, QueryOptions>): Query<Data>;
 }
 
 type Json = { [key: string]: unknown };
@@ -168,16 +174,15 @@ const KEPT = 60;
 /** Makes queries; who asks for the same again gets the same one. `forget` drops them all. */
 export function createQueries(send: Send, hub: Hub) {
   const known = new Map<string, Query<unknown>>();
-  return {
-    query<Data>(document: string, variables: Record<string, unknown> = {}, options: QueryOptions = {}): Query<Data> {
-      const key = JSON.stringify([document, variables]);
-      const query = known.get(key) ?? createQuery<unknown>(send, hub, document, variables, options);
-      known.delete(key);
-      known.set(key, query);
-      const [oldest] = known.keys();
-      if (known.size > KEPT && oldest !== undefined) known.delete(oldest);
-      return query as Query<Data>;
-    },
-    forget: () => { known.clear(); },
+  // A typed document is sent as any other.
+  const query = (document: string, variables: Record<string, unknown> = {}, options: QueryOptions = {}) => {
+    const key = JSON.stringify([document, variables]);
+    const query = known.get(key) ?? createQuery<unknown>(send, hub, document, variables, options);
+    known.delete(key);
+    known.set(key, query);
+    const [oldest] = known.keys();
+    if (known.size > KEPT && oldest !== undefined) known.delete(oldest);
+    return query;
   };
+  return { query: query as Ask, forget: () => { known.clear(); } };
 }

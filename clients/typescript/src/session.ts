@@ -2,6 +2,7 @@
 import { credentials } from "./credentials.js";
 import { RequestError } from "./failure.js";
 import { type Observable, source } from "./observable.js";
+import { noGraphQL, post, type Post } from "./post.js";
 import type { Tokens, UserError } from "./types.js";
 
 /** So long before its end a token is changed for a new one. */
@@ -74,7 +75,7 @@ export interface SessionState {
 }
 
 /** Tokens are the browser's: whoever renders for it does not know them. */
-const UNKNOWN: SessionState = { signedIn: false, ended: null };
+export const UNKNOWN: SessionState = { signedIn: false, ended: null };
 
 export interface Session extends Observable<SessionState> {
   /** Empty if it has succeeded; else why not. */
@@ -86,7 +87,7 @@ export interface Session extends Observable<SessionState> {
   signOutEverywhere: () => Promise<void>;
   /** Deletes the user's account, for good. Empty if it is gone, and the session with it; else why not. Null for users who have no password. */
   deleteAccount: (password: string | null) => Promise<UserError[]>;
-  /** A token that is good; null for nobody. */
+  /** A token that is good; null for nobody. Of an outside issuer's it also says anew whether somebody is signed in. */
   token: () => Promise<string | null>;
   /** The server does not take `token`: the next one that is asked for is another. */
   refuse: (token: string | null) => void;
@@ -94,12 +95,8 @@ export interface Session extends Observable<SessionState> {
   fetch: typeof fetch;
 }
 
-interface Answer { data?: Record<string, (Partial<Tokens> & { userErrors: UserError[]; retryAt?: string | null }) | null> | null; errors?: { message: string }[]; ahead: number }
-
 /** `moment` as this machine's clock will show it, which may be wrong: it is `ahead` of the server's. */
 const byOwnClock = (moment: string, ahead: number) => new Date(Date.parse(moment) + ahead).toISOString();
-
-const unreachable = (): never => { throw new RequestError("The server cannot be reached.", "UNREACHABLE"); };
 
 /** One tab at a time, where the platform can and may: the others then find the new tokens in the store. */
 async function alone<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -110,16 +107,30 @@ async function alone<Result>(work: () => Promise<Result>): Promise<Result> {
   return running ?? work();
 }
 
-export interface SessionOptions {
-  /** The server's, ending in /graphql. */
-  endpoint: string;
+export interface SessionOptions extends Post {
   store: TokenStore;
-  fetch: typeof fetch;
-  /** For an answer: on a dead line nobody would say that none comes. */
-  answerMs: number;
 }
 
-export function sessionAt({ endpoint, store, fetch, answerMs }: SessionOptions): Session {
+/** What each mutation of a session answers. */
+type Payload = Partial<Tokens> & { userErrors: UserError[]; retryAt?: string | null };
+
+const signed = (plain: typeof fetch, used: string | null): typeof fetch => (url, init = {}) => {
+  const headers = new Headers(init.headers);
+  if (used !== null) headers.set("authorization", `Bearer ${used}`);
+  return plain(url, { ...init, headers });
+};
+
+/** `plain` with a session's token, and once more with another one if that is refused. */
+export const signedBy = (plain: typeof fetch, { token, refuse }: Pick<Session, "token" | "refuse">): typeof fetch => async (url, init) => {
+  const used = await token();
+  const response = await signed(plain, used)(url, init);
+  if (response.status !== 401 || used === null) return response;
+  refuse(used);
+  const another = await token();
+  return another === null ? response : signed(plain, another)(url, init);
+};
+
+export function sessionAt({ store, ...at }: SessionOptions): Session {
   const state = source<SessionState>({ signedIn: store.read() !== null, ended: null });
   let refreshing: Promise<void> | null = null;
   let refused: string | null = null;
@@ -137,28 +148,24 @@ export function sessionAt({ endpoint, store, fetch, answerMs }: SessionOptions):
     if (signedIn !== state.getSnapshot().signedIn) state.set({ signedIn, ended: signedIn ? null : "signed-out" });
   });
 
-  async function ask(query: string, input: unknown, token?: string): Promise<Answer> {
-    const headers = { "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
-    const body = JSON.stringify({ query, variables: { input } });
-    const response = await fetch(endpoint, { method: "POST", headers, body, signal: AbortSignal.timeout(answerMs) });
-    const ahead = Date.now() - Date.parse(response.headers.get("date") ?? "");
-    return { ...await response.json() as Answer, ahead: ahead || 0 };
-  }
-
-  function payload(answer: Answer, field: string) {
-    const given = answer.data?.[field];
-    if (given == null) throw new Error(answer.errors?.[0]?.message ?? "The server gave no answer.");
-    const { token, expiresAt, refreshToken, retryAt } = given;
-    const userErrors = retryAt == null ? given.userErrors : given.userErrors.map((error) => ({ ...error, retryAt }));
-    const tokens = token && expiresAt && refreshToken ? { token, expiresAt: byOwnClock(expiresAt, answer.ahead), refreshToken } : null;
-    return { tokens, userErrors };
+  async function ask(query: string, field: string, input: unknown, used: string | null = null) {
+    const { response, answer } = await post<Record<string, Payload | null>>({ ...at, fetch: signed(at.fetch, used) }, query, { input });
+    const given = answer?.data?.[field];
+    if (given == null) {
+      const fault = answer?.errors?.[0];
+      throw new RequestError(fault?.message ?? noGraphQL(at, response), fault?.extensions?.code ?? "INTERNAL_SERVER_ERROR");
+    }
+    const { token, expiresAt, refreshToken, retryAt, userErrors } = given;
+    const ahead = Date.now() - Date.parse(response.headers.get("date") ?? "") || 0;
+    const tokens = token && expiresAt && refreshToken ? { token, expiresAt: byOwnClock(expiresAt, ahead), refreshToken } : null;
+    return { tokens, userErrors: retryAt == null ? userErrors : userErrors.map((error) => ({ ...error, retryAt })) };
   }
 
   async function refresh(refreshToken: string) {
     const isCurrent = () => store.read()?.refreshToken === refreshToken;
     if (!isCurrent()) return; // Another tab was faster.
-    const once = () => ask(credentials.refreshToken, { refreshToken });
-    const given = payload(await once().catch(once), "refreshToken"); // An answer that was lost is given again, at once.
+    const once = () => ask(credentials.refreshToken, "refreshToken", { refreshToken });
+    const given = await once().catch(once); // An answer that was lost is given again, at once.
     if (!isCurrent()) return; // Whoever has signed out meanwhile stays so.
     if (given.tokens !== null) store.write(given.tokens);
     else end("expired");
@@ -178,22 +185,10 @@ export function sessionAt({ endpoint, store, fetch, answerMs }: SessionOptions):
     return store.read()?.token ?? null;
   }
 
-  async function signedFetch(url: Parameters<typeof fetch>[0], init: RequestInit = {}) {
-    const send = (used: string | null) => {
-      const headers = new Headers(init.headers);
-      if (used !== null) headers.set("authorization", `Bearer ${used}`);
-      return fetch(url, { ...init, headers });
-    };
-    const used = await token();
-    const response = await send(used);
-    if (response.status !== 401 || used === null) return response;
-    refused = used;
-    const another = await token();
-    return another === null ? response : send(another);
-  }
+  const refuse = (used: string | null) => { refused = used; };
 
   const enter = (document: string, field: string) => async (input: unknown) => {
-    const { tokens, userErrors } = payload(await ask(document, input).catch(unreachable), field);
+    const { tokens, userErrors } = await ask(document, field, input);
     if (tokens !== null) begin(tokens);
     return userErrors;
   };
@@ -207,14 +202,13 @@ export function sessionAt({ endpoint, store, fetch, answerMs }: SessionOptions):
     signOut() {
       const tokens = store.read();
       end("signed-out");
-      if (tokens !== null) ask(credentials.signOut, undefined, tokens.token).catch(() => { /* It ends by itself, unused. */ });
+      if (tokens !== null) ask(credentials.signOut, "signOut", undefined, tokens.token).catch(() => { /* It ends by itself, unused. */ });
     },
     async signOutEverywhere() {
       const used = await token();
       // Meanwhile no tab asks for another token: this session ends signed out, not expired.
       await alone(async () => {
-        const { data, errors } = await ask(credentials.signOutEverywhere, undefined, used ?? undefined).catch(unreachable);
-        if (data?.signOutEverywhere == null) throw new Error(errors?.[0]?.message ?? "The server gave no answer.");
+        await ask(credentials.signOutEverywhere, "signOutEverywhere", undefined, used);
         end("signed-out");
       });
     },
@@ -222,13 +216,13 @@ export function sessionAt({ endpoint, store, fetch, answerMs }: SessionOptions):
       const used = await token();
       // As above: the server ends the session before it answers.
       return alone(async () => {
-        const { userErrors } = payload(await ask(credentials.deleteViewer, { password }, used ?? undefined).catch(unreachable), "deleteViewer");
+        const { userErrors } = await ask(credentials.deleteViewer, "deleteViewer", { password }, used);
         if (userErrors.length === 0) end("deleted");
         return userErrors;
       });
     },
     token,
-    refuse: (used) => { refused = used; },
-    fetch: signedFetch,
+    refuse,
+    fetch: signedBy(at.fetch, { token, refuse }),
   };
 }

@@ -35,8 +35,15 @@ export interface LiveSocket {
   close: () => void;
 }
 
-const NO_SOCKET = `There is no WebSocket on this platform (Node has one from version 22 on). Install the package "ws" and pass its class:
-createTidefeed({ url, webSocketImpl: (await import("ws")).WebSocket })`;
+const NO_SOCKET = 'No WebSocket, as in Node before 22. Install the package "ws" and pass its class as webSocketImpl.';
+
+let isWarned = false;
+/** Says once that nothing will be live: a server that only renders pages needs no WebSocket. */
+export function warnWithout(given: WebSocketClass | undefined) {
+  if (given !== undefined || globalThis.WebSocket !== undefined || isWarned) return;
+  isWarned = true;
+  console.warn(NO_SOCKET);
+}
 
 /** Close codes for which the server wants another token. */
 const REFUSED = [4401, 4403];

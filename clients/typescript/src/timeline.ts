@@ -6,8 +6,8 @@ import { type EventFilter, onlyKinds } from "./kinds.js";
 import { agree, changed, endOf, inPlaceOf, isOnlyBy, isWithinWindow, type List, NOTHING, nothingWaits, shortened, standing, waiting, withPage } from "./list.js";
 import type { ViewerStore } from "./objects.js";
 import { type Observable, source } from "./observable.js";
-import { asError, RequestError } from "./failure.js";
-import { PASSING, type Send } from "./request.js";
+import { asError } from "./failure.js";
+import { isPassing, type Send } from "./request.js";
 import type { Session, SessionState } from "./session.js";
 import { entriesOf, type Entry, type TimelineSnapshot } from "./snapshot.js";
 import type { LiveSocket } from "./socket.js";
@@ -46,8 +46,6 @@ export interface Timeline extends Observable<TimelineSnapshot> {
 }
 
 export interface TimelineParts { send: Send; socket: LiveSocket; session: Session; hub: Hub; viewer: ViewerStore }
-
-const isPassing = (error: unknown) => error instanceof RequestError && (error.code === "UNREACHABLE" || PASSING.includes(error.code));
 
 /** How far down to read: until there are `depth` entries, and further to `floor`, a publish time. */
 interface Reach { depth: number; floor: number }

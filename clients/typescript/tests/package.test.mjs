@@ -23,7 +23,7 @@ test("every document fits schema.graphql", () => {
 const MOST_OF_ADAPTER = 1_200;
 /** What who only signs in takes at most. */
 const MOST_OF_SESSION = 2_200;
-const external = ["graphql-ws", "@apollo/client", "@urql/core", "wonka", "relay-runtime"];
+const external = ["graphql-ws", "@apollo/client", "@urql/core", "wonka", "relay-runtime", "graphql"];
 
 test("the types are those of schema.graphql", () => {
   const message = "src/schema.ts is not up to date: npm run types";
@@ -73,10 +73,18 @@ test("who installs the package gets no GraphQL library that they do not use", ()
 });
 
 test("the tarball has its modules, their types and a description, and nothing else", () => {
-  const [{ files }] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json", "--loglevel=error"], { cwd: folder, encoding: "utf8" }));
+  const [{ files }] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts", "--loglevel=error"], { cwd: folder, encoding: "utf8" }));
   const names = files.map(({ path }) => path);
   const modules = names.filter((name) => name.endsWith(".js"));
   assert.deepEqual(names.filter((name) => !/^dist\/\w+(\.d)?\.[jt]s$/.test(name)).toSorted(), ["README.md", "package.json"]);
   assert.ok(modules.includes("dist/index.js"));
   for (const module of modules) assert.ok(names.includes(module.replace(/js$/, "d.ts")), `${module} has no types`);
+});
+
+test("the packages say how they may be used, how they are found, and are built before they are packed", () => {
+  for (const name of ["typescript", "react"]) {
+    const { license, keywords, scripts } = JSON.parse(readFileSync(new URL(`../../${name}/package.json`, import.meta.url), "utf8"));
+    assert.deepEqual([license, scripts.prepack], ["MIT OR Apache-2.0", scripts.build]);
+    assert.ok(keywords.includes("tidefeed") && keywords.includes("graphql"), name);
+  }
 });

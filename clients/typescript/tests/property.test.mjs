@@ -29,12 +29,21 @@ function randomOf(seed) {
   return { below, of: (list) => list[below(list.length)], chance: (part) => next() < part };
 }
 
+/** Gives each tenth time a token that the server refuses, and is then asked for another one. */
+function issuerOf({ token }) {
+  let asked = 0;
+  return async (refused) => {
+    asked += 1;
+    return refused === null && asked % 10 === 0 ? "of yesterday" : token;
+  };
+}
+
 /** A reader, their list, and what they have asked for that is not answered yet. */
 async function deviceOf(server, name, options) {
   const reader = await server.register(name);
   const line = await lineTo(server.address);
   after(line.end);
-  const client = clientOf(reader, line.address, SOON);
+  const client = clientOf(reader, line.address, options.isIssued ? { ...SOON, token: issuerOf(reader) } : SOON);
   const timeline = client.timeline({ checkMs: 0, settleMs: 200, keep: 150, ...options });
   watch(timeline);
   const device = { name, reader, line, client, timeline, kinds: options.kinds, open: new Set(), failures: 0 };
@@ -51,7 +60,7 @@ async function settleWorld() {
   const authors = [];
   for (let number = 0; number < AUTHORS; number += 1) authors.push({ ...(await server.register(`author_${number}`)), contents: [] });
   const devices = [
-    await deviceOf(server, "near", { first: 7 }),
+    await deviceOf(server, "near", { first: 7, isIssued: true }),
     await deviceOf(server, "deep", { first: 80 }),
     await deviceOf(server, "holding", { first: 20, holdNew: true }),
     await deviceOf(server, "of_words", { first: 10, kinds: ["POST", "REPLY"] }),

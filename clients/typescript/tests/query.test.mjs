@@ -1,6 +1,7 @@
 // A watched query: it shows what the viewer does wherever that stands in it, grows page by page, and is taken back with what fails.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { parse } from "graphql";
 import { until } from "../../../tests/clients/server.mjs";
 import { clientOf, mutate, peopleOf, publish, startServer, watch } from "./world.mjs";
 
@@ -123,4 +124,18 @@ test("a reader far down keeps their place when more than a page comes at once", 
   assert.deepEqual(texts(), ["seen 4", "seen 3", "seen 2", "seen 1", "seen 0"]);
   timeline.showNew();
   assert.deepEqual([texts().length, texts()[0]], [105, "new 99"]);
+});
+
+test("a document that is a tree, or a text with types, is sent as its text", async () => {
+  const ann = await register("ann");
+  const client = clientOf(ann, server.address);
+  const text = "query Whoami($handle: String!) { user(handle: $handle) { name } }";
+  class TypedText extends String {}
+  for (const document of [text, new TypedText(text), parse(text, { noLocation: true })]) {
+    assert.deepEqual(await client.request(document, { handle: ann.handle }), { user: { name: ann.handle } });
+    const query = client.query(document, { handle: ann.handle });
+    watch(query);
+    await until("it is read", () => query.getSnapshot().value?.user.name === ann.handle);
+    assert.equal(client.query(document, { handle: ann.handle }), query);
+  }
 });

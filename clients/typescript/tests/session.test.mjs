@@ -189,7 +189,7 @@ test("a clock that is wrong makes one refresh in a token's life", async (context
   const right = Date.now;
   context.mock.method(Date, "now", () => right() + wrong);
   const ask = async (client, times) => { for (let n = 0; n < times; n += 1) assert.notEqual((await client.request(VIEWER)).viewer, null); };
-  for (const [name, ahead] of [["ahead", 880_000], ["days_ahead", 7 * 86_400_000], ["behind", -880_000]]) {
+  for (const [name, ahead] of [["ahead", 880_000], ["days_ahead", 7 * 86_400_000], ["a_year_ahead", 365 * 86_400_000], ["behind", -880_000], ["a_year_behind", -365 * 86_400_000]]) {
     wrong = ahead;
     const counter = counted();
     const client = clientOf({ tokens: null }, short.address, { fetch: counter.fetch });

@@ -240,7 +240,10 @@ pub enum Refusal {
         faults: Vec<Fault>,
     },
     /// An input object has a field that its type does not have.
-    #[error("Variable \"${name}\" got an invalid value: \"{path}\" is not a field of type \"{input}\". Leave it out.")]
+    #[error(
+        "Variable \"${name}\" got an invalid value: \"{path}\" is not a field of type \"{input}\". Leave it out{}.",
+        .meant.as_ref().map_or_else(String::new, |meant| format!(", or write \"{meant}\""))
+    )]
     VariableFieldUnknown {
         /// The variable's name.
         name: String,
@@ -248,6 +251,8 @@ pub enum Refusal {
         path: String,
         /// The input type.
         input: String,
+        /// A field of the type with a similar name.
+        meant: Option<String>,
         /// Where the variable is declared.
         at: Pos,
     },

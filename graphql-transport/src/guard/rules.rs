@@ -22,9 +22,15 @@ const MAX_REPORTED: usize = 20;
 const UNKNOWN_FIELD: &str = "UndefinedField";
 /// The library's name for an argument that its field does not take.
 const UNKNOWN_ARGUMENT: &str = "UndefinedArgument";
+/// The library's name for a field that its input type does not have.
+const UNKNOWN_INPUT: &str = "UndefinedInputValue";
+/// The library's name for an object without selections, also for one whose selections it has all refused.
+const NO_SELECTION: &str = "MissingSubselection";
 
 /// Least similarity (0 to 1) of a known name that is suggested.
 const LIKENESS: f64 = 0.8;
+/// Bytes of a name that is compared with others.
+const LONGEST: usize = 256;
 
 /// Introspection fields of the executor that the library lacks.
 const MORE_DESCRIPTION: &str = "extend type __Type { isOneOf: Boolean }";
@@ -58,7 +64,9 @@ impl Rules {
                 .collect(),
             Err(invalid) => {
                 let named = |it: &Diagnostic<'_, DiagnosticData>| (fault(it, query), it.error.unstable_error_name());
-                invalid.errors.iter().take(MAX_REPORTED).map(|it| named(&it)).collect()
+                let (emptied, own): (Vec<_>, Vec<_>) = invalid.errors.iter().partition(|it| is_emptied(it, query));
+                let reported = if own.is_empty() { emptied } else { own };
+                reported.iter().take(MAX_REPORTED).map(named).collect()
             }
         };
         if faults.is_empty() {
@@ -76,30 +84,29 @@ impl Rules {
         Err(Refusal::Invalid { faults: faults.into_iter().take(MAX_REPORTED).map(reported).collect() })
     }
 
-    /// The known name most similar to an unknown field or argument, which the message quotes; `kind` is the kind of
-    /// fault.
+    /// The known name most similar to an unknown field, argument or input field, which the message quotes; `kind` is
+    /// the kind of fault.
     fn suggestion(&self, kind: Option<&str>, message: &str) -> Option<String> {
         let mut quoted = message.split('`').skip(1).step_by(2);
         let (first, second) = (quoted.next()?, quoted.next()?);
-        let (unknown, known): (_, Vec<&str>) = match kind? {
+        let (unknown, known): (_, Vec<&Name>) = match kind? {
             UNKNOWN_FIELD => {
                 let fields = match self.schema.types.get(first)? {
                     ExtendedType::Object(object) => &object.fields,
                     ExtendedType::Interface(interface) => &interface.fields,
                     _ => return None,
                 };
-                (second, fields.keys().map(Name::as_str).collect())
+                (second, fields.keys().collect())
             }
             UNKNOWN_ARGUMENT => {
                 let (of, field) = second.split_once('.')?;
                 let arguments = &self.schema.type_field(of, field).ok()?.arguments;
-                (first, arguments.iter().map(|argument| argument.name.as_str()).collect())
+                (first, arguments.iter().map(|argument| &argument.name).collect())
             }
+            UNKNOWN_INPUT => (first, self.schema.get_input_object(second)?.fields.keys().collect()),
             _ => return None,
         };
-        let likeness = |name: &str| strsim::jaro_winkler(unknown, name);
-        let best = known.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-        (likeness(best) >= LIKENESS).then(|| best.to_owned())
+        nearest(unknown, known.into_iter().map(Name::as_str)).map(str::to_owned)
     }
 
     /// `message` with an ellipsis for each quotation and type name that does not occur in the document.
@@ -116,6 +123,20 @@ impl Rules {
         });
         parts.collect()
     }
+}
+
+/// The most similar of the `known` names, if it is similar enough to be what was meant. Names in variables have no
+/// bound of their own.
+pub(super) fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness = |name: &str| if unknown.len() > LONGEST { 0.0 } else { strsim::jaro_winkler(unknown, name) };
+    known.filter(|name| likeness(name) >= LIKENESS).max_by(|a, b| likeness(a).total_cmp(&likeness(b)).then(b.cmp(a)))
+}
+
+/// Whether it says of a field that it has no selections, although some are written: each of those is a fault of its
+/// own.
+fn is_emptied(diagnostic: &Diagnostic<'_, DiagnosticData>, query: &str) -> bool {
+    let written = || query.get(diagnostic.error.location()?.offset()..diagnostic.error.location()?.end_offset());
+    diagnostic.error.unstable_error_name() == Some(NO_SELECTION) && written().is_some_and(|field| field.ends_with('}'))
 }
 
 /// The words of a text that could be names.

@@ -115,6 +115,33 @@ fn every_error_has_its_location_and_suggests_the_intended_name() {
 }
 
 #[test]
+fn a_misspelt_field_is_told_first_also_where_nothing_else_is_selected() {
+    for (query, message) in [
+        ("{ viewer { idd } }", "Type \"U\" does not have a field \"idd\". Did you mean \"id\"?"),
+        ("{ viewer { ... { nam } } }", "Type \"U\" does not have a field \"nam\". Did you mean \"name\"?"),
+        ("{ viewer }", "Interface, union and object types must have a subselection set."),
+        ("{ people(filter: {limit: 1}) }", "Interface, union and object types must have a subselection set."),
+    ] {
+        let reported = guard(true).open(query).unwrap_err().into_errors();
+        assert_eq!(reported.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [message], "{query}");
+    }
+}
+
+#[test]
+fn unknown_input_fields_have_suggestions_inline_and_in_variables() {
+    let inline = guard(true).open("mutation { put(input: {text: \"x\", ordr: UP}) { id } }").unwrap_err();
+    assert_eq!(inline.to_string(), "Field \"ordr\" does not exist on \"In\". Did you mean \"order\"?");
+    let document = guard(true).open("mutation($i: In!) { put(input: $i) { id } }").unwrap();
+    for (name, advice) in [("txt", "Leave it out, or write \"text\"."), ("zzz", "Leave it out.")] {
+        let mut fields = async_graphql::indexmap::IndexMap::new();
+        fields.insert(async_graphql::Name::new(name), value!("x"));
+        let mut variables = Variables::from_value(value!({ "i": async_graphql::Value::Object(fields) }));
+        let refusal = guard(true).admit(&document, None, &mut variables).unwrap_err().to_string();
+        assert!(refusal.ends_with(&format!("\"i.{name}\" is not a field of type \"In!\". {advice}")), "{refusal}");
+    }
+}
+
+#[test]
 fn an_overlong_name_is_refused_with_a_short_message() {
     let name = "n".repeat(65_000);
     for query in [

@@ -11,6 +11,7 @@ use async_graphql::{
 use super::{
     limits::GuardLimits,
     refusal::Refusal,
+    rules::nearest,
     shape::Shape,
     types::{InputShape, Kind},
 };
@@ -115,10 +116,12 @@ impl Variable<'_> {
         for (name, inner) in given {
             let path = format!("{path}.{name}");
             let Some(field) = fields.get(name.as_str()) else {
+                let known = fields.keys().map(String::as_str);
                 return Err(Refusal::VariableFieldUnknown {
                     name: self.name.to_string(),
                     path,
                     input: expected.to_string(),
+                    meant: nearest(name, known).map(str::to_owned),
                     at: self.at,
                 });
             };
