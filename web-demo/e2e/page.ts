@@ -62,6 +62,12 @@ export async function untilAnswered(page: Page, field: string, act: () => Promis
   await (await answer).finished();
 }
 
+/** Opens the menu of a post or a profile, and chooses from it. */
+export async function choose(place: Locator, item: string) {
+  await place.getByTestId(/^(more|exclusions)$/).click();
+  await place.getByTestId(item).click();
+}
+
 export async function write(page: Page, text: string) {
   await page.getByTestId("compose-text").fill(text);
   await page.getByTestId("publish").click();

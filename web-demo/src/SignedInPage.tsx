@@ -12,6 +12,7 @@ import { ViewerCard } from "./people/ViewerCard";
 import { EmptyState } from "./parts/EmptyState";
 import { KeyboardHelp } from "./parts/KeyboardHelp";
 import { Navigation } from "./parts/Navigation";
+import { Notices } from "./parts/Notices";
 import { useKeyboard } from "./parts/useKeyboard";
 import { type Route, timelinePath, useRoute } from "./routing";
 import { SearchPage } from "./search/SearchPage";
@@ -56,7 +57,6 @@ export function SignedInPage() {
       }}>Skip to the content</a>
       <Navigation route={route} waiting={timeline.waiting} />
       <main id="main" tabIndex={-1} className="column">
-        <ConnectionNotice />
         <PageOf route={route} timeline={timeline} />
       </main>
       <aside className="side" aria-label="You and others">
@@ -65,6 +65,10 @@ export function SignedInPage() {
         <button type="button" className="link keys-hint" onClick={help.toggle}>Keyboard shortcuts <kbd>?</kbd></button>
       </aside>
       <ComposeButton route={route} />
+      <div className="notices">
+        <Notices />
+        <ConnectionNotice />
+      </div>
       {help.isOpen && <KeyboardHelp onClose={help.toggle} />}
     </div>
   );

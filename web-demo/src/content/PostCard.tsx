@@ -87,14 +87,14 @@ function GoneBody({ post }: { post: Content }) {
   return (
     <div className="post-body gone">
       <p className="muted" data-testid="original-gone">The post is not available any more.</p>
-      {post.viewerIsAuthor && <div className="actions"><DeletePost contentId={post.id} /></div>}
+      {post.viewerIsAuthor && <DeletePost contentId={post.id} />}
     </div>
   );
 }
 
 /** A click on what does nothing itself leads to the thread; marking some words does not. */
 function openThread(event: MouseEvent<HTMLElement>, id: string) {
-  const isOther = event.target instanceof Element && event.target.closest("a, button, input, textarea, video, dialog, .confirm") !== null;
+  const isOther = event.target instanceof Element && event.target.closest("a, button, input, textarea, video, dialog, .confirm, .menu") !== null;
   if (isOther || event.button !== 0 || id.startsWith("draft:") || window.getSelection()?.isCollapsed === false) return;
   if (event.metaKey || event.ctrlKey) window.open(threadPath(id));
   else window.location.hash = threadPath(id);
