@@ -82,7 +82,7 @@ test("whoever is kept out stands in the list that says how, and stays there unti
   await page.getByTestId("tab-hide").click();
   await expect(namesOf(page)).toHaveText(["Otto Offshore"]);
   await page.getByTestId("tab-mute").click();
-  await expect(page.getByTestId("nobody")).toContainText("You have muted nobody");
+  await expect(page.getByTestId("nobody")).toContainText("You have not muted anyone");
 });
 
 test("a long list of those who are kept out goes on past its first page", async ({ page }) => {
@@ -94,6 +94,7 @@ test("a long list of those who are kept out goes on past its first page", async 
 
 test("hiding that does not get through is told, and nothing looks hidden", async ({ page }) => {
   await openAs(page, vera, `/#/u/${finn.handle}`);
+  await expect(page.getByTestId("profile")).toBeVisible();
   await page.route("**/graphql", (route) => route.abort());
   await choose(page.getByTestId("profile"), "hide");
   await expect(page.getByTestId("profile").getByRole("alert")).toContainText("cannot be reached", AFTER_ALL_TRIES);

@@ -62,11 +62,14 @@ for (const scheme of SCHEMES) {
         await page.getByTestId("picture-url").fill(new URL("/favicon.svg", baseURL).href);
         await page.getByTestId("picture-alt").fill("Three waves");
         await take(page, "timeline-compose-pill");
-        if (breadth === "narrow") await page.getByTestId("nav-explore").click();
-        await page.getByTestId("find-input").fill(friend.handle);
-        await page.getByTestId("find-submit").click();
-        await expect(page.getByTestId("found-people")).toBeVisible();
+        if (breadth === "narrow") {
+          await page.goBack();
+          await page.getByTestId("draft-keep").click();
+        }
+        await page.getByTestId("search-input").fill(friend.handle);
+        await expect(page.getByTestId("search-results").getByTestId("person")).toBeVisible();
         await take(page, "find");
+        await page.keyboard.press("Escape");
         await page.getByTestId("nav-timeline").click();
         await page.mouse.wheel(0, 900);
         await choose(postWith(page, OWN), "delete");

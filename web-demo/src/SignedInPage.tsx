@@ -5,7 +5,6 @@ import { LikersPage } from "./content/LikersPage";
 import { ThreadPage } from "./content/ThreadPage";
 import { ExclusionsPage } from "./people/ExclusionsPage";
 import { ExplorePage } from "./people/ExplorePage";
-import { FindUser } from "./people/FindUser";
 import { FollowsPage } from "./people/FollowsPage";
 import { ProfilePage } from "./people/ProfilePage";
 import { ViewerCard } from "./people/ViewerCard";
@@ -17,7 +16,7 @@ import { useKeyboard } from "./parts/useKeyboard";
 import { type Route, timelinePath, useRoute } from "./routing";
 import { SearchPage } from "./search/SearchPage";
 import { SettingsPage } from "./settings/SettingsPage";
-import { ComposeButton } from "./timeline/ComposeButton";
+import { ComposerSheet } from "./timeline/ComposerSheet";
 import { ConnectionNotice } from "./timeline/ConnectionNotice";
 import { TimelinePage } from "./timeline/TimelinePage";
 import { type Timeline, useTimeline } from "./timeline/useTimeline";
@@ -61,10 +60,9 @@ export function SignedInPage() {
       </main>
       <aside className="side" aria-label="You and others">
         <ViewerCard />
-        {route.page !== "explore" && <FindUser />}
         <button type="button" className="link keys-hint" onClick={help.toggle}>Keyboard shortcuts <kbd>?</kbd></button>
       </aside>
-      <ComposeButton route={route} />
+      <ComposerSheet />
       <div className="notices">
         <Notices />
         <ConnectionNotice />
