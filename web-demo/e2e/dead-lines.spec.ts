@@ -9,6 +9,8 @@ import { test } from "./test";
 
 /** Within which the page has to say that it is not live. */
 const PROMISED_MS = 15_000;
+/** Within which it has to be live again when its server is there. */
+const RESTARTED_MS = 5_000;
 /** What the page waits after an answer, and then for the next one. */
 const [KEEP_ALIVE_MS, ANSWER_MS] = [8_000, 5_000];
 
@@ -99,4 +101,14 @@ test("without a network the page says that it is offline, and goes on as soon as
   await publish(friend, "while offline");
   await context.setOffline(false);
   await catchesUp(page, "while offline");
+});
+
+test("a page is live again within five seconds after its server has been restarted", async ({ page }) => {
+  await openLive(page, node.address);
+  const { again } = await node.crash();
+  await expect(state(page)).toHaveText("Reconnecting…");
+  // So long that each try waits as long as it ever will.
+  for (let seconds = 0; seconds < 40; seconds += 1) await page.clock.runFor(1_000);
+  await again();
+  await saysAfter(page, RESTARTED_MS, "Live");
 });

@@ -1,7 +1,7 @@
 // The whole way of two new users, each in a browser context of their own.
 import { expect } from "@playwright/test";
 import { freshHandle } from "./api";
-import { findAndFollow, postWith, signUp, waitUntilLive, write } from "./page";
+import { choose, findAndFollow, postWith, signUp, waitUntilLive, write } from "./page";
 import { test } from "./test";
 
 test("two users sign up, one follows, and the other's posts arrive live", async ({ browser, baseURL }) => {
@@ -47,7 +47,7 @@ test("two users sign up, one follows, and the other's posts arrive live", async 
 
   await test.step("Bob deletes one, and it leaves Ann's timeline by itself", async () => {
     const post = postWith(bob, "High tide at noon");
-    await post.getByTestId("delete").click();
+    await choose(post, "delete");
     await post.getByTestId("delete-confirm").click();
     await expect(postWith(bob, "High tide at noon")).toHaveCount(0);
     await expect(postWith(ann, "High tide at noon")).toHaveCount(0);

@@ -44,11 +44,12 @@ export function namesOf(page: Page): Locator {
 }
 
 export async function findAndFollow(page: Page, handle: string) {
-  await page.getByTestId("find-input").fill(handle);
-  await page.getByTestId("find-submit").click();
-  const found = page.getByTestId("found-people").getByTestId("person").filter({ has: page.getByText(`@${handle}`, { exact: true }) });
+  await page.getByTestId("search-input").fill(handle);
+  const found = page.getByTestId("search-results").getByTestId("person").filter({ has: page.getByText(`@${handle}`, { exact: true }) });
   await found.getByTestId("follow").click();
   await expect(found.getByTestId("follow")).toContainText("Following");
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("search-results")).toHaveCount(0);
 }
 
 /**
@@ -60,6 +61,12 @@ export async function untilAnswered(page: Page, field: string, act: () => Promis
   const answer = page.waitForResponse((response) => isOf.test(response.request().postData() ?? ""));
   await act();
   await (await answer).finished();
+}
+
+/** Opens the menu of a post or a profile, and chooses from it. */
+export async function choose(place: Locator, item: string) {
+  await place.getByTestId(/^(more|exclusions)$/).click();
+  await place.getByTestId(item).click();
 }
 
 export async function write(page: Page, text: string) {

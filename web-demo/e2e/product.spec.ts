@@ -112,6 +112,7 @@ test("the keyboard goes from post to post, likes, keeps, replies, opens, writes 
   await expect(postWith(page, "First")).toBeVisible();
   await page.keyboard.press("j");
   await expect(postWith(page, "Second")).toBeFocused();
+  await expect(postWith(page, "Second")).toHaveAccessibleName(/^Finn Harbour @finn_\w+ ·? ?just now Second$/);
   await page.keyboard.press("j");
   await expect(postWith(page, "First")).toBeFocused();
   await page.keyboard.press("k");
@@ -127,13 +128,18 @@ test("the keyboard goes from post to post, likes, keeps, replies, opens, writes 
   await expect(page.getByTestId("reply-text")).toBeFocused();
   await page.keyboard.type("jkl");
   await expect(page.getByTestId("reply-text")).toHaveValue("jkl");
-  await page.getByTestId("reply-text").blur();
-  await page.keyboard.press("n");
-  await expect(page.getByTestId("compose-text")).toBeFocused();
   await page.keyboard.press("Escape");
-  await page.keyboard.press("/");
-  await expect(page.getByTestId("search-input")).toBeFocused();
-  await page.getByTestId("search-input").blur();
+  await expect(page.getByTestId("thread-post")).toBeFocused();
+  await page.getByTestId("nav-timeline").click();
+  await page.keyboard.press("j");
+  const post = page.getByTestId("post").first();
+  await expect(post).toBeFocused();
+  for (const [key, field] of [["n", "compose-text"], ["/", "search-input"]] as const) {
+    await page.keyboard.press(key);
+    await expect(page.getByTestId(field)).toBeFocused();
+    await page.keyboard.press("Escape");
+    await expect(post).toBeFocused();
+  }
   await page.keyboard.press("?");
   await expect(page.getByTestId("keyboard-help")).toBeVisible();
   await page.keyboard.press("Escape");
@@ -162,6 +168,18 @@ for (const colorScheme of ["light", "dark"] as const) {
         await expect(page.getByTestId("like-count")).toHaveText("1 like");
         expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
         await takePicture(page, `product-thread-${colorScheme}-${width}`);
+        await page.goto("/#/p/C_AAAAAAAAAAE");
+        await expect(page.getByTestId("no-such-post")).toBeVisible();
+        await expect(page.getByTestId("compose-open")).toHaveCount(0);
+        await takePicture(page, `product-unknown-${colorScheme}-${width}`);
+        await page.goto("/#/explore");
+        await page.getByTestId("compose-open").click();
+        await page.getByTestId("compose-text").fill("Half a thought");
+        await page.goBack();
+        await expect(page.getByTestId("draft-question")).toBeVisible();
+        await takePicture(page, `product-sheet-${colorScheme}-${width}`);
+        await page.getByTestId("draft-delete").click();
+        await expect(page.getByTestId("sheet")).toHaveCount(0);
       });
     });
   }

@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { expect } from "@playwright/test";
 import { block, follow, like, numbered, type Person, publish, publishMany, register, registerThree, reply, repost } from "./api";
-import { namesOf, openAs, postWith, scrollTo, takePicture, untilAnswered } from "./page";
+import { choose, namesOf, openAs, postWith, scrollTo, takePicture, untilAnswered } from "./page";
 import { test } from "./test";
 
 let vera: Person;
@@ -17,15 +17,13 @@ test("a muted one is gone from the timeline and not from their page, until they 
   await follow(finn, vera);
   await publish(vera, "Low tide at six");
   await openAs(page, finn, `/#/u/${vera.handle}`);
-  await page.getByTestId("exclusions").click();
-  await page.getByTestId("mute").click();
+  await choose(page.getByTestId("profile"), "mute");
   await expect(page.getByTestId("is-muted")).toBeVisible();
   await expect(postWith(page, "Low tide at six")).toBeVisible();
   await page.getByTestId("nav-timeline").click();
   await expect(page.getByTestId("empty-timeline")).toBeVisible();
   await page.goBack();
-  await page.getByTestId("exclusions").click();
-  await page.getByTestId("mute").click();
+  await choose(page.getByTestId("profile"), "mute");
   await expect(page.getByTestId("is-muted")).toHaveCount(0);
   await page.getByTestId("nav-timeline").click();
   await expect(postWith(page, "Low tide at six")).toBeVisible();
@@ -37,11 +35,11 @@ test("a block asks first, ends following on both sides, and is lifted", async ({
   await publish(vera, "Low tide at six");
   await openAs(page, finn, `/#/u/${vera.handle}`);
   const profile = page.getByTestId("profile");
-  await page.getByTestId("exclusions").click();
-  await page.getByTestId("block").click();
-  await page.getByRole("button", { name: "Keep" }).click();
+  await expect(profile.getByRole("button").first()).toHaveAccessibleName("Following Vera Shore");
+  await choose(profile, "block");
+  await page.getByRole("button", { name: "Cancel" }).click();
   await expect(postWith(page, "Low tide at six")).toBeVisible();
-  await page.getByTestId("block").click();
+  await choose(profile, "block");
   await expect(page.getByTestId("block-confirm")).toBeFocused();
   await takePicture(page, "block-asked");
   await page.getByTestId("block-confirm").click();
@@ -51,7 +49,7 @@ test("a block asks first, ends following on both sides, and is lifted", async ({
   await expect(profile.getByTestId("follower-count")).toHaveText("0");
   await expect(profile.getByTestId("following-count")).toHaveText("0");
   await takePicture(page, "blocked");
-  await page.getByTestId("block").click();
+  await choose(profile, "block");
   await expect(page.getByTestId("is-blocked")).toHaveCount(0);
   await expect(postWith(page, "Low tide at six")).toBeVisible();
   await expect(profile.getByTestId("follow")).toHaveText("Follow");

@@ -52,7 +52,7 @@ test("what was read on one device has a line above it on another", async ({ page
   await waitUntilLive(page);
   await expect(page.getByTestId("read-up-to")).toBeVisible();
   const order = await page.locator("[data-testid=post-text], [data-testid=read-up-to]").allTextContents();
-  expect(order).toEqual(["New since then", "You have read from here on", "Read last on the phone", "Read on the phone"]);
+  expect(order).toEqual(["New since then", "New posts are above. You have read everything below.", "Read last on the phone", "Read on the phone"]);
   await postWith(page, "New since then").focus();
   await page.keyboard.press("PageDown");
   await expect(postWith(page, "Read last on the phone")).toBeFocused();

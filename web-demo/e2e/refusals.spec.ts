@@ -152,9 +152,22 @@ test("what is written while a post is being sent stays", async ({ page }) => {
 test("looking for someone who is not there says so", async ({ page }) => {
   const person = await register("pat", "Pat Person");
   await openAs(page, person);
-  await page.getByTestId("find-input").fill("nobody_at_all");
-  await page.getByTestId("find-submit").click();
+  await page.getByTestId("search-input").fill("nobody_at_all");
   await expect(page.getByTestId("not-found")).toContainText("nobody_at_all");
   await page.goto("/#/u/nobody_at_all");
   await expect(page.getByTestId("no-such-user")).toBeVisible();
+});
+
+test("a server that fails is told in words, with a way on", async ({ page }) => {
+  const person = await register("pat", "Pat Person");
+  await publish(person, "Like me");
+  await openAs(page, person);
+  await expect(postWith(page, "Like me")).toBeVisible();
+  await page.route("**/graphql", (route) => route.fulfill({ status: 500, body: "" }));
+  await page.getByTestId("nav-bookmarks").click();
+  const column = page.getByRole("main");
+  await expect(column.getByTestId("failure")).toContainText("Something went wrong on the server. Wait a moment and try again.", AFTER_ALL_TRIES);
+  await page.unroute("**/graphql");
+  await column.getByTestId("retry").click();
+  await expect(page.getByTestId("no-bookmarks")).toContainText("No bookmarks yet");
 });

@@ -1,11 +1,13 @@
 // Pictures of every page in test-results/screens/, to be looked at: light and dark, wide and narrow.
 import { expect, type Page } from "@playwright/test";
 import { follow, numbered, type Person, publish, publishMany, register } from "./api";
-import { openAs, postWith, waitUntilLive } from "./page";
+import { choose, openAs, postWith, waitUntilLive } from "./page";
 import { test } from "./test";
 
 const SCHEMES = ["light", "dark"] as const;
 const WIDTHS = { wide: { width: 1360, height: 900 }, narrow: { width: 390, height: 844 } } as const;
+
+const OWN = "Low tide at six, and the whole bay smelled of salt.\nWe counted the ribs of the wreck: all still there.";
 
 let viewer: Person;
 let friend: Person;
@@ -19,7 +21,7 @@ test.beforeAll(async ({ baseURL }) => {
   await follow(viewer, friend);
   await publishMany(friend, numbered("A walk along the flats, day", 22));
   await publish(friend, "The harbour has a new sign.", [picture]);
-  await publish(viewer, "Low tide at six, and the whole bay smelled of salt.\nWe counted the ribs of the wreck: all still there.");
+  await publish(viewer, OWN);
   await publish(friend, "The ferry was late again, but the light was worth it.");
 });
 
@@ -60,14 +62,17 @@ for (const scheme of SCHEMES) {
         await page.getByTestId("picture-url").fill(new URL("/favicon.svg", baseURL).href);
         await page.getByTestId("picture-alt").fill("Three waves");
         await take(page, "timeline-compose-pill");
-        if (breadth === "narrow") await page.getByTestId("nav-explore").click();
-        await page.getByTestId("find-input").fill(friend.handle);
-        await page.getByTestId("find-submit").click();
-        await expect(page.getByTestId("found-people")).toBeVisible();
+        if (breadth === "narrow") {
+          await page.goBack();
+          await page.getByTestId("draft-keep").click();
+        }
+        await page.getByTestId("search-input").fill(friend.handle);
+        await expect(page.getByTestId("search-results").getByTestId("person")).toBeVisible();
         await take(page, "find");
+        await page.keyboard.press("Escape");
         await page.getByTestId("nav-timeline").click();
         await page.mouse.wheel(0, 900);
-        await page.getByTestId("delete").first().click();
+        await choose(postWith(page, OWN), "delete");
         const answers = page.getByRole("group", { name: "Delete this post?" }).getByRole("button");
         const lines = await answers.evaluateAll((buttons) => buttons.map((button) => button.getBoundingClientRect().top));
         expect(lines, "\"Delete\" and \"Keep\" stand side by side").toEqual([lines[0], lines[0]]);

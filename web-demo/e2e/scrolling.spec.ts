@@ -20,7 +20,7 @@ test("scrolling reads page after page, to the end, in order and without repeatin
   await expect(page.getByTestId("post-text")).toHaveText(texts.toReversed());
 });
 
-test("a reader far down keeps their place while posts arrive, and going back returns to it", async ({ page }) => {
+test("a reader far down keeps their place while posts arrive and the line goes, and going back returns to it", async ({ page, context }) => {
   const reader = await register("reader", "Rita Reader");
   const writer = await register("writer", "Walt Writer");
   await follow(reader, writer);
@@ -37,6 +37,17 @@ test("a reader far down keeps their place while posts arrive, and going back ret
   await expect(page.getByTestId("new-posts")).toHaveText("1 new post");
   await expect(page.getByTestId("new-posts")).toBeInViewport();
   expect(await page.evaluate(() => window.scrollY)).toBe(place);
+
+  await context.setOffline(true);
+  await expect(page.getByTestId("line-notice")).toBeInViewport();
+  expect(await page.evaluate(() => window.scrollY)).toBe(place);
+  const pill = await page.getByTestId("new-posts").boundingBox();
+  const covered = await page.locator("article *").evaluateAll((all, over) => all.map((one) => one.getBoundingClientRect()).filter((one) =>
+    over !== null && one.width > 0 && one.left < over.x + over.width && one.right > over.x && one.top < over.y + over.height && one.bottom > over.y)
+    .filter(({ top, bottom }) => bottom > top && document.elementFromPoint(over?.x ?? 0, top)?.closest(".timeline-head") === null).length, pill);
+  expect(covered, "what the new posts' button covers").toBe(0);
+  await context.setOffline(false);
+  await waitUntilLive(page);
 
   await postWith(page, "Ripple 3").getByTestId("post-author").click();
   await expect(page.getByTestId("profile")).toBeVisible();

@@ -55,7 +55,7 @@ test("signing out everywhere asks first, and ends every session with this one", 
   const laptop = await signIn(vera, LINUX);
   await openSettings(page, vera);
   await page.getByTestId("everywhere").click();
-  await page.getByRole("button", { name: "Stay" }).click();
+  await page.getByRole("button", { name: "Cancel" }).click();
   await expect(page.getByTestId("current-session")).toBeVisible();
   await page.getByTestId("everywhere").click();
   await page.route("**/graphql", (route) => route.abort());
@@ -157,7 +157,7 @@ test("an account is deleted with its password, and whoever reads it loses sight 
 
   await openSettings(page, vera);
   await page.getByTestId("delete-account").click();
-  await page.getByRole("button", { name: "Stay" }).click();
+  await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByTestId("delete-account").click();
   const password = page.getByLabel(`Password of @${vera.handle}`);
   await expect(password).toBeFocused();

@@ -35,6 +35,8 @@ test.describe("in a seeded world", () => {
           });
           await page.goto("/");
           await expect(page.getByTestId("sign-in")).toBeVisible();
+          await expect(page.getByRole("heading", { level: 2 }).first()).toHaveText("Welcome");
+          await expect(page.getByRole("main").getByRole("button").first()).toHaveText("Look around");
           const before = await page.getByTestId("sign-in").boundingBox();
           go();
           const posts = page.getByTestId("glimpse-post");
@@ -57,5 +59,6 @@ test("a server without the demo account shows the words and the form alone", asy
   await expect(page.getByTestId("sign-in")).toBeVisible();
   await page.waitForLoadState("networkidle");
   await expect(page.getByTestId("glimpse")).toHaveCount(0);
+  await expect(page.getByTestId("sign-in-demo")).toHaveCount(0);
   await expect(page.getByTestId("failure")).toHaveCount(0);
 });

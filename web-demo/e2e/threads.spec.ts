@@ -1,7 +1,7 @@
 // Reposts fold in the timeline; replies stand in a thread. Pictures in test-results/screens/.
 import { expect } from "@playwright/test";
-import { deleteContent, follow, publish, publishMany, register } from "./api";
-import { openAs, postWith, untilAnswered } from "./page";
+import { deleteContent, follow, publish, publishMany, register, registerThree } from "./api";
+import { choose, openAs, postWith, takePicture, untilAnswered } from "./page";
 import { test } from "./test";
 
 test("a repost takes its original's place, and gives it back", async ({ page }) => {
@@ -62,3 +62,48 @@ for (const scheme of ["light", "dark"] as const) {
     });
   }
 }
+
+test("actions stand in the same columns below one's own posts and others', and the menu has what else can be done", async ({ page, context, baseURL }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: baseURL ?? "" });
+  const [vera, finn, nell] = await registerThree();
+  for (const other of [finn, nell]) await follow(vera, other);
+  const own = await publish(vera, "My own");
+  await publish(finn, "Not mine");
+  await publish(nell, "Nor that");
+  await openAs(page, vera);
+  await expect(page.getByTestId("post")).toHaveCount(3);
+  const columns = await page.locator(".actions").evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll(".action")].map((one) => one.getBoundingClientRect().left)));
+  expect(columns).toEqual([columns[0], columns[0], columns[0]]);
+  expect(columns[0]).toHaveLength(5);
+
+  const mine = postWith(page, "My own");
+  await mine.getByTestId("more").click();
+  const menu = mine.getByRole("menu");
+  await expect(menu.getByRole("menuitem")).toHaveText(["Copy link", "Delete"]);
+  await expect(menu.getByRole("menuitem").first()).toBeFocused();
+  await page.keyboard.press("ArrowUp");
+  await expect(mine.getByTestId("delete")).toBeFocused();
+  await page.keyboard.press("Home");
+  await takePicture(page, "menu-own");
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("notice")).toHaveText("The link is copied.");
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(new URL(`/#/p/${own}`, baseURL).href);
+  await mine.getByTestId("more").click();
+  await page.keyboard.press("Escape");
+  await expect(mine.getByTestId("more")).toBeFocused();
+  await choose(mine, "delete");
+  await expect(page.getByTestId("delete-confirm")).toBeFocused();
+  await page.getByRole("button", { name: "Cancel" }).click();
+
+  await choose(postWith(page, "Not mine"), "mute");
+  await expect(postWith(page, "Not mine")).toHaveCount(0);
+  await expect(page.getByTestId("notice")).toContainText(`You have muted @${finn.handle}.`);
+  await takePicture(page, "menu-muted");
+  await page.getByTestId("notice-action").click();
+  await expect(postWith(page, "Not mine")).toBeVisible();
+  await choose(postWith(page, "Nor that"), "hide");
+  await expect(page.getByTestId("notice")).toContainText("no longer gets your posts");
+  await choose(postWith(page, "Nor that"), "block");
+  await page.getByTestId("block-confirm").click();
+  await expect(postWith(page, "Nor that")).toHaveCount(0);
+});

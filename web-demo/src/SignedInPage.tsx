@@ -5,18 +5,18 @@ import { LikersPage } from "./content/LikersPage";
 import { ThreadPage } from "./content/ThreadPage";
 import { ExclusionsPage } from "./people/ExclusionsPage";
 import { ExplorePage } from "./people/ExplorePage";
-import { FindUser } from "./people/FindUser";
 import { FollowsPage } from "./people/FollowsPage";
 import { ProfilePage } from "./people/ProfilePage";
 import { ViewerCard } from "./people/ViewerCard";
 import { EmptyState } from "./parts/EmptyState";
 import { KeyboardHelp } from "./parts/KeyboardHelp";
 import { Navigation } from "./parts/Navigation";
+import { Notices } from "./parts/Notices";
 import { useKeyboard } from "./parts/useKeyboard";
 import { type Route, timelinePath, useRoute } from "./routing";
 import { SearchPage } from "./search/SearchPage";
 import { SettingsPage } from "./settings/SettingsPage";
-import { ComposeButton } from "./timeline/ComposeButton";
+import { ComposerSheet } from "./timeline/ComposerSheet";
 import { ConnectionNotice } from "./timeline/ConnectionNotice";
 import { TimelinePage } from "./timeline/TimelinePage";
 import { type Timeline, useTimeline } from "./timeline/useTimeline";
@@ -56,15 +56,17 @@ export function SignedInPage() {
       }}>Skip to the content</a>
       <Navigation route={route} waiting={timeline.waiting} />
       <main id="main" tabIndex={-1} className="column">
-        <ConnectionNotice />
         <PageOf route={route} timeline={timeline} />
       </main>
       <aside className="side" aria-label="You and others">
         <ViewerCard />
-        {route.page !== "explore" && <FindUser />}
         <button type="button" className="link keys-hint" onClick={help.toggle}>Keyboard shortcuts <kbd>?</kbd></button>
       </aside>
-      <ComposeButton route={route} />
+      <ComposerSheet />
+      <div className="notices">
+        <Notices />
+        <ConnectionNotice />
+      </div>
       {help.isOpen && <KeyboardHelp onClose={help.toggle} />}
     </div>
   );

@@ -115,7 +115,7 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
   };
 
   async function retryWait(tries: number) {
-    const wait = hasToHurry ? 0 : Math.min(waitMs(tries), options.retryMs);
+    const wait = hasToHurry ? 0 : waitMs(tries, options.retryMs);
     hasToHurry = false;
     const watch = new AbortController();
     globalThis.addEventListener?.("offline", notLive, { signal: watch.signal });
@@ -153,7 +153,7 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
     let [left, leave, tries] = [false, () => {}, 0];
     function again() {
       if (left) return;
-      void pause(Math.min(waitMs(tries), options.retryMs)).then(begin);
+      void pause(waitMs(tries, options.retryMs)).then(begin);
       tries += 1;
     }
     function begin() {

@@ -16,6 +16,8 @@ import { onWakeUp, pause, waitMs } from "./waiting.js";
 
 /** The server gives no longer page. */
 const LONGEST_PAGE = 100;
+/** The longest wait before a first page is asked for again. */
+const RETRY_MS = 4_000;
 
 export interface TimelineOptions {
   /** Entries of a page, 1 to 100. */
@@ -217,7 +219,7 @@ class LiveTimeline {
         if (mine !== this.#generation) return;
         this.#fail(reason);
         if (!isPassing(reason)) return;
-        await pause(waitMs(tries));
+        await pause(waitMs(tries, RETRY_MS));
       }
     }
   }

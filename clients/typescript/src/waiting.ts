@@ -26,8 +26,8 @@ export async function pause(ms: number): Promise<void> {
   left();
 }
 
-/** Longer each time with a bound, and different for each client, so that not all of a restarted server's come at once. */
-export const waitMs = (tries: number) => Math.min(FIRST_MS * 2 ** tries, LONGEST_MS) * (0.5 + Math.random() / 2);
+/** Longer each time up to `longestMs`, and different for each client, so that not all of a restarted server's come at once. */
+export const waitMs = (tries: number, longestMs = LONGEST_MS) => Math.min(FIRST_MS * 2 ** tries, longestMs) * (0.5 + Math.random() / 2);
 
 /** A key that nobody else has; `crypto.randomUUID` is missing on pages that came over plain http. */
 export const freshKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -30,7 +30,7 @@ export function WelcomePage() {
       </svg>
       <main className="welcome-forms">
         {ended !== null && <p className="notice" role="status" data-testid={`notice-${ended}`}>{NOTICES[ended]}</p>}
-        <h2>{joining ? "Create your account" : "Welcome back"}</h2>
+        <h2>{joining ? "Create your account" : ended === null ? "Welcome" : "Welcome back"}</h2>
         {joining ? <SignUpForm /> : <SignInForm />}
         <p className="switch">
           {joining ? "Already here?" : "New here?"}{" "}

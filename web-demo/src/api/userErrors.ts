@@ -3,9 +3,9 @@ import { RequestError, type UserError } from "@tidefeed/client";
 
 export type { UserError };
 
-/** The first message for `field`, which may stand anywhere in the path: `["input", "media", "0", "url"]`. */
-export function errorAt(errors: readonly UserError[], field: string): string | undefined {
-  return errors.find((error) => error.field?.includes(field))?.message;
+/** The first message for `field`, which may stand anywhere in the path: `["input", "media", "0", "url"]`; of the one `at` that place, if it is given. */
+export function errorAt(errors: readonly UserError[], field: string, at?: number): string | undefined {
+  return errors.find((error) => error.field?.includes(field) && (at === undefined || error.field.includes(String(at))))?.message;
 }
 
 /** The messages that none of the form's fields shows. */
@@ -27,8 +27,17 @@ export function withRetryTime(errors: readonly UserError[], retryAt: string | nu
   });
 }
 
-/** What to tell a person when a request failed as a whole. */
+const WORDS: Record<string, string> = {
+  UNREACHABLE: "The server cannot be reached. Check your connection and try again.",
+  INTERNAL_SERVER_ERROR: "Something went wrong on the server. Wait a moment and try again.",
+  OVERLOADED: "The server is busy. Wait a moment and try again.",
+  RATE_LIMITED: "That was a lot in a short time. Wait a minute and try again.",
+  UNAUTHENTICATED: "Your session has ended. Sign in again to go on.",
+  QUERY_TOO_COMPLEX: "This page asks for more than the server gives. Reload it and try again.",
+};
+
+/** What to tell a person when a request failed as a whole: what has happened, and what they can do. What a code has no words for, the server has said in its own. */
 export function describeFailure(error: unknown): string {
-  if (error instanceof RequestError && error.code === "UNREACHABLE") return "The server cannot be reached. Check your connection and try again.";
-  return error instanceof Error ? error.message : "Something went wrong. Try again.";
+  if (!(error instanceof RequestError)) return "Something went wrong. Reload the page and try again.";
+  return WORDS[error.code] ?? error.message;
 }

@@ -1,10 +1,14 @@
-// What can be done with a post: reply, repost, like, bookmark, delete; each with how many have. How many have bookmarked it, its author alone is told. Shown as done at once, and taken back if it fails.
+// What can be done with a post: reply, repost, like and bookmark, each with how many have, and what the menu has. The same five columns below every post. How many have bookmarked it, its author alone is told. Shown as done at once, and taken back if it fails.
 import type { Original } from "@tidefeed/client";
 import { useSession } from "@tidefeed/react";
 import { useState } from "react";
 import { tidefeed } from "../api/tidefeed";
 import { Icon, type IconName } from "../parts/Icon";
+import { Menu, type MenuItem } from "../parts/Menu";
 import { short } from "../parts/numbers";
+import { Question } from "../parts/Question";
+import { sharingItems } from "../parts/sharing";
+import { useExclusionMenu } from "../people/Exclusions";
 import { threadPath } from "../routing";
 import { replyTo } from "./replying";
 import { useAction } from "./useAction";
@@ -28,32 +32,32 @@ function Toggle({ icon, name, count, pressed, onToggle }: ToggleProps) {
   );
 }
 
-interface DeleteProps {
-  refusal: string | null;
-  onDelete: () => void;
-  onKeep: () => void;
+/** What else can be done: to pass the post on, to see less of its author, or to delete one's own, which asks first. */
+function usePostMenu({ id, author, viewerIsAuthor, text }: Original) {
+  const [isDeleting, setIsDeleting] = useState(false);
+  const { refusal, run } = useAction();
+  const { items, question } = useExclusionMenu(author ?? { id: "", handle: "", name: "" }, true);
+  const others = (): MenuItem[] => {
+    if (viewerIsAuthor) return [{ name: "Delete", icon: "bin", testId: "delete", isDangerous: true, act: () => { setIsDeleting(true); } }];
+    return author === null ? [] : items();
+  };
+  const asked = isDeleting ? <DeleteQuestion refusal={refusal} onDelete={() => { run(tidefeed.remove(id)); }} onCancel={() => { setIsDeleting(false); }} /> : question;
+  const menu = <Menu label="More about this post" items={() => [...sharingItems(threadPath(id), text.slice(0, 80)), ...others()]} />;
+  return { menu, asked };
 }
 
-function DeleteQuestion({ refusal, onDelete, onKeep }: DeleteProps) {
-  return (
-    <span className="confirm" role="group" aria-label="Delete this post?">
-      {refusal === null ? <span>Delete this post?</span> : <span role="alert" className="field-error">{refusal}</span>}
-      <button type="button" className="button danger small" autoFocus onClick={onDelete} data-testid="delete-confirm">Delete</button>
-      <button type="button" className="button quiet small" onClick={onKeep}>Keep</button>
-    </span>
-  );
+interface DeleteQuestionProps { refusal: string | null; onDelete: () => void; onCancel: () => void }
+
+function DeleteQuestion({ refusal, onDelete, onCancel }: DeleteQuestionProps) {
+  return <Question label="Delete this post?" answer="Delete" testId="delete-confirm" refusal={refusal} onAnswer={onDelete} onCancel={onCancel}>Delete this post?</Question>;
 }
 
-/** Deletes one's own post, after asking. */
+/** Deletes one's own repost of what has gone, after asking. */
 export function DeletePost({ contentId }: { contentId: string }) {
   const [asking, setAsking] = useState(false);
   const { refusal, run } = useAction();
-  if (asking) {
-    return <DeleteQuestion refusal={refusal} onDelete={() => { run(tidefeed.remove(contentId)); }} onKeep={() => { setAsking(false); }} />;
-  }
-  return (
-    <button type="button" className="action bin" aria-label="Delete" title="Delete" onClick={() => { setAsking(true); }} data-testid="delete"><Icon name="bin" /></button>
-  );
+  if (asking) return <DeleteQuestion refusal={refusal} onDelete={() => { run(tidefeed.remove(contentId)); }} onCancel={() => { setAsking(false); }} />;
+  return <button type="button" className="link" onClick={() => { setAsking(true); }} data-testid="delete">Delete your repost</button>;
 }
 
 /** For who is not signed in: how many have. */
@@ -71,6 +75,7 @@ function CountRow({ post }: { post: Original }) {
 export function ActionRow({ post }: { post: Original }) {
   const { signedIn } = useSession();
   const { refusal, run } = useAction();
+  const { menu, asked } = usePostMenu(post);
   if (post.id.startsWith("draft:")) return <p className="post-note muted" role="status">Sending…</p>;
   if (!signedIn) return <CountRow post={post} />;
   const { id, subjectId, replyCount, repostCount, likeCount, bookmarkCount } = post;
@@ -89,8 +94,9 @@ export function ActionRow({ post }: { post: Original }) {
         <Toggle icon="heart" name="Like" count={likeCount} pressed={liked} onToggle={() => { run(liked ? tidefeed.unlike(id) : tidefeed.like(id)); }} />
         <Toggle icon="bookmark" name="Bookmark" count={bookmarkCount} pressed={bookmarked}
           onToggle={() => { run(bookmarked ? tidefeed.unbookmark(id) : tidefeed.bookmark(id)); }} />
-        {post.viewerIsAuthor && <DeletePost contentId={id} />}
+        {menu}
       </div>
+      {asked}
       {refusal !== null && <p role="alert" className="field-error">{refusal}</p>}
     </>
   );

@@ -15,15 +15,15 @@ export function BookmarksPage() {
   return (
     <>
       <title>Bookmarks · Tidefeed</title>
-      <PageHead title="Bookmarks"><span className="muted">Only you see them</span></PageHead>
+      <PageHead title="Bookmarks"><span className="muted">Only you see this</span></PageHead>
       {bookmarks == null && loading && <PostSkeletons count={4} label="Loading your bookmarks" />}
       {bookmarks == null && !loading && <ErrorNotice title="Your bookmarks did not load" error={error} onRetry={() => { void refresh(); }} />}
       {bookmarks != null && posts.length === 0 && !nextPage.exists && (
-        <EmptyState title="Nothing kept yet" testId="no-bookmarks">
-          <p>Press the bookmark below a post <a href={timelinePath}>on your timeline</a>, and you find it here again.</p>
+        <EmptyState title="No bookmarks yet" testId="no-bookmarks">
+          <p>Press the bookmark below a post <a href={timelinePath}>on your timeline</a> to find it here later.</p>
         </EmptyState>
       )}
-      <PostList label="Your bookmarks" posts={posts} nextPage={nextPage} end="That is everything you have kept." />
+      <PostList label="Your bookmarks" posts={posts} nextPage={nextPage} end="These are all your bookmarks." />
     </>
   );
 }

@@ -7,7 +7,7 @@ import { PageHead } from "../parts/PageHead";
 import { PeopleList } from "../people/PeopleList";
 import { PeopleSkeletons } from "../parts/Skeletons";
 import { NoSuchPost } from "./NoSuchPost";
-import { CardBody } from "./PostCard";
+import { MainPost } from "./PostCard";
 
 export function LikersPage({ id }: { id: string }) {
   const { data, error, loading, nextPage, refresh } = useRead(LikersDocument, { id }, {
@@ -23,13 +23,13 @@ export function LikersPage({ id }: { id: string }) {
       <PageHead title="Likes" back />
       {post != null && (
         <div className="feed">
-          <article className="post" data-testid="liked-post"><CardBody post={post.repostOf ?? post} isMain /></article>
+          <MainPost post={post.repostOf ?? post} testId="liked-post" />
         </div>
       )}
       {people == null && loading && <PeopleSkeletons count={4} label="Loading people" />}
       {people == null && !loading && <ErrorNotice title="The list did not load" error={error} onRetry={() => { void refresh(); }} />}
       {people?.edges.length === 0 && (
-        <EmptyState title="No likes yet" testId="nobody"><p>Press the heart below a post, and you stand here.</p></EmptyState>
+        <EmptyState title="No likes yet" testId="nobody"><p>Press the heart below the post to be the first.</p></EmptyState>
       )}
       {people != null && <PeopleList label="Who likes this post" people={people} nextPage={nextPage} />}
     </>

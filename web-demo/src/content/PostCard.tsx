@@ -2,7 +2,7 @@ import type { Content, Original } from "@tidefeed/client";
 import { memo, type MouseEvent } from "react";
 import { Icon } from "../parts/Icon";
 import { counted } from "../parts/numbers";
-import { exactTime, RelativeTime } from "../parts/RelativeTime";
+import { exactTime, RelativeTime, useAgeInWords } from "../parts/RelativeTime";
 import { Avatar } from "../people/Avatar";
 import { likersPath, profilePath, threadPath } from "../routing";
 import { ActionRow, DeletePost } from "./ActionRow";
@@ -52,6 +52,18 @@ function Statistics({ post: { id, replyCount, repostCount, likeCount, createdAt 
   );
 }
 
+function PostTime({ post: { id, createdAt } }: { post: Original }) {
+  const age = useAgeInWords(createdAt);
+  return (
+    <a className="muted post-time" href={threadPath(id)} data-testid="post-time">
+      <span aria-hidden="true"><RelativeTime iso={createdAt} /></span><span className="unseen">{age}</span>
+    </a>
+  );
+}
+
+/** By what a post is announced: who, when, and what. */
+const namedBy = (by: string, shown: Original | null) => (shown === null || shown.text === "" ? by : `${by} ${by}-text`);
+
 interface CardBodyProps {
   post: Original;
   headId?: string;
@@ -60,7 +72,7 @@ interface CardBodyProps {
 }
 
 /** A content itself, whoever has brought it here. */
-export function CardBody({ post, headId, isMain = false }: CardBodyProps) {
+function CardBody({ post, headId, isMain = false }: CardBodyProps) {
   const { author } = post;
   return (
     <>
@@ -70,10 +82,10 @@ export function CardBody({ post, headId, isMain = false }: CardBodyProps) {
       <div className="post-body">
         <header className="post-head" id={headId}>
           <AuthorLine author={author} />
-          <a className="muted post-time" href={threadPath(post.id)} data-testid="post-time"><RelativeTime iso={post.createdAt} /></a>
+          <PostTime post={post} />
         </header>
         <InReplyTo post={post} />
-        {post.text !== "" && <RichText text={post.text} whole={isMain} />}
+        {post.text !== "" && <RichText id={headId && `${headId}-text`} text={post.text} whole={isMain} />}
         <MediaGrid media={post.media} />
         {isMain && <Statistics post={post} />}
         <ActionRow post={post} />
@@ -87,17 +99,27 @@ function GoneBody({ post }: { post: Content }) {
   return (
     <div className="post-body gone">
       <p className="muted" data-testid="original-gone">The post is not available any more.</p>
-      {post.viewerIsAuthor && <div className="actions"><DeletePost contentId={post.id} /></div>}
+      {post.viewerIsAuthor && <DeletePost contentId={post.id} />}
     </div>
   );
 }
 
 /** A click on what does nothing itself leads to the thread; marking some words does not. */
 function openThread(event: MouseEvent<HTMLElement>, id: string) {
-  const isOther = event.target instanceof Element && event.target.closest("a, button, input, textarea, video, dialog, .confirm") !== null;
+  const isOther = event.target instanceof Element && event.target.closest("a, button, input, textarea, video, dialog, .confirm, .menu") !== null;
   if (isOther || event.button !== 0 || id.startsWith("draft:") || window.getSelection()?.isCollapsed === false) return;
   if (event.metaKey || event.ctrlKey) window.open(threadPath(id));
   else window.location.hash = threadPath(id);
+}
+
+/** The post that a page is about. */
+export function MainPost({ post, testId }: { post: Original; testId: string }) {
+  const by = `main-${post.id}`;
+  return (
+    <article className="post main" tabIndex={0} aria-labelledby={namedBy(by, post)} data-content={post.id} data-testid={testId}>
+      <CardBody post={post} headId={by} isMain />
+    </article>
+  );
 }
 
 export const PostCard = memo(function PostCard({ post, position, total, place }: PostCardProps) {
@@ -105,11 +127,12 @@ export const PostCard = memo(function PostCard({ post, position, total, place }:
   const isRepost = post.kind === "REPOST";
   const shown = isRepost ? post.repostOf : post;
   return (
-    <article className={place === undefined ? "post" : `post ${place}`} tabIndex={0} aria-posinset={position} aria-setsize={total} aria-labelledby={by}
+    <article className={place === undefined ? "post" : `post ${place}`} tabIndex={0} aria-posinset={position} aria-setsize={total} 
+      aria-labelledby={isRepost && shown !== null ? `${by}-repost ${namedBy(by, shown)}` : namedBy(by, shown)}
       data-testid={place === undefined ? "post" : "post-above"}
       data-content={shown?.id} onClick={(event) => { if (shown !== null) openThread(event, shown.id); }}>
       {isRepost && (
-        <p className="repost-line muted" data-testid="repost-line" id={shown === null ? by : undefined}>
+        <p className="repost-line muted" data-testid="repost-line" id={shown === null ? by : `${by}-repost`}>
           <Icon name="repost" />
           <span>{post.viewerIsAuthor || post.author === null
             ? post.viewerIsAuthor ? "You" : "Somebody"

@@ -36,7 +36,7 @@ export function richText(text: string): ReactNode[] {
   return parts;
 }
 
-export function RichText({ text, whole = false }: { text: string; whole?: boolean }) {
+export function RichText({ id, text, whole = false }: { id?: string | undefined; text: string; whole?: boolean }) {
   const words = useRef<HTMLParagraphElement>(null);
   const [isLong, setIsLong] = useState(false);
   const [isOpen, setIsOpen] = useState(whole);
@@ -46,7 +46,7 @@ export function RichText({ text, whole = false }: { text: string; whole?: boolea
   }, [text, isOpen]);
   return (
     <>
-      <p ref={words} className={isOpen ? "post-text" : "post-text cut"} dir="auto" data-testid="post-text">{richText(text)}</p>
+      <p ref={words} id={id} className={isOpen ? "post-text" : "post-text cut"} dir="auto" data-testid="post-text">{richText(text)}</p>
       {isLong && !whole && (
         <button type="button" className="link show-more" aria-expanded={isOpen} onClick={() => { setIsOpen(!isOpen); }} data-testid="show-more">
           {isOpen ? "Show less" : "Show more"}

@@ -6,7 +6,7 @@ import { ErrorNotice } from "../parts/ErrorNotice";
 import { PageHead } from "../parts/PageHead";
 import { PostSkeletons } from "../parts/Skeletons";
 import { NoSuchPost } from "./NoSuchPost";
-import { CardBody, PostCard } from "./PostCard";
+import { MainPost, PostCard } from "./PostCard";
 import { PostList } from "./PostList";
 import { ReplyForm } from "./ReplyForm";
 
@@ -33,7 +33,7 @@ export function ThreadPage({ id }: { id: string }) {
         {(post.ancestors ?? []).map((above, index) => above === null
           ? <p key={index} className="post gone muted">This post is not available.</p>
           : <PostCard key={above.id} post={{ ...above, repostOf: null }} position={index + 1} total={-1} place="above" />)}
-        <article className="post main" data-content={shown.id} data-testid="thread-post"><CardBody post={shown} isMain /></article>
+        <MainPost post={shown} testId="thread-post" />
       </div>
       {signedIn && <ReplyForm contentId={post.id} to={shown.author?.handle} />}
       {answered.length > 0 && <PostList label="Replies" posts={answered} nextPage={nextPage} end="No more replies." />}

@@ -7,6 +7,8 @@ const DRAWN = /^http:\/\/[^/]+\/((?:pictures|avatars)\/[\w-]+\.svg)$/;
  */
 export const pictureFrom = (url: string): string => DRAWN.exec(url)?.[1] ?? url;
 
+export const isDrawn = (url: string) => DRAWN.test(url);
+
 /** The face that a server with the demo draws for a user; somebody who is not known any more has nobody's. */
 export const avatarOf = (id: string): string => `avatars/${id === "" ? "nobody" : id}.svg`;
 

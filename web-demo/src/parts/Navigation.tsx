@@ -3,6 +3,7 @@ import { useViewer } from "@tidefeed/react";
 import { tidefeed } from "../api/tidefeed";
 import { explorePath, bookmarksPath, profilePath, type Route, settingsPath, timelinePath } from "../routing";
 import { SearchForm } from "../search/SearchForm";
+import { ComposeButton } from "../timeline/ComposeButton";
 import { forgetDrafts } from "../timeline/drafts";
 import { Brand } from "./Brand";
 import { Icon } from "./Icon";
@@ -31,7 +32,7 @@ export function Navigation({ route, waiting }: NavigationProps) {
           <Icon name="home" /><span>Timeline</span>
           {waiting > 0 && route.page !== "timeline" && <b className="badge" title="New posts">{countOf(waiting)}</b>}
         </a>
-        <a className="only-phone" href={explorePath} aria-current={route.page === "explore" || route.page === "search" ? "page" : undefined} data-testid="nav-explore">
+        <a href={explorePath} aria-current={route.page === "explore" || route.page === "search" ? "page" : undefined} data-testid="nav-explore">
           <Icon name="lens" /><span>Explore</span>
         </a>
         <a href={bookmarksPath} aria-current={route.page === "bookmarks" ? "page" : undefined} data-testid="nav-bookmarks">
@@ -48,6 +49,7 @@ export function Navigation({ route, waiting }: NavigationProps) {
           <Icon name="leave" /><span>Sign out</span>
         </button>
       </nav>
+      <ComposeButton route={route} />
     </header>
   );
 }

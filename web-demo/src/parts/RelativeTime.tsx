@@ -17,6 +17,17 @@ function describeAge(time: number, now: number): string {
   return "now";
 }
 
+const inWords = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const WORDS = { d: "day", h: "hour", m: "minute" } as const;
+
+/** "5 minutes ago", to be read aloud. */
+export function useAgeInWords(iso: string): string {
+  const age = useNow() - Date.parse(iso);
+  if (age > RELATIVE_LIMIT_MS) return main.format(Date.parse(iso));
+  const [unit, size] = UNITS.find(([, least]) => age >= least) ?? ["m", Infinity];
+  return size === Infinity ? "just now" : inWords.format(-Math.floor(age / size), WORDS[unit]);
+}
+
 /** "22 Nov 2026, 14:05": for the post that a page is about. */
 export const exactTime = (iso: string) => main.format(Date.parse(iso));
 

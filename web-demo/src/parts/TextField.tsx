@@ -13,7 +13,7 @@ export function TextField({ label, hint, error, ...input }: TextFieldProps) {
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      <input {...input} id={id} aria-invalid={error !== undefined} aria-describedby={note === undefined ? undefined : `${id}-note`} />
+      <input dir="auto" {...input} id={id} aria-invalid={error !== undefined} aria-describedby={note === undefined ? undefined : `${id}-note`} />
       {note !== undefined && (
         <p id={`${id}-note`} className={error === undefined ? "field-hint" : "field-error"}
           data-testid={error === undefined ? undefined : `error-${input.name ?? label}`}>{note}</p>

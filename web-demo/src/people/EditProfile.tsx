@@ -51,12 +51,12 @@ function ProfileForm({ user, onDone }: ProfileFormProps) {
       <TextField label="Name" name="name" defaultValue={user.name} autoComplete="name" required autoFocus error={errorAt(errors, "name")} />
       <div className="field">
         <label htmlFor={id}>About you</label>
-        <textarea id={id} name="bio" rows={3} defaultValue={user.bio} aria-invalid={bioError !== undefined}
+        <textarea id={id} name="bio" dir="auto" rows={3} defaultValue={user.bio} aria-invalid={bioError !== undefined}
           aria-describedby={bioError === undefined ? undefined : `${id}-note`} />
         {bioError !== undefined && <p id={`${id}-note`} className="field-error">{bioError}</p>}
       </div>
       <TextField label="Address of your picture" name="avatarUrl" type="url" placeholder="https://…" defaultValue={user.avatarUrl ?? ""}
-        hint="Without one a piece of coast stands there, which is yours alone." error={errorAt(errors, "avatarUrl")} />
+        hint="Without one, the server draws one for you." error={errorAt(errors, "avatarUrl")} />
       <FormErrors messages={failure === null ? errorsElsewhere(errors, FIELDS) : [failure]} />
       <div className="exclusions-choice">
         <button type="submit" className="button small" disabled={loading} data-testid="profile-save">Save</button>
@@ -81,7 +81,7 @@ export function EditProfile({ user }: { user: ProfileFragment }) {
       <div className="exclusions-choice">
         <button ref={button} type="button" className="button quiet small" aria-expanded={editing} onClick={() => { setEditing(!editing); }}
           data-testid="edit-profile">Edit your profile</button>
-        <a className="button quiet small" href={exclusionsPath("mute")} data-testid="kept-out">Whom you keep out</a>
+        <a className="button quiet small" href={exclusionsPath("mute")} data-testid="kept-out">Muted and blocked</a>
       </div>
       {editing && <ProfileForm user={user} onDone={close} />}
     </div>

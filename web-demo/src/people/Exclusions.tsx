@@ -1,46 +1,55 @@
 // How much the viewer and somebody else see of each other: mute them, hide from them, or block them, and undo each.
-import { useId, useState } from "react";
+import { useState } from "react";
+import type { MenuItem } from "../parts/Menu";
+import { notify } from "../parts/notices";
+import { Question } from "../parts/Question";
+import type { Exclusion } from "../routing";
 import { type ExcludableUser, useExclusions } from "./useExclusions";
 
-export function Exclusions({ user }: { user: ExcludableUser }) {
-  const id = useId();
-  const [open, setOpen] = useState(false);
-  const [asking, setAsking] = useState(false);
-  const { has, busy, refusal, toggle } = useExclusions(user);
+const NAMES: Record<Exclusion, (who: string) => [begin: string, end: string, done: string]> = {
+  mute: (who) => [`Mute ${who}`, `Unmute ${who}`, `You have muted ${who}.`],
+  hide: (who) => [`Hide my posts from ${who}`, `Show my posts to ${who}`, `${who} no longer gets your posts.`],
+  block: (who) => [`Block ${who}`, `Unblock ${who}`, `You have blocked ${who}.`],
+};
 
-  async function toggleBlock() {
-    if (await toggle("block")) setAsking(false);
+/** The items of a menu, what stands below the menu's button meanwhile, and whether they are blocked. `says`: a notice tells what was done. */
+export function useExclusionMenu(user: ExcludableUser & { handle: string }, says: boolean) {
+  const [isAsking, setIsAsking] = useState(false);
+  const { has, busy, refusal, toggle, undo } = useExclusions(user);
+  const who = `@${user.handle}`;
+
+  async function change(exclusion: Exclusion) {
+    const [, , done] = NAMES[exclusion](who);
+    const begins = !has[exclusion];
+    if (!await toggle(exclusion)) return;
+    setIsAsking(false);
+    if (says && begins) notify({ text: done, action: { name: "Undo", act: () => { undo(exclusion); } } });
   }
 
+  const items = (): MenuItem[] => (["mute", "hide", "block"] as const).map((exclusion) => {
+    const [begin, end] = NAMES[exclusion](who);
+    const asks = exclusion === "block" && !has.block;
+    return {
+      name: has[exclusion] ? end : begin, icon: exclusion, testId: exclusion, isDangerous: asks,
+      act: () => { if (asks) setIsAsking(true); else void change(exclusion); },
+    };
+  });
+  const question = isAsking ? (
+    <Question label={`Block ${user.name}?`} answer="Block" testId="block-confirm" isBusy={busy} refusal={refusal}
+      onAnswer={() => { void change("block"); }} onCancel={() => { setIsAsking(false); }}>
+      Block <bdi>{user.name}</bdi>? You will no longer follow each other or see each other’s posts.
+    </Question>
+  ) : refusal !== null && <p role="alert" className="field-error">{refusal}</p>;
+  return { items, question, has };
+}
+
+/** What holds between the viewer and them, in words. */
+export function Standing({ user, has }: { user: ExcludableUser; has: Record<Exclusion, boolean> }) {
   return (
-    <div className="exclusions">
-      <button type="button" className="button quiet small" aria-expanded={open} aria-controls={id} onClick={() => { setOpen(!open); }}
-        data-testid="exclusions">Mute, hide or block</button>
-      <div id={id} className="exclusions-choice" hidden={!open}>
-        {asking ? (
-          <span className="confirm" role="group" aria-label={`Block ${user.name}?`}>
-            <span>Block <bdi>{user.name}</bdi>? Neither of you follows the other any more, or sees what the other publishes.</span>
-            <button type="button" className="button danger small" disabled={busy} autoFocus onClick={() => { void toggleBlock(); }}
-              data-testid="block-confirm">Block</button>
-            <button type="button" className="button quiet small" onClick={() => { setAsking(false); }}>Keep</button>
-          </span>
-        ) : (
-          <>
-            <button type="button" className="button quiet small" disabled={busy} onClick={() => { void toggle("mute"); }}
-              data-testid="mute">{has.mute ? "Unmute" : "Mute"}</button>
-            <button type="button" className="button quiet small" disabled={busy} onClick={() => { void toggle("hide"); }}
-              data-testid="hide">{has.hide ? "Unhide" : "Hide from them"}</button>
-            <button type="button" className="button quiet small" disabled={busy} data-testid="block"
-              onClick={() => { if (has.block) void toggleBlock(); else setAsking(true); }}>{has.block ? "Unblock" : "Block"}</button>
-          </>
-        )}
-      </div>
-      {refusal !== null && <p role="alert" className="field-error">{refusal}</p>}
+    <>
       {has.block && <p className="muted" data-testid="is-blocked">You have blocked <bdi>{user.name}</bdi>.</p>}
-      {has.mute && !has.block && <p className="muted" data-testid="is-muted">Muted: nothing of theirs comes to your timeline.</p>}
-      {has.hide && !has.block && (
-        <p className="muted" data-testid="is-hidden">Hidden: nothing of yours comes to their timeline. Your profile stays public.</p>
-      )}
-    </div>
+      {has.mute && !has.block && <p className="muted" data-testid="is-muted">Muted: you don’t see their posts in your timeline.</p>}
+      {has.hide && !has.block && <p className="muted" data-testid="is-hidden">Hidden: they don’t get your posts in their timeline. Your profile stays public.</p>}
+    </>
   );
 }

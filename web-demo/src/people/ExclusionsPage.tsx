@@ -13,16 +13,16 @@ const DOCUMENTS = { mute: MutedDocument, hide: HiddenDocument, block: BlockedDoc
 
 const WORDS = {
   mute: {
-    title: "Muted", begin: "Mute", end: "Unmute", nobody: "You have muted nobody",
-    meaning: "Nothing of whoever you mute comes to your timeline, followed or not. They are not told.",
+    title: "Muted", begin: "Mute", end: "Unmute", nobody: "You have not muted anyone",
+    meaning: "You don’t see the posts of people you mute in your timeline. They are not told.",
   },
   hide: {
-    title: "Hidden", begin: "Hide", end: "Unhide", nobody: "You hide from nobody",
-    meaning: "Nothing of yours comes to the timeline of whoever you hide from. Your profile stays public, and they are not told.",
+    title: "Hidden", begin: "Hide", end: "Unhide", nobody: "You are not hiding from anyone",
+    meaning: "People you hide from don’t get your posts in their timeline. Your profile stays public, and they are not told.",
   },
   block: {
-    title: "Blocked", begin: "Block", end: "Unblock", nobody: "You have blocked nobody",
-    meaning: "You and whoever you block do not follow each other, and neither is shown what the other publishes.",
+    title: "Blocked", begin: "Block", end: "Unblock", nobody: "You have not blocked anyone",
+    meaning: "You and people you block don’t follow each other, and don’t see each other’s posts.",
   },
 } as const;
 
@@ -48,7 +48,7 @@ export function ExclusionsPage({ exclusion }: { exclusion: Exclusion }) {
   return (
     <>
       <title>{`${title} · Tidefeed`}</title>
-      <PageHead title="Whom you keep out"><span className="muted">Only you see them</span></PageHead>
+      <PageHead title="Muted and blocked"><span className="muted">Only you see this</span></PageHead>
       <nav className="tabs card" aria-label="Muted, hidden from and blocked">
         {EXCLUSIONS.map((other) => (
           <a key={other} href={exclusionsPath(other)} aria-current={other === exclusion ? "page" : undefined} data-testid={`tab-${other}`}>
@@ -59,7 +59,7 @@ export function ExclusionsPage({ exclusion }: { exclusion: Exclusion }) {
       {people == null && loading && <PeopleSkeletons count={4} label="Loading people" />}
       {people == null && !loading && <ErrorNotice title="The list did not load" error={error} onRetry={() => { void refresh(); }} />}
       {people?.edges.length === 0 && (
-        <EmptyState title={nobody} testId="nobody"><p>{meaning} You find the button on their profile.</p></EmptyState>
+        <EmptyState title={nobody} testId="nobody"><p>{meaning} You can do so in the menu of their profile or of a post.</p></EmptyState>
       )}
       {people != null && people.edges.length > 0 && <p className="muted">{meaning}</p>}
       {people != null && (

@@ -1,6 +1,5 @@
-// Where to look for people and posts, and some to begin with.
+// Whom one may follow; the box in the header finds everybody else.
 import { PageHead } from "../parts/PageHead";
-import { FindUser } from "./FindUser";
 import { SomePeople } from "./SomePeople";
 
 export function ExplorePage() {
@@ -8,7 +7,7 @@ export function ExplorePage() {
     <>
       <title>Explore · Tidefeed</title>
       <PageHead title="Explore" />
-      <FindUser />
+      <p className="muted">Search for people and posts in the box at the top, or begin with these.</p>
       <SomePeople />
     </>
   );

@@ -5,7 +5,7 @@ import type { FollowersQuery } from "../gql/graphql";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PageHead } from "../parts/PageHead";
-import { type FollowSide, followsPath, profilePath, timelinePath } from "../routing";
+import { explorePath, type FollowSide, followsPath, profilePath, timelinePath } from "../routing";
 import { NoSuchUser } from "./NoSuchUser";
 import { PeopleList } from "./PeopleList";
 import { PeopleSkeletons } from "../parts/Skeletons";
@@ -24,11 +24,11 @@ function Nobody({ user, side }: { user: User; side: FollowSide }) {
   return (
     <EmptyState title={side === "followers" ? "No followers yet" : "Not following anyone yet"} testId="nobody">
       {side === "followers" && (user.isViewer
-        ? <p>Whoever follows you stands here. <a href={timelinePath}>Publish something</a> worth following.</p>
+        ? <p>People who follow you show up here. <a href={timelinePath}>Write a post</a> to be found.</p>
         : <p>Be the first: <a href={profilePath(user.handle)}>follow <bdi>{user.name}</bdi></a>.</p>)}
       {side === "following" && (user.isViewer
-        ? <p>Find someone by their handle with the box on this page, and follow them.</p>
-        : <p>Whom <bdi>{user.name}</bdi> follows stands here.</p>)}
+        ? <p><a href={explorePath}>Explore</a> whom to follow, or search for someone by name.</p>
+        : <p>People whom <bdi>{user.name}</bdi> follows show up here.</p>)}
     </EmptyState>
   );
 }

@@ -2,7 +2,10 @@ import { useState } from "react";
 import { bannerOf } from "../content/pictures";
 import type { ProfileFragment, StandingFragment } from "../gql/graphql";
 import { Avatar } from "./Avatar";
-import { Exclusions } from "./Exclusions";
+import { Menu } from "../parts/Menu";
+import { sharingItems } from "../parts/sharing";
+import { profilePath } from "../routing";
+import { Standing, useExclusionMenu } from "./Exclusions";
 import { EditProfile } from "./EditProfile";
 import { FollowButton } from "./FollowButton";
 import { UserCounts } from "./UserCounts";
@@ -12,12 +15,17 @@ const exact = new Intl.DateTimeFormat("en", { dateStyle: "full", timeStyle: "med
 
 export function ProfileHeader({ user }: { user: ProfileFragment & StandingFragment }) {
   const joined = Date.parse(user.createdAt);
+  const { items, question, has } = useExclusionMenu(user, false);
+  const sharing = () => sharingItems(profilePath(user.handle), `${user.name} on Tidefeed`);
   return (
     <section className="card profile" data-testid="profile">
       <Banner key={user.id} id={user.id} />
       <div className="profile-top">
         <Avatar {...user} large />
-        {user.isViewer ? <span className="tag">This is you</span> : (user.viewerHasBlocked !== true && <FollowButton user={user} />)}
+        <div className="profile-actions">
+          {user.isViewer ? <span className="tag">This is you</span> : (user.viewerHasBlocked !== true && <FollowButton user={user} />)}
+          <Menu label={`More about ${user.name}`} className="icon-button" testId="exclusions" items={() => [...sharing(), ...(user.isViewer ? [] : items())]} />
+        </div>
       </div>
       <h1><bdi>{user.name}</bdi></h1>
       <p className="muted">
@@ -25,7 +33,7 @@ export function ProfileHeader({ user }: { user: ProfileFragment & StandingFragme
       </p>
       {user.bio !== "" && <p className="bio" dir="auto">{user.bio}</p>}
       <UserCounts user={user} />
-      {user.isViewer ? <EditProfile user={user} /> : <Exclusions user={user} />}
+      {user.isViewer ? <EditProfile user={user} /> : <>{question}<Standing user={user} has={has} /></>}
     </section>
   );
 }

@@ -18,7 +18,7 @@ function NothingThere({ user, list }: { user: Shown; list: ProfileList }) {
   if (list === "LIKES") {
     return (
       <EmptyState title="No likes yet" testId="empty-profile">
-        <p>Press the heart below a post <a href={timelinePath}>on your timeline</a>, and you find it here again.</p>
+        <p>Press the heart below a post <a href={timelinePath}>on your timeline</a> to find it here later.</p>
       </EmptyState>
     );
   }
@@ -33,8 +33,8 @@ function NothingThere({ user, list }: { user: Shown; list: ProfileList }) {
   return (
     <EmptyState title="Nothing published yet" testId="empty-profile">
       {user.isViewer
-        ? <p><a href={timelinePath}>Write your first post</a>: it will stand here and on your followers’ timelines.</p>
-        : <p>Follow <bdi>{user.name}</bdi>, and the first post will come to your timeline by itself.</p>}
+        ? <p><a href={timelinePath}>Write your first post</a>: it shows up here and on your followers’ timelines.</p>
+        : <p>Follow <bdi>{user.name}</bdi>, and their first post shows up on your timeline.</p>}
     </EmptyState>
   );
 }

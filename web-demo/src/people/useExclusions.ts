@@ -3,9 +3,11 @@ import { useState } from "react";
 import { tidefeed } from "../api/tidefeed";
 import { describeFailure } from "../api/userErrors";
 import type { StandingFragment } from "../gql/graphql";
+import { notify } from "../parts/notices";
 import type { Exclusion } from "../routing";
 
-export type ExcludableUser = StandingFragment & { id: string; name: string };
+/** What is not known of how they stand is taken not to be. */
+export type ExcludableUser = Partial<StandingFragment> & { id: string; name: string };
 
 const ACTIONS = {
   mute: { begin: tidefeed.mute, end: tidefeed.unmute },
@@ -21,6 +23,8 @@ export interface Exclusions {
   refusal: string | null;
   /** Whether it was changed. */
   toggle: (exclusion: Exclusion) => Promise<boolean>;
+  /** Ends one, also when what it began on is no longer there. */
+  undo: (exclusion: Exclusion) => void;
 }
 
 export function useExclusions(user: ExcludableUser): Exclusions {
@@ -44,5 +48,9 @@ export function useExclusions(user: ExcludableUser): Exclusions {
     }
   }
 
-  return { has, busy, refusal, toggle };
+  const undo = (exclusion: Exclusion) => {
+    ACTIONS[exclusion].end(user.id).then(([refused]) => { notify(refused === undefined ? null : { text: refused.message }); },
+      (error: unknown) => { notify({ text: describeFailure(error) }); });
+  };
+  return { has, busy, refusal, toggle, undo };
 }

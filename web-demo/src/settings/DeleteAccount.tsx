@@ -38,7 +38,7 @@ function Confirmation({ handle, onStay }: { handle: string; onStay: () => void }
       <FormErrors messages={failure === null ? errorsElsewhere(errors, ["password"]) : [failure]} />
       <div className="confirm">
         <button type="submit" className="button danger small" disabled={loading} data-testid="delete-confirm">Delete for good</button>
-        <button type="button" className="button quiet small" onClick={onStay}>Stay</button>
+        <button type="button" className="button quiet small" onClick={onStay}>Cancel</button>
       </div>
     </form>
   );

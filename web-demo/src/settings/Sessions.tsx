@@ -71,7 +71,7 @@ function SignOutEverywhere() {
           <span>Every session ends, this one too.</span>
           <button type="button" className="button danger small" disabled={busy} autoFocus onClick={() => { void leave(); }}
             data-testid="everywhere-confirm">Sign out everywhere</button>
-          <button type="button" className="button quiet small" onClick={() => { setAsking(false); }}>Stay</button>
+          <button type="button" className="button quiet small" onClick={() => { setAsking(false); }}>Cancel</button>
         </span>
       ) : (
         <button type="button" className="button quiet small" onClick={() => { setAsking(true); }} data-testid="everywhere">Sign out everywhere</button>

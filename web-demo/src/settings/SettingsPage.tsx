@@ -26,7 +26,7 @@ export function SettingsPage({ handle }: { handle: string }) {
       <DeleteAccount handle={handle} />
       <p className="muted">
         Your name, words and picture are changed <a href={profilePath(handle)}>on your profile</a>. You can also
-        see <a href={exclusionsPath("mute")}>whom you have muted, hide from or have blocked</a>.
+        see <a href={exclusionsPath("mute")}>the people you have muted, hidden from or blocked</a>.
       </p>
     </>
   );

@@ -2,12 +2,14 @@ import { Icon } from "../parts/Icon";
 import type { Route } from "../routing";
 import { openComposer } from "./composing";
 
-/** For a phone, where the composer is not always there. */
+const WITHOUT: readonly Route["page"][] = ["thread", "likers", "settings", "exclusions", "unknown"];
+
+/** In the header, where it covers nothing; absent where nobody writes a post. */
 export function ComposeButton({ route }: { route: Route }) {
-  if (route.page === "thread" || route.page === "settings") return null;
+  if (WITHOUT.includes(route.page)) return null;
   return (
-    <button type="button" className="compose-button" aria-label="Write a post" onClick={openComposer} data-testid="compose-open">
-      <Icon name="pen" />
+    <button type="button" className="button compose-button" title="Write a post" onClick={openComposer} data-testid="compose-open">
+      <Icon name="pen" /><span>Write a post</span>
     </button>
   );
 }

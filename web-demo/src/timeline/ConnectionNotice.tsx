@@ -2,14 +2,14 @@
 import { useConnection } from "@tidefeed/react";
 
 const WORDS = {
-  offline: "You are offline. What you see may be old; it catches up by itself.",
-  reconnecting: "The server does not answer. Trying again…",
+  offline: "You are offline. New posts appear as soon as you are back.",
+  reconnecting: "No connection to the server. Trying again…",
 } as const;
 
 export function ConnectionNotice() {
   const state = useConnection();
   return (
-    <div className="line-notice" role="status" data-state={state}>
+    <div role="status">
       {(state === "offline" || state === "reconnecting") && <p data-testid="line-notice">{WORDS[state]}</p>}
     </div>
   );

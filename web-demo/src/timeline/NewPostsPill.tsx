@@ -6,13 +6,13 @@ interface NewPostsPillProps {
   onShow: () => void;
 }
 
-/** Offers what has arrived without moving what is being read; announced to screen readers. */
+/** Offers what has arrived without moving what is being read: in a place that is kept for it. Announced to screen readers. */
 export function NewPostsPill({ waiting, onShow }: NewPostsPillProps) {
   return (
     <div className="pill-place" aria-live="polite">
       {waiting > 0 && (
         <button type="button" className="pill" onClick={onShow} data-testid="new-posts">
-          <Icon name="arrowUp" /> {waiting === 1 ? "1 new post" : `${countOf(waiting)} new posts`}
+          <Icon name="arrowUp" /> <span>{waiting === 1 ? "1 new post" : `${countOf(waiting)} new posts`}</span>
         </button>
       )}
     </div>

@@ -1,33 +1,41 @@
 import { useState } from "react";
-import { errorAt, type UserError } from "../api/userErrors";
+import { pictureFrom } from "../content/pictures";
+import { Icon } from "../parts/Icon";
 import { TextField } from "../parts/TextField";
-import type { Picture } from "./drafts";
+import { type Picture, refusedAddress } from "./drafts";
 
 interface PictureFieldsProps {
   picture: Picture;
+  /** From 1. */
+  number: number;
   onChange: (picture: Picture) => void;
-  errors: readonly UserError[];
+  onRemove: () => void;
+  /** What the server has refused. */
+  errors: { url: string | undefined; alt: string | undefined };
 }
 
 /** A picture's address and description, with a preview that also tells its size. */
-export function PictureFields({ picture, onChange, errors }: PictureFieldsProps) {
+export function PictureFields({ picture, number, onChange, onRemove, errors }: PictureFieldsProps) {
   const [brokenUrl, setBrokenUrl] = useState<string | null>(null);
   const url = picture.url.trim();
+  const refused = refusedAddress(url);
   const broken = url !== "" && brokenUrl === url;
-  const urlError = errorAt(errors, "url") ?? (broken ? "No picture was found at this address." : undefined);
+  const urlError = errors.url ?? refused ?? (broken ? "There is no picture at this address." : undefined);
   return (
-    <div className="picture-fields">
-      <TextField label="Address of the picture" name="url" type="url" placeholder="https://…" value={picture.url} autoFocus
+    <fieldset className="picture-fields" data-testid="picture">
+      <legend className="unseen">{`Picture ${number}`}</legend>
+      <TextField label="Address of the picture" name="url" type="url" placeholder="https://…" value={picture.url} autoFocus={url === ""}
         error={urlError} onChange={(event) => { onChange({ ...picture, url: event.target.value, size: null }); }} data-testid="picture-url" />
-      <TextField label="Description" name="alt" value={picture.alt} hint="For those who cannot see it." error={errorAt(errors, "alt")}
+      <TextField label="Description" name="alt" value={picture.alt} hint="For people who cannot see it." error={errors.alt}
         onChange={(event) => { onChange({ ...picture, alt: event.target.value }); }} data-testid="picture-alt" />
-      {/^https?:\/\//.test(url) && !broken && (
-        <img className="picture-preview" src={url} alt="" onError={() => { setBrokenUrl(url); }}
+      {url !== "" && refused === undefined && !broken && (
+        <img className="picture-preview" src={pictureFrom(url)} alt={picture.alt} onError={() => { setBrokenUrl(url); }} data-testid="picture-preview"
           onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) => {
             const size = naturalWidth > 0 && naturalHeight > 0 ? { width: naturalWidth, height: naturalHeight } : null;
             onChange({ ...picture, size });
           }} />
       )}
-    </div>
+      <button type="button" className="link" onClick={onRemove} data-testid="picture-remove"><Icon name="cross" /> Remove this picture</button>
+    </fieldset>
   );
 }

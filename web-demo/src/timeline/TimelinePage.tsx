@@ -7,6 +7,7 @@ import { PostList } from "../content/PostList";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/Skeletons";
 import { countOf } from "../parts/numbers";
+import { useIsWide } from "../parts/useIsWide";
 import { SomePeople } from "../people/SomePeople";
 import { timelineListPath } from "../routing";
 import { Composer } from "./Composer";
@@ -31,6 +32,7 @@ export function TimelinePage({ timeline }: { timeline: Timeline }) {
   const state = useConnection();
   const isBeginning = useIsBeginning();
   const isKnown = !useViewer().isLoading;
+  const isWide = useIsWide();
   const heading = useRef<HTMLHeadingElement>(null);
   const title = list === "EVERYTHING" ? "Timeline · Tidefeed" : `${LIST_NAMES[list]} · Timeline · Tidefeed`;
 
@@ -45,12 +47,12 @@ export function TimelinePage({ timeline }: { timeline: Timeline }) {
       <title>{waiting > 0 ? `(${countOf(waiting)}) ${title}` : title}</title>
       <div className="page-head timeline-head">
         <h1 ref={heading} tabIndex={-1}>Timeline</h1>
+        <NewPostsPill waiting={waiting} onShow={showNew} />
         <span className={state === "live" ? "live on" : "live"} role="status" data-testid="live">{CONNECTION_NAMES[state]}</span>
       </div>
-      <Composer />
+      {isWide && <Composer isInline />}
       <KindTabs label="What of your timeline is shown" lists={TIMELINE_LISTS} list={list} pathOf={timelineListPath} />
       {isBeginning && list === "EVERYTHING" && <SomePeople isStrip />}
-      <NewPostsPill waiting={waiting} onShow={showNew} />
       {posts === null && error !== null && <ErrorNotice title="Your timeline did not load" error={error} onRetry={timeline.retry} />}
       {(posts === null ? error === null : !isKnown) && <PostSkeletons count={6} label="Loading your timeline" />}
       {isKnown && posts?.length === 0 && !nextPage.exists && <EmptyTimeline list={list} />}
