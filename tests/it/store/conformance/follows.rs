@@ -224,10 +224,10 @@ on_each_backend! {
         assert_eq!(world.store.pulled_authors(user(1)).await?, [of(None)], "one publish has no rate");
         world.publish(6, 2, NOW + 40_000).await?;
         world.store.remove(user(2), content_id(5), 9, NOW + 50_000).await?;
-        assert_eq!(world.store.pulled_authors(user(1)).await?, [of(Some(40_000)]), "a removal is no publish");
+        assert_eq!(world.store.pulled_authors(user(1)).await?, [of(Some(40_000))], "a removal is no publish");
         world.publish(7, 2, NOW + 60_000).await?;
         world.publish(8, 2, NOW).await?;
-        assert_eq!(world.store.pulled_authors(user(1)).await?, [of(Some(35_000)]), "and a time that went back none either");
+        assert_eq!(world.store.pulled_authors(user(1)).await?, [of(Some(35_000))], "and a time that went back none either");
         assert_eq!(world.store.pulled_authors(user(2)).await?, []);
         Ok(())
     }
