@@ -3,6 +3,7 @@
 //! Start with ARCHITECTURE.md.
 
 pub mod accounts;
+pub mod ambient;
 pub mod api;
 pub mod app;
 pub mod cli;
@@ -18,5 +19,6 @@ pub mod store;
 pub mod telemetry;
 pub mod tier;
 pub mod upkeep;
+pub mod use_cases;
 
 pub use domain;

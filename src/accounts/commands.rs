@@ -13,14 +13,13 @@ use super::{
     viewer::{Caller, Viewer},
 };
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     domain::{
         Handle, UserId,
         account::profile::{InvalidProfile, Registration, check_password},
     },
-    rng::SharedRng,
     store::{
-        AccountDeletions, Accounts, Attempts,
+        Accounts,
         account_deletions::Deleted,
         accounts::{NewAccount, PasswordHash, Registered},
     },
@@ -92,46 +91,35 @@ pub enum DeleteOutcome {
     Unknown,
 }
 
-/// What accounts are kept in.
-#[derive(Clone)]
-pub struct AccountStores {
-    /// Users and credentials.
-    pub accounts: Arc<dyn Accounts>,
-    /// Failed sign-ins.
-    pub attempts: Arc<dyn Attempts>,
-    /// Accounts that are deleted.
-    pub deletions: Arc<dyn AccountDeletions>,
-}
-
 /// Registers users and signs them in.
 pub struct AccountsService {
-    stores: AccountStores,
+    accounts: Arc<dyn Accounts>,
     passwords: Arc<Passwords>,
     checks: PasswordChecks,
     sessions: Arc<SessionsService>,
     registers: bool,
     signs_in: bool,
     registrations: Option<Registrations>,
-    ambient: (SharedClock, SharedRng),
+    ambient: Ambient,
 }
 
 impl AccountsService {
     /// Registration and sign-in by password are open until [`Self::open_to`] closes them.
     pub fn new(
-        stores: AccountStores,
+        accounts: Arc<dyn Accounts>,
         passwords: Arc<Passwords>,
         sessions: Arc<SessionsService>,
-        ambient: (SharedClock, SharedRng),
+        ambient: Ambient,
     ) -> Self {
-        let (attempts, clock) = (stores.attempts.clone(), ambient.0.clone());
+        let (attempts, clock) = (accounts.clone(), ambient.clock.clone());
         let checks = PasswordChecks::new(attempts, passwords.clone(), clock, TaskTracker::new());
-        Self { stores, passwords, checks, sessions, registers: true, signs_in: true, registrations: None, ambient }
+        Self { accounts, passwords, checks, sessions, registers: true, signs_in: true, registrations: None, ambient }
     }
 
     /// Counts the checks of passwords under way, which end even if their clients leave.
     #[must_use]
     pub fn tracked_by(mut self, tasks: TaskTracker) -> Self {
-        let (attempts, clock) = (self.stores.attempts.clone(), self.ambient.0.clone());
+        let (attempts, clock) = (self.accounts.clone(), self.ambient.clock.clone());
         self.checks = PasswordChecks::new(attempts, self.passwords.clone(), clock, tasks);
         self
     }
@@ -167,12 +155,12 @@ impl AccountsService {
         let turn = self.passwords.turn(caller.client()).await?;
         self.count_registration(caller)?;
         let password_hash = self.passwords.hash(&turn, new.password).await?;
-        let (now_ms, rng) = (self.ambient.0.now_ms(), &self.ambient.1);
+        let (now_ms, rng) = (self.ambient.now_ms(), &self.ambient.rng);
         for random in rng.draws() {
             let id = UserId::generate(now_ms, random);
             let (registration, password_hash) = (registration.clone(), Some(password_hash.clone()));
             let account = NewAccount { id, registration, password_hash, incarnation: rng.incarnation(), now_ms };
-            match self.stores.accounts.register(account).await? {
+            match self.accounts.register(account).await? {
                 Registered::Created => {
                     return Ok(RegisterOutcome::Registered(self.sessions.begin(id, caller).await?));
                 }
@@ -201,7 +189,7 @@ impl AccountsService {
             return Ok(SignInOutcome::Closed);
         }
         let turn = self.passwords.turn(caller.client()).await?;
-        let (handle, accounts) = (Handle::try_new(handle).ok(), self.stores.accounts.clone());
+        let (handle, accounts) = (Handle::try_new(handle).ok(), self.accounts.clone());
         let account = handle.as_ref().map_or_else(String::new, |handle| handle.as_str().to_owned());
         let credential = async move {
             match &handle {
@@ -230,7 +218,7 @@ impl AccountsService {
             return Ok(PasswordOutcome::Invalid(fault));
         }
         let turn = self.passwords.turn(caller.client()).await?;
-        let credential = self.stores.accounts.credential_of(viewer.id).await?;
+        let credential = self.accounts.credential_of(viewer.id).await?;
         let (handle, stored) = credential.unzip();
         let (account, stored) = (handle.as_ref().map_or("", Handle::as_str), stored.map(|stored| ((), stored)));
         let (turn, checked) = self.checks.check((turn, caller), (account, old), async { Ok(stored) }).await?;
@@ -241,7 +229,7 @@ impl AccountsService {
         };
         let new = self.passwords.hash(&turn, new).await?;
         // Another request has changed the password in between, so the old one no longer counts.
-        if !self.stores.accounts.replace_password(viewer.id, &stored, &new).await? {
+        if !self.accounts.replace_password(viewer.id, &stored, &new).await? {
             return Ok(PasswordOutcome::WrongCredentials);
         }
         Ok(PasswordOutcome::Changed(self.sessions.end_all(viewer.id, viewer.session).await?))
@@ -256,7 +244,7 @@ impl AccountsService {
         caller: &Caller,
     ) -> Result<DeleteOutcome, AccountError> {
         let turn = self.passwords.turn(caller.client()).await?;
-        let credential = self.stores.accounts.credential_of(viewer.id).await?;
+        let credential = self.accounts.credential_of(viewer.id).await?;
         let confirmed = match credential {
             None => None,
             Some((handle, stored)) => {
@@ -269,7 +257,7 @@ impl AccountsService {
                 }
             }
         };
-        match self.stores.deletions.delete(viewer.id, confirmed.as_ref(), self.ambient.0.now_ms()).await? {
+        match self.accounts.delete(viewer.id, confirmed.as_ref(), self.ambient.now_ms()).await? {
             Deleted::Gone { sessions } => {
                 self.sessions.account_deleted(viewer.id, &sessions).await;
                 Ok(DeleteOutcome::Deleted(sessions.len()))
@@ -287,7 +275,7 @@ impl AccountsService {
         }
         let renewed = async {
             let new = self.passwords.hash(turn, password).await?;
-            Ok::<_, AccountError>(self.stores.accounts.replace_password(user, stored, &new).await?)
+            Ok::<_, AccountError>(self.accounts.replace_password(user, stored, &new).await?)
         };
         if let Err(error) = renewed.await {
             tracing::warn!(%user, error = &error as &dyn std::error::Error, "A password could not be rehashed with the configured parameters.");

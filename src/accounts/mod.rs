@@ -22,16 +22,14 @@ mod tokens;
 mod viewer;
 
 pub use self::{
-    commands::{
-        AccountStores, AccountsService, DeleteOutcome, NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome,
-    },
+    commands::{AccountsService, DeleteOutcome, NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome},
     error::AccountError,
     liveness::Liveness,
     passwords::{PasswordError, PasswordSettings, Passwords},
     profiles::{EditOutcome, InvalidChange, ProfileChange, ProfilesService, RenameOutcome},
     pruner::Pruner,
     registrations::Registrations,
-    remover::{AccountRemover, RemoverStores},
+    remover::AccountRemover,
     sessions::{RefreshOutcome, SessionSettings, SessionsService, SignedIn},
     tokens::{Token, TokenError, TokenKey, Tokens, WeakSecret},
     viewer::{Caller, Client, Viewer},

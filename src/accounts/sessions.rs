@@ -14,15 +14,14 @@ use super::{
     viewer::{Caller, Viewer},
 };
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     domain::{
         SessionId, UserId,
         account::session::{Presented, Session},
         limits::{MAX_AGENT_CHARS, MAX_SESSIONS},
     },
     read::Visits,
-    rng::SharedRng,
-    store::{Announcements, Sessions, StoreError, announcements::Announcement, sessions::Rotation},
+    store::{Announcements, Ports, Sessions, StoreError, announcements::Announcement, sessions::Rotation},
     telemetry::{
         metrics::{REFRESHES, SESSIONS_ENDED},
         notifications::note_lost,
@@ -79,21 +78,21 @@ pub struct SessionsService {
     liveness: Arc<Liveness>,
     visits: Arc<Visits>,
     settings: SessionSettings,
-    ambient: (SharedClock, SharedRng),
+    ambient: Ambient,
 }
 
 impl SessionsService {
     /// `tokens` must use the same clock.
     pub fn new(
-        sessions: Arc<dyn Sessions>,
-        announcements: Arc<dyn Announcements>,
+        ports: &Ports,
         tokens: Arc<Tokens>,
         visits: Arc<Visits>,
         settings: SessionSettings,
-        (clock, rng): (SharedClock, SharedRng),
+        ambient: Ambient,
     ) -> Self {
-        let liveness = Arc::new(Liveness::new(sessions.clone(), settings.revocation, clock.clone()));
-        Self { sessions, announcements, tokens, liveness, visits, settings, ambient: (clock, rng) }
+        let (sessions, announcements) = (ports.accounts.clone(), ports.announcements.clone());
+        let liveness = Arc::new(Liveness::new(sessions.clone(), settings.revocation, ambient.clock.clone()));
+        Self { sessions, announcements, tokens, liveness, visits, settings, ambient }
     }
 
     /// This node's cache of sessions. The caller runs [`Liveness::run`].
@@ -103,7 +102,7 @@ impl SessionsService {
 
     /// Begins a session of `user`. Ends their oldest ones beyond [`MAX_SESSIONS`].
     pub async fn begin(&self, user: UserId, caller: &Caller) -> Result<SignedIn, AccountError> {
-        let (now, rng) = (self.now_ms(), &self.ambient.1);
+        let (now, rng) = (self.now_ms(), &self.ambient.rng);
         for random in rng.draws() {
             let id = SessionId::generate(now, random);
             let refresh = RefreshToken::generate(id, rng);
@@ -132,7 +131,7 @@ impl SessionsService {
         let Some(token) = RefreshToken::parse(text) else { return Ok(RefreshOutcome::Ended) };
         let now = self.now_ms();
         let mut nonce = [0; 32];
-        self.ambient.1.fill(&mut nonce);
+        self.ambient.rng.fill(&mut nonce);
         let nonce = hex(&nonce);
         let rotation = Rotation {
             id: token.session,
@@ -221,7 +220,7 @@ impl SessionsService {
     }
 
     fn now_ms(&self) -> i64 {
-        self.ambient.0.now_ms()
+        self.ambient.now_ms()
     }
 }
 

@@ -6,19 +6,19 @@ use std::{sync::Arc, time::Duration};
 use certificates::CertificateFiles;
 use tokio_util::task::TaskTracker;
 
-use super::{AppError, use_cases::Ports};
+use super::AppError;
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     config::{Config, InboxPlace, RedisSettings, SqlEngine},
     lifecycle::Lifecycle,
     rng::SharedRng,
     store::{
-        Announcements, InboxStore, OutboxCache, Queue,
+        Announcements, InboxStore, OutboxCache, Ports, Queue,
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue, SentinelOptions},
         sql::{SqlOptions, SqlStore},
     },
-    tier::OutsideStores,
+    tier::{OutsideStores, OutsideTier},
 };
 
 /// Most messages of one topic that wait in this process.
@@ -99,24 +99,21 @@ fn sqlite_readers(config: &Config) -> u32 {
 }
 
 /// Connects to every server that the configuration names, and chooses the adapters.
-pub async fn open(
-    config: &Config,
-    lifecycle: &Lifecycle,
-    (clock, rng): (&SharedClock, &SharedRng),
-) -> Result<Adapters, AppError> {
+pub async fn open(config: &Config, lifecycle: &Lifecycle, ambient: &Ambient) -> Result<Adapters, AppError> {
     let store = open_store(config).await?;
     let redis = match redis_options(config) {
         Some(options) => Some(Redis::connect(options).await.map_err(AppError::Redis)?),
         None => None,
     };
-    let (queue, cache, announcements) = surroundings(config, redis.as_ref(), lifecycle, rng).await?;
+    let (queue, cache, announcements) = surroundings(config, redis.as_ref(), lifecycle, &ambient.rng).await?;
     let cache = config.outbox_cache.enabled.then_some(cache);
     let for_deliveries = Arc::new(open_for_deliveries(config, &store).await?);
-    let outside = outside(config, &for_deliveries, redis.as_ref(), rng);
+    let outside = outside(config, &for_deliveries, redis.as_ref(), &ambient.rng);
     let mut ports =
         Ports::with_primary_store(Arc::new(store.clone()), queue, cache, announcements).delivering_by(for_deliveries);
     if let Some(stores) = outside {
-        ports = ports.with_outside(stores, config.inbox.extend_step, (clock, rng));
+        let in_sql = ports.tier.in_sql().clone();
+        ports.tier = Arc::new(OutsideTier::new(stores, in_sql, config.inbox.extend_step, ambient.clone()));
     }
     Ok(Adapters { store, redis, ports })
 }

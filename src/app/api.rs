@@ -15,14 +15,15 @@ use graphql_transport::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{AppError, Ports, UseCases, bearer::Bearer};
+use super::{AppError, UseCases, bearer::Bearer};
 use crate::{
     accounts::{
-        AccountStores, AccountsService, Caller, PasswordSettings, Passwords, Registrations, SessionSettings,
-        SessionsService, TokenKey, Tokens, Viewer,
+        AccountsService, Caller, PasswordSettings, Passwords, Registrations, SessionSettings, SessionsService,
+        TokenKey, Tokens, Viewer,
         export::{ExportStores, Exports},
         issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
     },
+    ambient::Ambient,
     api::{
         export::{self, ExportRuntime},
         graphql::{
@@ -31,8 +32,8 @@ use crate::{
         },
         pages,
     },
-    clock::SharedClock,
     rng::SharedRng,
+    store::Ports,
 };
 
 /// The settings of the API.
@@ -76,10 +77,8 @@ pub struct ExternalIssuer {
 /// The parts of the process that the API uses.
 #[derive(Clone)]
 pub struct ApiRuntime {
-    /// The clock.
-    pub clock: SharedClock,
-    /// Random numbers for ids, salts and tokens.
-    pub rng: SharedRng,
+    /// The clock, and random numbers for ids, salts and tokens.
+    pub ambient: Ambient,
     /// Cancelled when draining begins: sockets complete and close.
     pub stop: CancellationToken,
     /// Counts sockets and loaders' batches.
@@ -88,7 +87,7 @@ pub struct ApiRuntime {
 
 /// The routes of [`endpoints`] alone.
 pub fn router(
-    use_cases: &UseCases,
+    use_cases: Arc<UseCases>,
     ports: &Ports,
     settings: &ApiSettings,
     runtime: ApiRuntime,
@@ -98,43 +97,47 @@ pub fn router(
 
 /// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, the pages, and the pictures of the demo.
 pub fn endpoints(
-    use_cases: &UseCases,
+    use_cases: Arc<UseCases>,
     ports: &Ports,
     settings: &ApiSettings,
     runtime: ApiRuntime,
 ) -> Result<Endpoints, AppError> {
     let tokens = Arc::new(tokens(settings, &runtime)?);
-    let ambient = (runtime.clock.clone(), runtime.rng.clone());
-    let (kept, announcer) = (ports.sessions.clone(), ports.announcements.clone());
+    let ambient = runtime.ambient.clone();
     let visits = use_cases.visits.clone();
-    let sessions = SessionsService::new(kept, announcer, tokens.clone(), visits, settings.sessions, ambient.clone());
+    let sessions = SessionsService::new(ports, tokens.clone(), visits, settings.sessions, ambient.clone());
     let sessions = Arc::new(sessions);
     let liveness = sessions.liveness();
     let (watched, announcements) = (liveness.clone(), ports.announcements.listen());
     let watching = async move { watched.run(announcements).await };
     runtime.tasks.spawn(runtime.stop.clone().run_until_cancelled_owned(watching));
-    let passwords = Passwords::try_new(settings.passwords, runtime.rng.clone()).map_err(AppError::Passwords)?;
-    let stores = AccountStores {
-        accounts: ports.accounts.clone(),
-        attempts: ports.attempts.clone(),
-        deletions: ports.account_deletions.clone(),
-    };
+    let passwords = Passwords::try_new(settings.passwords, ambient.rng.clone()).map_err(AppError::Passwords)?;
     let passwords_count = settings.issuer.as_ref().is_none_or(|issuer| !issuer.only);
-    let accounts = AccountsService::new(stores, Arc::new(passwords), sessions.clone(), ambient)
+    let accounts = AccountsService::new(ports.accounts.clone(), Arc::new(passwords), sessions.clone(), ambient)
         .tracked_by(runtime.tasks.clone())
         .open_to(settings.open_registration, passwords_count)
         .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new));
     let issuer = settings.issuer.as_ref().map(|external| issuer(external, ports, &runtime));
-    let exports = Arc::new(exports(settings, use_cases, ports, &runtime)?);
+    let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
     let (exporting, tasks) = (exports.clone(), runtime.tasks.clone());
     let trusted_proxies = settings.http.trusted_proxies.clone().into();
     let sdl = schema_sdl();
     let is_described = settings.http.guard.introspection;
     let described = schema_route(is_described);
+    let services = Services {
+        use_cases,
+        ports: ports.clone(),
+        accounts: Arc::new(accounts),
+        sessions,
+        exports,
+        json: RememberedJson::default(),
+        clock: runtime.ambient.clock.clone(),
+        tasks: runtime.tasks.clone(),
+    };
     let transport = Transport {
-        schema: build_schema(Arc::new(services(use_cases, ports, (accounts, sessions, exports), &runtime))),
+        schema: build_schema(Arc::new(services)),
         shape: Shape::of_sdl(&sdl).map_err(AppError::Schema)?.with_cost_hints(&COST_HINTS).with_scalars(&SCALARS),
-        authenticate: Arc::new(Bearer { tokens, liveness, issuer, clock: runtime.clock }),
+        authenticate: Arc::new(Bearer { tokens, liveness, issuer, clock: runtime.ambient.clock }),
         attach: Arc::new(move |request, scope: &Scope<Viewer>| {
             let Client { address, agent } = scope.client.clone();
             let viewer = scope.viewer.map(|viewer| viewer.id);
@@ -145,7 +148,7 @@ pub fn endpoints(
         public_operations: &WITHOUT_TOKEN,
         always_admitted: &ALWAYS_ADMITTED,
         settings: settings.http.clone(),
-        entropy: entropy(runtime.rng),
+        entropy: entropy(runtime.ambient.rng),
         stop: runtime.stop,
         sockets: runtime.tasks,
     };
@@ -175,7 +178,7 @@ pub fn entropy(rng: SharedRng) -> Entropy {
 
 fn tokens(settings: &ApiSettings, runtime: &ApiRuntime) -> Result<Tokens, AppError> {
     let key = |secret: &Vec<u8>| TokenKey::try_new(secret).map_err(AppError::Secret);
-    let tokens = Tokens::new(key(&settings.secret)?, settings.token_ttl, runtime.clock.clone());
+    let tokens = Tokens::new(key(&settings.secret)?, settings.token_ttl, runtime.ambient.clock.clone());
     settings.former_secrets.iter().try_fold(tokens, |tokens, secret| Ok(tokens.with_former_key(key(secret)?)))
 }
 
@@ -187,52 +190,16 @@ fn exports(
 ) -> Result<Exports, AppError> {
     let stores = ExportStores {
         accounts: ports.accounts.clone(),
-        profiles: ports.profiles.clone(),
-        read_markers: ports.read_markers.clone(),
-        sessions: ports.sessions.clone(),
         contents: ports.contents.clone(),
         lists: use_cases.lists.clone(),
     };
-    Exports::try_new(stores, &settings.secret, &settings.former_secrets, runtime.clock.clone())
+    Exports::try_new(stores, &settings.secret, &settings.former_secrets, runtime.ambient.clock.clone())
         .map_err(AppError::Secret)
 }
 
 fn issuer(external: &ExternalIssuer, ports: &Ports, runtime: &ApiRuntime) -> Issuer {
-    let (clock, rng) = (runtime.clock.clone(), runtime.rng.clone());
-    let keys = Keys::new(external.source.clone(), external.keys, clock.clone(), runtime.tasks.clone());
-    let users = Users::new(ports.identities.clone(), external.provisions, (clock.clone(), rng));
-    Issuer::new(external.issuer.clone(), Arc::new(keys), users, clock)
-}
-
-fn services(
-    use_cases: &UseCases,
-    ports: &Ports,
-    (accounts, sessions, exports): (AccountsService, Arc<SessionsService>, Arc<Exports>),
-    runtime: &ApiRuntime,
-) -> Services {
-    Services {
-        accounts_service: Arc::new(accounts),
-        sessions,
-        exports,
-        profiles_service: use_cases.profiles.clone(),
-        profiles: ports.profiles.clone(),
-        timelines: use_cases.reader.clone(),
-        lists: use_cases.lists.clone(),
-        searcher: use_cases.searcher.clone(),
-        read_marker: use_cases.read_marker.clone(),
-        publisher: use_cases.publisher.clone(),
-        reacting: use_cases.reacting.clone(),
-        following: use_cases.following.clone(),
-        excluding: use_cases.excluding.clone(),
-        live: use_cases.live.clone(),
-        accounts: ports.accounts.clone(),
-        cards: ports.cards.clone(),
-        contents: ports.contents.clone(),
-        follows: ports.follows.clone(),
-        reactions: ports.reactions.clone(),
-        exclusions: ports.exclusions.clone(),
-        clock: runtime.clock.clone(),
-        json: RememberedJson::default(),
-        tasks: runtime.tasks.clone(),
-    }
+    let ambient = &runtime.ambient;
+    let keys = Keys::new(external.source.clone(), external.keys, ambient.clock.clone(), runtime.tasks.clone());
+    let users = Users::new(ports.accounts.clone(), external.provisions, ambient.clone());
+    Issuer::new(external.issuer.clone(), Arc::new(keys), users, ambient.clock.clone())
 }

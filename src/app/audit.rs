@@ -9,17 +9,14 @@ use super::{
     adapters::{self, Adapters},
 };
 use crate::{
-    clock::{SharedClock, SystemClock},
+    ambient::Ambient,
     config::Config,
     domain::{Page, PageRequest, PageSize, UserId},
     lifecycle::Lifecycle,
     read::{TimelineReader, Visits},
-    rng::SharedRng,
-    store::{Audits, StoreError, sql::SqlStore},
-    upkeep::{AuditOptions, AuditedStores, Auditor, PageSource},
+    store::{Audits, Ports, StoreError, sql::SqlStore},
+    upkeep::{AuditOptions, Auditor, PageSource},
 };
-
-use super::use_cases::Ports;
 
 /// The pages that readers get.
 struct ServedPages(Arc<TimelineReader>);
@@ -37,16 +34,7 @@ impl PageSource for ServedPages {
 
 /// An auditor over these ports. The pages come from the reader.
 pub fn auditor(ports: &Ports, audits: Arc<dyn Audits>, reader: Arc<TimelineReader>, options: AuditOptions) -> Auditor {
-    let stores = AuditedStores {
-        audits,
-        timelines: ports.timelines.clone(),
-        inboxes: ports.inboxes.clone(),
-        contents: ports.contents.clone(),
-        follows: ports.follows.clone(),
-        outbox_cache: ports.outbox_cache.clone(),
-        tier: ports.tier.clone(),
-    };
-    Auditor::new(stores, Arc::new(ServedPages(reader)), options)
+    Auditor::new(ports, audits, Arc::new(ServedPages(reader)), options)
 }
 
 /// An auditor with its own connections to the configured servers, and the store that it reads. Changes no table;
@@ -55,10 +43,9 @@ pub async fn open_auditor(
     config: &Config,
     options: AuditOptions,
     lifecycle: &Lifecycle,
-    rng: &SharedRng,
+    ambient: &Ambient,
 ) -> Result<(Auditor, SqlStore), AppError> {
-    let clock: SharedClock = Arc::new(SystemClock);
-    let adapters = adapters::open(config, lifecycle, (&clock, rng)).await?;
+    let adapters = adapters::open(config, lifecycle, ambient).await?;
     adapters.expect_current_tables().await?;
     let Adapters { store, ports, .. } = adapters;
     if let Err(error) = ports.tier.connect().await {
@@ -66,7 +53,7 @@ pub async fn open_auditor(
         tracing::warn!(error, "The store of inboxes outside SQL does not answer. The inboxes there are not audited.");
     }
     let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
-    let visits = Visits::new(ports.queue.clone(), clock, config.upkeep.seen_every_ms.as_i64());
+    let visits = Visits::new(ports.queue.clone(), ambient.clock.clone(), config.upkeep.seen_every_ms.as_i64());
     let (cache, outside) = (ports.outbox_cache.clone(), ports.tier.outside().cloned());
     let reader = TimelineReader::new(timelines, contents, cache, Arc::new(visits), outside);
     Ok((auditor(&ports, Arc::new(store.clone()), Arc::new(reader), options), store))

@@ -16,7 +16,6 @@ mod open_files;
 mod server;
 mod settings;
 mod store_watch;
-mod use_cases;
 mod workers;
 
 use std::{sync::Arc, time::Duration};
@@ -38,18 +37,21 @@ pub use self::{
     error::AppError,
     inspection::inspect_redis,
     jwks::HttpKeys,
-    use_cases::{Ports, Settings, UseCases},
 };
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
+    api::graphql::FeedShare,
     config::{Config, signing_secret},
     lifecycle::Lifecycle,
-    rng::SharedRng,
     telemetry::metrics::Measurements,
 };
+pub use crate::{store::Ports, use_cases::Settings};
 
 /// How often histograms are folded, whether they are scraped or not.
 const FOLD_EVERY: Duration = Duration::from_secs(5);
+
+/// The use cases of a node.
+pub type UseCases = crate::use_cases::UseCases<FeedShare>;
 
 /// A node with open adapters and built use cases; nothing runs yet.
 pub struct App {
@@ -59,38 +61,31 @@ pub struct App {
     pub use_cases: Arc<UseCases>,
     api: ApiSettings,
     config: Config,
-    clock: SharedClock,
-    rng: SharedRng,
+    ambient: Ambient,
 }
 
 impl App {
     /// Opens the stores, migrates the tables if configured, and builds the use cases.
-    pub async fn open(
-        config: &Config,
-        clock: SharedClock,
-        rng: SharedRng,
-        lifecycle: &Lifecycle,
-    ) -> Result<Self, AppError> {
-        let adapters = adapters::open(config, lifecycle, (&clock, &rng)).await?;
+    pub async fn open(config: &Config, ambient: Ambient, lifecycle: &Lifecycle) -> Result<Self, AppError> {
+        let adapters = adapters::open(config, lifecycle, &ambient).await?;
         if config.store.migrate_at_start {
             adapters.store.migrate().await.map_err(AppError::Store)?;
         }
         adapters.expect_current_tables().await?;
-        let secret = signing_secret(config, |bytes| rng.fill(bytes))?;
-        let use_cases = UseCases::build(&adapters.ports, settings::use_cases(config), &clock, &rng);
+        let secret = signing_secret(config, |bytes| ambient.rng.fill(bytes))?;
+        let use_cases = UseCases::build(&adapters.ports, settings::use_cases(config), &ambient);
         Ok(Self {
             adapters: Arc::new(adapters),
             use_cases: Arc::new(use_cases),
             api: settings::api(config, secret.expose().as_bytes())?,
             config: config.clone(),
-            clock,
-            rng,
+            ambient,
         })
     }
 
     /// Starts the workers of this node.
     pub fn spawn_workers(&self, lifecycle: &Lifecycle) {
-        workers::spawn(&self.use_cases, &self.config, lifecycle, &self.rng);
+        workers::spawn(&self.use_cases, &self.config, lifecycle, &self.ambient.rng);
         let tier = &self.adapters.ports.tier;
         if tier.outside().is_some() {
             workers::keep_outside(lifecycle, tier.clone());
@@ -100,7 +95,7 @@ impl App {
         if every.as_i64() > 0 {
             let (ports, store) = (&self.adapters.ports, Arc::new(self.adapters.store.clone()));
             let auditor = auditor(ports, store, self.use_cases.reader.clone(), audit_options(&self.config));
-            workers::audit(lifecycle, auditor, every, self.rng.clone());
+            workers::audit(lifecycle, auditor, every, self.ambient.rng.clone());
         }
     }
 
@@ -125,13 +120,8 @@ impl App {
             draining.run_until_cancelled(hub.run(announcements)).await;
         });
         let tasks = TaskTracker::new();
-        let runtime = ApiRuntime {
-            clock: self.clock.clone(),
-            rng: self.rng.clone(),
-            stop: lifecycle.draining(),
-            tasks: tasks.clone(),
-        };
-        let api = api::endpoints(&self.use_cases, &self.adapters.ports, &self.api, runtime)?;
+        let runtime = ApiRuntime { ambient: self.ambient.clone(), stop: lifecycle.draining(), tasks: tasks.clone() };
+        let api = api::endpoints(self.use_cases.clone(), &self.adapters.ports, &self.api, runtime)?;
         let graphiql = self.config.graphql.graphiql;
         let routes = server::all_routes(api, self.operators(lifecycle, measurements), graphiql);
         self.listen(listener, routes, lifecycle).await;
@@ -152,7 +142,7 @@ impl App {
     }
 
     async fn listen(&self, listener: TcpListener, routes: Routes, lifecycle: &Lifecycle) {
-        let wrapped = |router| surrounded(router, api::entropy(self.rng.clone()));
+        let wrapped = |router| surrounded(router, api::entropy(self.ambient.rng.clone()));
         let routes = Routes { all: wrapped(routes.all), full: wrapped(routes.full), ..routes };
         let limits = settings::connections(&self.config, open_files::at_most());
         server::serve(listener, routes, limits, lifecycle).await;

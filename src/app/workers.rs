@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::use_cases::UseCases;
+use super::UseCases;
 use crate::{
     accounts::{AccountRemover, Pruner},
     config::{Config, Millis},

@@ -7,11 +7,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{completion::Completion, print};
 use crate::{
+    ambient::Ambient,
     app::open_auditor,
     config::Config,
     domain::{Handle, PageSize, UserId},
     lifecycle::Lifecycle,
-    rng::SharedRng,
     store::{
         Accounts, CounterAudits, StoreError,
         audits::{Counted, Miscount, Recount},
@@ -62,7 +62,7 @@ pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<C
         repair: !arguments.no_repair,
         step: config.inbox.extend_step,
     };
-    let (auditor, store) = open_auditor(config, options, &lifecycle, &SharedRng::from_system()).await?;
+    let (auditor, store) = open_auditor(config, options, &lifecycle, &Ambient::of_system()).await?;
     let named = named(&arguments.readers, &store).await?;
     let (mut tally, mut interrupted) = if arguments.readers.is_empty() {
         audit_all(&auditor, arguments.limit, &lifecycle).await?

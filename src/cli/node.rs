@@ -8,11 +8,10 @@ use tokio::net::TcpListener;
 
 use super::completion::Completion;
 use crate::{
+    ambient::Ambient,
     app::App,
-    clock::SystemClock,
     config::{Config, ConfigError, Problem, Warning},
     lifecycle::{Ending, Lifecycle},
-    rng::SharedRng,
     telemetry::{
         logs,
         metrics::{self, Measurements},
@@ -100,7 +99,7 @@ fn begin(config: &Config) -> anyhow::Result<(Lifecycle, Option<Measurements>)> {
 }
 
 async fn open(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<App> {
-    Ok(App::open(config, Arc::new(SystemClock), SharedRng::from_system(), lifecycle).await?)
+    Ok(App::open(config, Ambient::of_system(), lifecycle).await?)
 }
 
 async fn end(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<Completion> {

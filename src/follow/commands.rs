@@ -1,13 +1,10 @@
 //! Follow and unfollow. Each is one transaction and takes effect on the next read; the inbox follows later.
 
-use std::sync::Arc;
-
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     domain::{EdgeMode, UserId},
-    rng::SharedRng,
     store::{
-        Announcements, Follows, Queue, StoreError,
+        Ports, StoreError,
         announcements::{Announcement, RelationChange},
         follows::Followed,
         queue::Message,
@@ -40,30 +37,20 @@ pub enum UnfollowOutcome {
 
 /// The commands on follow edges.
 pub struct Following {
-    follows: Arc<dyn Follows>,
-    queue: Arc<dyn Queue>,
-    announcements: Arc<dyn Announcements>,
-    clock: SharedClock,
-    rng: SharedRng,
+    ports: Ports,
+    ambient: Ambient,
 }
 
 impl Following {
     /// Does no I/O.
-    #[must_use]
-    pub fn new(
-        follows: Arc<dyn Follows>,
-        queue: Arc<dyn Queue>,
-        announcements: Arc<dyn Announcements>,
-        clock: SharedClock,
-        rng: SharedRng,
-    ) -> Self {
-        Self { follows, queue, announcements, clock, rng }
+    pub fn new(ports: &Ports, ambient: &Ambient) -> Self {
+        Self { ports: ports.clone(), ambient: ambient.clone() }
     }
 
     /// `reader` follows `author`. Idempotent.
     pub async fn follow(&self, reader: UserId, author: UserId) -> Result<FollowOutcome, StoreError> {
-        let now = self.clock.now_ms();
-        match self.follows.follow(reader, author, EdgeMode::Fill, self.rng.incarnation(), now).await? {
+        let now = self.ambient.now_ms();
+        match self.ports.follows.follow(reader, author, EdgeMode::Fill, self.ambient.rng.incarnation(), now).await? {
             Followed::New => self.notify(Pair { follower: reader, author }, RelationChange::Followed).await,
             Followed::Already => {}
             Followed::UnknownAuthor => return Ok(FollowOutcome::UnknownAuthor),
@@ -78,7 +65,7 @@ impl Following {
         if reader == author {
             return Ok(UnfollowOutcome::Oneself);
         }
-        if self.follows.unfollow(reader, author, self.rng.version(), self.clock.now_ms()).await? {
+        if self.ports.follows.unfollow(reader, author, self.ambient.rng.version(), self.ambient.now_ms()).await? {
             self.notify(Pair { follower: reader, author }, RelationChange::Unfollowed).await;
         }
         Ok(UnfollowOutcome::NotFollowing)
@@ -90,7 +77,7 @@ impl Following {
         let Pair { follower: reader, author } = pair;
         let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };
         let (sent, announced) =
-            futures_util::join!(self.queue.send(&messages), self.announcements.announce(&announcement));
+            futures_util::join!(self.ports.queue.send(&messages), self.ports.announcements.announce(&announcement));
         note_lost("queue", sent);
         note_lost("announcement", announced);
     }

@@ -1,13 +1,10 @@
 //! Mute, hide and block, and their reversal: one transaction each, in effect from the next read on.
 
-use std::sync::Arc;
-
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     domain::UserId,
-    rng::SharedRng,
     store::{
-        Announcements, Exclusions, Queue, StoreError,
+        Ports, StoreError,
         announcements::{Announcement, RelationChange},
         exclusions::{Blocked, Excluded},
         queue::Message,
@@ -29,23 +26,14 @@ pub enum ExclusionOutcome {
 
 /// The commands on exclusions. All are idempotent.
 pub struct Excluding {
-    exclusions: Arc<dyn Exclusions>,
-    queue: Arc<dyn Queue>,
-    announcements: Arc<dyn Announcements>,
-    clock: SharedClock,
-    rng: SharedRng,
+    ports: Ports,
+    ambient: Ambient,
 }
 
 impl Excluding {
     /// Does no I/O.
-    #[must_use]
-    pub fn new(
-        exclusions: Arc<dyn Exclusions>,
-        queue: Arc<dyn Queue>,
-        announcements: Arc<dyn Announcements>,
-        (clock, rng): (SharedClock, SharedRng),
-    ) -> Self {
-        Self { exclusions, queue, announcements, clock, rng }
+    pub fn new(ports: &Ports, ambient: &Ambient) -> Self {
+        Self { ports: ports.clone(), ambient: ambient.clone() }
     }
 
     /// Keeps `author` out of `reader`'s timeline. The follow stays.
@@ -53,13 +41,13 @@ impl Excluding {
         if reader == author {
             return Ok(ExclusionOutcome::Oneself);
         }
-        let excluded = self.exclusions.mute(reader, author, self.rng.version()).await?;
+        let excluded = self.ports.exclusions.mute(reader, author, self.ambient.rng.version()).await?;
         Ok(self.excluded(excluded, reader, author).await)
     }
 
     /// Undoes [`Self::mute`].
     pub async fn unmute(&self, reader: UserId, author: UserId) -> Result<ExclusionOutcome, StoreError> {
-        if self.exclusions.unmute(reader, author, self.rng.version()).await? {
+        if self.ports.exclusions.unmute(reader, author, self.ambient.rng.version()).await? {
             self.announce_to_reader(reader, author, RelationChange::Included).await;
         }
         Ok(ExclusionOutcome::Done)
@@ -71,13 +59,13 @@ impl Excluding {
         if reader == author {
             return Ok(ExclusionOutcome::Oneself);
         }
-        let excluded = self.exclusions.hide(author, reader, self.rng.version()).await?;
+        let excluded = self.ports.exclusions.hide(author, reader, self.ambient.rng.version()).await?;
         Ok(self.excluded(excluded, reader, author).await)
     }
 
     /// Undoes [`Self::hide`].
     pub async fn unhide(&self, author: UserId, reader: UserId) -> Result<ExclusionOutcome, StoreError> {
-        if self.exclusions.unhide(author, reader, self.rng.version()).await? {
+        if self.ports.exclusions.unhide(author, reader, self.ambient.rng.version()).await? {
             self.announce_to_reader(reader, author, RelationChange::Included).await;
         }
         Ok(ExclusionOutcome::Done)
@@ -88,7 +76,7 @@ impl Excluding {
         if user == other {
             return Ok(ExclusionOutcome::Oneself);
         }
-        match self.exclusions.block(user, other, self.rng.version(), self.clock.now_ms()).await? {
+        match self.ports.exclusions.block(user, other, self.ambient.rng.version(), self.ambient.now_ms()).await? {
             Blocked::New { ended } => {
                 self.notify_reconcilers(&ended).await;
                 self.announce_to_both(user, other, RelationChange::Excluded).await;
@@ -101,7 +89,7 @@ impl Excluding {
 
     /// Undoes [`Self::block`], except that the follow edges stay ended.
     pub async fn unblock(&self, user: UserId, other: UserId) -> Result<ExclusionOutcome, StoreError> {
-        if self.exclusions.unblock(user, other, self.rng.version()).await? {
+        if self.ports.exclusions.unblock(user, other, self.ambient.rng.version()).await? {
             self.announce_to_both(user, other, RelationChange::Included).await;
         }
         Ok(ExclusionOutcome::Done)
@@ -120,14 +108,14 @@ impl Excluding {
     async fn notify_reconcilers(&self, ended: &[Pair]) {
         let messages: Vec<Message> = ended.iter().map(|pair| Message::RelationChanged { pair: *pair }).collect();
         if !messages.is_empty() {
-            note_lost("queue", self.queue.send(&messages).await);
+            note_lost("queue", self.ports.queue.send(&messages).await);
         }
     }
 
     /// Best effort: makes the reader's subscriptions read the timeline again.
     async fn announce_to_reader(&self, reader: UserId, author: UserId, change: RelationChange) {
         let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };
-        note_lost("announcement", self.announcements.announce(&announcement).await);
+        note_lost("announcement", self.ports.announcements.announce(&announcement).await);
     }
 
     /// As [`Self::announce_to_reader`], for both sides.

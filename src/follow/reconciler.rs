@@ -3,13 +3,12 @@
 //!
 //! All operations on one pair share one pending record. The reconciler looks at the edge as it is now.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use crate::{
-    clock::SharedClock,
-    rng::SharedRng,
+    ambient::Ambient,
     store::{
-        InboxTier, Inboxes, Queue, Relations, StoreError,
+        Ports, StoreError,
         error::wait_ms,
         inboxes::Covered,
         queue::{Message, Topic},
@@ -23,32 +22,20 @@ const BATCH: usize = 64;
 
 /// Reconciles pairs.
 pub struct RelationReconciler {
-    relations: Arc<dyn Relations>,
-    inboxes: Arc<dyn Inboxes>,
-    queue: Arc<dyn Queue>,
-    tier: Arc<dyn InboxTier>,
+    ports: Ports,
     keep: u32,
-    clock: SharedClock,
-    rng: SharedRng,
+    ambient: Ambient,
 }
 
 impl RelationReconciler {
     /// `keep`: the most contents of one author that a follow inserts; older ones are pulled.
-    #[must_use]
-    pub fn new(
-        relations: Arc<dyn Relations>,
-        inboxes: Arc<dyn Inboxes>,
-        queue: Arc<dyn Queue>,
-        tier: Arc<dyn InboxTier>,
-        keep: u32,
-        (clock, rng): (SharedClock, SharedRng),
-    ) -> Self {
-        Self { relations, inboxes, queue, tier, keep, clock, rng }
+    pub fn new(ports: &Ports, keep: u32, ambient: &Ambient) -> Self {
+        Self { ports: ports.clone(), keep, ambient: ambient.clone() }
     }
 
     /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
-        let received = self.queue.receive(Topic::Relation, consumer, BATCH, wait).await?;
+        let received = self.ports.queue.receive(Topic::Relation, consumer, BATCH, wait).await?;
         let mut pairs: BTreeSet<Pair> = BTreeSet::new();
         for message in &received {
             if let Some(Message::RelationChanged { pair }) = message.message {
@@ -59,33 +46,33 @@ impl RelationReconciler {
             self.reconcile_or_record(pair).await?;
         }
         let ids: Vec<String> = received.iter().map(|message| message.id.clone()).collect();
-        self.queue.acknowledge(Topic::Relation, &ids).await?;
+        self.ports.queue.acknowledge(Topic::Relation, &ids).await?;
         Ok(received.len())
     }
 
     /// Handles one pair. A failure is recorded, and the sweeper repeats it.
     async fn reconcile_or_record(&self, pair: Pair) -> Result<(), StoreError> {
-        let Some(relation) = self.relations.find(pair).await? else { return Ok(()) };
+        let Some(relation) = self.ports.relations.find(pair).await? else { return Ok(()) };
         let Err(error) = self.reconcile(&relation).await else { return Ok(()) };
         tracing::warn!(
             ?pair,
             error = &error as &dyn std::error::Error,
             "Applying a follow or an unfollow to an inbox failed. It will be tried again."
         );
-        let retry_at = self.clock.now_ms() + wait_ms(&error, relation.attempts + 1, self.rng.u32());
-        self.relations.record_failure(&relation, retry_at).await
+        let retry_at = self.ambient.now_ms() + wait_ms(&error, relation.attempts + 1, self.ambient.rng.u32());
+        self.ports.relations.record_failure(&relation, retry_at).await
     }
 
     async fn reconcile(&self, relation: &PendingRelation) -> Result<(), StoreError> {
         let Pair { follower, author } = relation.pair;
-        let outcome = match self.tier.cover(relation.pair, self.keep, self.rng.version()).await? {
+        let outcome = match self.ports.tier.cover(relation.pair, self.keep, self.ambient.rng.version()).await? {
             Covered::Yes { .. } | Covered::Outside => "covered",
             Covered::NotFilling => {
-                self.inboxes.clear_unfollowed(follower, author).await?;
+                self.ports.inboxes.clear_unfollowed(follower, author).await?;
                 "cleared"
             }
         };
         metrics::counter!(RELATIONS, "outcome" => outcome).increment(1);
-        self.relations.done(relation).await
+        self.ports.relations.done(relation).await
     }
 }

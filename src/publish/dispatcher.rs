@@ -2,16 +2,15 @@
 //! into subtasks. It decides by what SQL holds; a message only says where to look. Any number of dispatchers may run,
 //! die and repeat each other's work.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     domain::{ContentId, delivery::DeliveryPolicy, limits::MAX_SUBTASKS_PER_TX},
-    rng::SharedRng,
     store::{
-        Deliveries, InboxTier, Queue, StoreError,
+        Ports, StoreError,
         deliveries::{AtOnce, First},
         error::wait_ms,
         queue::{Message, Received, Topic},
@@ -51,35 +50,26 @@ pub struct DispatcherOptions {
 
 /// Cuts deliveries into subtasks.
 pub struct Dispatcher {
-    deliveries: Arc<dyn Deliveries>,
-    queue: Arc<dyn Queue>,
-    tier: Arc<dyn InboxTier>,
+    ports: Ports,
     options: DispatcherOptions,
-    clock: SharedClock,
-    rng: SharedRng,
+    ambient: Ambient,
 }
 
 impl Dispatcher {
     /// Does no I/O.
-    pub fn new(
-        deliveries: Arc<dyn Deliveries>,
-        queue: Arc<dyn Queue>,
-        tier: Arc<dyn InboxTier>,
-        options: DispatcherOptions,
-        (clock, rng): (SharedClock, SharedRng),
-    ) -> Self {
-        Self { deliveries, queue, tier, options, clock, rng }
+    pub fn new(ports: &Ports, options: DispatcherOptions, ambient: &Ambient) -> Self {
+        Self { ports: ports.clone(), options, ambient: ambient.clone() }
     }
 
     /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were.
     ///
     /// If a content fails, its message stays unacknowledged, so the queue hands it out again.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
-        let received = self.queue.receive(Topic::ContentChange, consumer, self.options.batch, wait).await?;
+        let received = self.ports.queue.receive(Topic::ContentChange, consumer, self.options.batch, wait).await?;
         let count = received.len();
         let settled = stream::iter(received).map(|message| self.settle(message)).buffer_unordered(UNDER_WAY);
         let done: Vec<String> = settled.filter_map(std::future::ready).collect().await;
-        self.queue.acknowledge(Topic::ContentChange, &done).await?;
+        self.ports.queue.acknowledge(Topic::ContentChange, &done).await?;
         Ok(count)
     }
 
@@ -105,23 +95,23 @@ impl Dispatcher {
     }
 
     async fn record(&self, content: ContentId, error: &StoreError) -> Result<(), StoreError> {
-        let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
-        let retry_at = self.clock.now_ms() + wait_ms(error, delivery.attempts + 1, self.rng.u32());
-        self.deliveries.record_failure(content, None, &error.with_causes(), retry_at).await
+        let Some(delivery) = self.ports.deliveries.find(content).await? else { return Ok(()) };
+        let retry_at = self.ambient.now_ms() + wait_ms(error, delivery.attempts + 1, self.ambient.rng.u32());
+        self.ports.deliveries.record_failure(content, None, &error.with_causes(), retry_at).await
     }
 
     /// Advances one delivery. A small one is done at once. A large one serves the active readers, completes its chain
     /// of subtasks and sends the open ones. A complete one ends.
     pub async fn dispatch(&self, content: ContentId) -> Result<(), StoreError> {
         let DispatcherOptions { at_once, policy, .. } = &self.options;
-        if let AtOnce::Ended { rows } = self.tier.deliver_at_once(content, *at_once, policy).await? {
+        if let AtOnce::Ended { rows } = self.ports.tier.deliver_at_once(content, *at_once, policy).await? {
             metrics::counter!(ROWS_PUSHED).increment(rows);
             return Ok(());
         }
         self.serve_first(content).await?;
-        while !self.deliveries.extend_chain(content, self.options.subtask_size, MAX_SUBTASKS_PER_TX).await? {}
+        while !self.ports.deliveries.extend_chain(content, self.options.subtask_size, MAX_SUBTASKS_PER_TX).await? {}
         if self.send_open(content).await? == 0 {
-            self.deliveries.finish(content).await?;
+            self.ports.deliveries.finish(content).await?;
         }
         Ok(())
     }
@@ -130,19 +120,19 @@ impl Dispatcher {
         let DispatcherOptions { at_once, first: FirstServed { most, beyond_transactions, within_ms }, .. } =
             self.options;
         if most > 0 {
-            let seen_since_ms = self.clock.now_ms().saturating_sub(within_ms);
+            let seen_since_ms = self.ambient.now_ms().saturating_sub(within_ms);
             let first = First { more_than: at_once.saturating_mul(beyond_transactions.max(1)), seen_since_ms, most };
-            let rows = self.deliveries.serve_first(content, first).await?;
+            let rows = self.ports.deliveries.serve_first(content, first).await?;
             metrics::counter!(ROWS_PUSHED).increment(rows);
         }
         Ok(())
     }
 
     async fn send_open(&self, content: ContentId) -> Result<usize, StoreError> {
-        let open = self.deliveries.open_subtasks(content).await?;
+        let open = self.ports.deliveries.open_subtasks(content).await?;
         let messages: Vec<Message> =
             open.iter().map(|task| Message::Subtask { content, after: task.progress.range.after }).collect();
-        self.queue.send(&messages).await?;
+        self.ports.queue.send(&messages).await?;
         Ok(messages.len())
     }
 }

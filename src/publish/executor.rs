@@ -2,10 +2,10 @@
 //! transaction. The last subtask ends the delivery. If an executor dies, the next one continues after the last
 //! follower served.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     domain::{
         ContentId,
         delivery::{
@@ -13,9 +13,8 @@ use crate::{
             subtask::{Progress, Range},
         },
     },
-    rng::SharedRng,
     store::{
-        Deliveries, Follows, InboxTier, Queue, StoreError,
+        Ports, StoreError,
         deliveries::{Begun, Lease, Subtask},
         error::wait_ms,
         queue::{Message, Topic},
@@ -36,41 +35,29 @@ pub struct ExecutorOptions {
 
 /// Runs subtasks.
 pub struct SubtaskExecutor {
-    deliveries: Arc<dyn Deliveries>,
-    follows: Arc<dyn Follows>,
-    queue: Arc<dyn Queue>,
-    tier: Arc<dyn InboxTier>,
+    ports: Ports,
     options: ExecutorOptions,
-    clock: SharedClock,
-    rng: SharedRng,
+    ambient: Ambient,
 }
 
 impl SubtaskExecutor {
     /// Does no I/O.
-    #[must_use]
-    pub fn new(
-        deliveries: Arc<dyn Deliveries>,
-        follows: Arc<dyn Follows>,
-        queue: Arc<dyn Queue>,
-        tier: Arc<dyn InboxTier>,
-        options: ExecutorOptions,
-        (clock, rng): (SharedClock, SharedRng),
-    ) -> Self {
-        Self { deliveries, follows, queue, tier, options, clock, rng }
+    pub fn new(ports: &Ports, options: ExecutorOptions, ambient: &Ambient) -> Self {
+        Self { ports: ports.clone(), options, ambient: ambient.clone() }
     }
 
     /// Takes one subtask off the queue, waiting up to `wait`, and runs it. Returns how many messages there were.
     ///
     /// If the subtask fails, its message stays unacknowledged, so the queue hands it out again.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
-        let received = self.queue.receive(Topic::Push, consumer, 1, wait).await?;
+        let received = self.ports.queue.receive(Topic::Push, consumer, 1, wait).await?;
         for message in &received {
             let settled = match &message.message {
                 Some(Message::Subtask { content, after }) => self.run_or_record(*content, *after).await,
                 _ => true,
             };
             if settled {
-                self.queue.acknowledge(Topic::Push, std::slice::from_ref(&message.id)).await?;
+                self.ports.queue.acknowledge(Topic::Push, std::slice::from_ref(&message.id)).await?;
             }
         }
         Ok(received.len())
@@ -87,9 +74,9 @@ impl SubtaskExecutor {
     }
 
     async fn record(&self, (content, after): (ContentId, i64), error: &StoreError) -> Result<(), StoreError> {
-        let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
-        let retry_at = self.clock.now_ms() + wait_ms(error, delivery.attempts + 1, self.rng.u32());
-        self.deliveries.record_failure(content, Some(after), &error.with_causes(), retry_at).await
+        let Some(delivery) = self.ports.deliveries.find(content).await? else { return Ok(()) };
+        let retry_at = self.ambient.now_ms() + wait_ms(error, delivery.attempts + 1, self.ambient.rng.u32());
+        self.ports.deliveries.record_failure(content, Some(after), &error.with_causes(), retry_at).await
     }
 
     /// Runs one subtask to its end. Does nothing if it is done, gone, or leased by another executor.
@@ -98,23 +85,23 @@ impl SubtaskExecutor {
         let mut left = Some(begun.subtask.progress);
         while let Some(progress) = left.filter(|progress| !progress.is_done()) {
             begun.subtask.progress = progress;
-            let pushed = self.tier.push_batch(&begun.subtask, self.options.batch_size).await?;
+            let pushed = self.ports.tier.push_batch(&begun.subtask, self.options.batch_size).await?;
             metrics::counter!(ROWS_PUSHED).increment(pushed.rows);
             left = pushed.progress;
         }
         metrics::counter!(SUBTASKS).increment(1);
         if !begun.ended {
-            self.deliveries.finish(content).await?;
+            self.ports.deliveries.finish(content).await?;
         }
         Ok(())
     }
 
     /// Takes the subtask. Where nothing else comes between, the same transaction serves its first batch.
     async fn begin(&self, content: ContentId, after: i64) -> Result<Option<Running>, StoreError> {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.ambient.now_ms();
         let lease = Lease { now_ms, until_ms: now_ms + self.options.lease_ms };
         let ExecutorOptions { batch_size, policy, .. } = &self.options;
-        let author = match self.deliveries.begin_subtask((content, after), lease, *batch_size, policy).await? {
+        let author = match self.ports.deliveries.begin_subtask((content, after), lease, *batch_size, policy).await? {
             Begun::NotTaken => return Ok(None),
             Begun::Served { subtask, rows, ended } => {
                 metrics::counter!(ROWS_PUSHED).increment(rows);
@@ -122,7 +109,7 @@ impl SubtaskExecutor {
             }
             Begun::ToBeJudged(author) => author,
         };
-        let taken = self.deliveries.take_subtask((content, after), lease).await?;
+        let taken = self.ports.deliveries.take_subtask((content, after), lease).await?;
         let Some(subtask) = taken else { return Ok(None) };
         self.demote_unworthy(&subtask, &author).await?;
         Ok(Some(Running { subtask, ended: false }))
@@ -134,12 +121,13 @@ impl SubtaskExecutor {
             return Ok(());
         }
         let Progress { range, pushed_through } = subtask.progress;
-        let (left, now) = (Range { after: pushed_through, through: range.through }, self.clock.now_ms());
+        let (left, now) = (Range { after: pushed_through, through: range.through }, self.ambient.now_ms());
         let unseen_since = self.options.policy.pushed_if_seen_since(now);
-        let readers = self.follows.pushed_readers(author.author, left, unseen_since).await?;
+        let readers = self.ports.delivered_follows.pushed_readers(author.author, left, unseen_since).await?;
         let pulled = self.options.policy.to_pull(author, &readers, now);
         if !pulled.is_empty() {
-            let demoted = self.follows.demote(author.author, &pulled, self.rng.version()).await?;
+            let demoted =
+                self.ports.delivered_follows.demote(author.author, &pulled, self.ambient.rng.version()).await?;
             metrics::counter!(EDGES_DEMOTED).increment(demoted);
         }
         Ok(())

@@ -1,14 +1,12 @@
 //! The commands of an author: publish a post, a reply or a repost, and remove it. Each is one transaction. The
 //! notifications after it may be lost.
 
-use std::sync::Arc;
-
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     domain::{Content, ContentId, UserId, content::Draft},
-    rng::{MAX_DRAWS, SharedRng},
+    rng::MAX_DRAWS,
     store::{
-        Announcements, Contents, OutboxCache, Queue, StoreError,
+        Ports, StoreError,
         announcements::Announcement,
         contents::{NewContent, Published, Removed, VersionChange},
         outbox_cache::OutboxChange,
@@ -62,43 +60,26 @@ pub enum PublishError {
 
 /// Publishes and removes contents.
 pub struct Publisher {
-    contents: Arc<dyn Contents>,
-    cache: Option<Arc<dyn OutboxCache>>,
-    queue: Arc<dyn Queue>,
-    announcements: Arc<dyn Announcements>,
-    clock: SharedClock,
-    rng: SharedRng,
+    ports: Ports,
+    ambient: Ambient,
 }
 
 impl Publisher {
     /// Does no I/O.
-    #[must_use]
-    pub fn new(
-        contents: Arc<dyn Contents>,
-        queue: Arc<dyn Queue>,
-        announcements: Arc<dyn Announcements>,
-        clock: SharedClock,
-        rng: SharedRng,
-    ) -> Self {
-        Self { contents, cache: None, queue, announcements, clock, rng }
-    }
-
-    /// Also keeps the outbox cache current.
-    #[must_use]
-    pub fn with_outbox_cache(mut self, cache: Option<Arc<dyn OutboxCache>>) -> Self {
-        self.cache = cache;
-        self
+    pub fn new(ports: &Ports, ambient: &Ambient) -> Self {
+        Self { ports: ports.clone(), ambient: ambient.clone() }
     }
 
     /// Publishes `draft`. When this returns, the next read of any follower shows it. A reference to a repost becomes
     /// one to its original.
     pub async fn publish(&self, author: UserId, draft: Draft) -> Result<PublishOutcome, PublishError> {
         let draft = self.directed(author, draft).await?;
-        for random in self.rng.draws() {
-            let publish_time = self.clock.now_ms();
+        for random in self.ambient.rng.draws() {
+            let publish_time = self.ambient.now_ms();
             let id = ContentId::generate(publish_time, random);
-            let new = NewContent { id, author, draft: draft.clone(), publish_time, version: self.rng.version() };
-            match self.contents.publish(new).await? {
+            let new =
+                NewContent { id, author, draft: draft.clone(), publish_time, version: self.ambient.rng.version() };
+            match self.ports.contents.publish(new).await? {
                 Published::Created { versions } => {
                     let Draft { text, media, reference, .. } = draft;
                     let content = Content { id, author, kind: reference.kind(), reference, text, media, publish_time };
@@ -125,8 +106,9 @@ impl Publisher {
         author: UserId,
         content: ContentId,
     ) -> Result<(ContentId, Option<ContentId>), StoreError> {
-        let original = self.contents.originals(&[content]).await?.first().map_or(content, |(_, original)| *original);
-        let Some((_, repost)) = self.contents.reposted_among(author, &[original]).await?.first().copied() else {
+        let original =
+            self.ports.contents.originals(&[content]).await?.first().map_or(content, |(_, original)| *original);
+        let Some((_, repost)) = self.ports.contents.reposted_among(author, &[original]).await?.first().copied() else {
             return Ok((original, None));
         };
         let gone = self.remove(author, repost).await? == RemoveOutcome::Removed;
@@ -137,14 +119,14 @@ impl Publisher {
     /// original still exists.
     async fn directed(&self, author: UserId, draft: Draft) -> Result<Draft, StoreError> {
         let Some(content) = draft.reference.content() else { return Ok(draft) };
-        let found = self.contents.by_ids(Some(author), &[content]).await?;
+        let found = self.ports.contents.by_ids(Some(author), &[content]).await?;
         let subject = found.first().map_or(content, Content::subject);
         Ok(Draft { reference: draft.reference.directed_to(subject), ..draft })
     }
 
     /// Removes a content of `author`. When this returns, no read shows it.
     pub async fn remove(&self, author: UserId, content: ContentId) -> Result<RemoveOutcome, StoreError> {
-        match self.contents.remove(author, content, self.rng.version(), self.clock.now_ms()).await? {
+        match self.ports.contents.remove(author, content, self.ambient.rng.version(), self.ambient.now_ms()).await? {
             Removed::Gone { entry, versions } => {
                 let change = OutboxChange::Removed(entry);
                 self.notify(versions, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
@@ -172,14 +154,17 @@ impl Publisher {
         announcement: Announcement,
     ) {
         let cached = async {
-            match &self.cache {
+            match &self.ports.outbox_cache {
                 Some(cache) => cache.apply(change.entry().author, versions, change).await,
                 None => Ok(()),
             }
         };
         let messages = [message];
-        let (cached, sent, announced) =
-            futures_util::join!(cached, self.queue.send(&messages), self.announcements.announce(&announcement));
+        let (cached, sent, announced) = futures_util::join!(
+            cached,
+            self.ports.queue.send(&messages),
+            self.ports.announcements.announce(&announcement)
+        );
         note_lost("outbox cache", cached);
         note_lost("queue", sent);
         note_lost("announcement", announced);

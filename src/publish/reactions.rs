@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     domain::{Content, ContentId, Reaction, UserId},
-    rng::SharedRng,
-    store::{Contents, Reactions, StoreError, reactions::Reacted},
+    store::{Contents, StoreError, reactions::Reacted},
 };
 
 /// The outcome of a reaction, or of undoing one.
@@ -22,16 +21,13 @@ pub enum ReactionOutcome {
 /// Reacts to contents.
 pub struct Reacting {
     contents: Arc<dyn Contents>,
-    reactions: Arc<dyn Reactions>,
-    clock: SharedClock,
-    rng: SharedRng,
+    ambient: Ambient,
 }
 
 impl Reacting {
-    /// `contents` decides which contents a user sees; `reactions` keeps the reactions.
-    #[must_use]
-    pub fn new(contents: Arc<dyn Contents>, reactions: Arc<dyn Reactions>, clock: SharedClock, rng: SharedRng) -> Self {
-        Self { contents, reactions, clock, rng }
+    /// `contents` decides which contents a user sees, and keeps the reactions.
+    pub fn new(contents: Arc<dyn Contents>, ambient: &Ambient) -> Self {
+        Self { contents, ambient: ambient.clone() }
     }
 
     /// Reacts to a content that the user sees. A content behind a block is unknown, like a removed one.
@@ -42,7 +38,7 @@ impl Reacting {
         reaction: Reaction,
     ) -> Result<ReactionOutcome, StoreError> {
         let Some(seen) = self.seen(user, content).await? else { return Ok(ReactionOutcome::UnknownContent) };
-        match self.reactions.react(user, content, reaction, self.rng.version(), self.clock.now_ms()).await? {
+        match self.contents.react(user, content, reaction, self.ambient.rng.version(), self.ambient.now_ms()).await? {
             Reacted::Done | Reacted::Already => Ok(ReactionOutcome::Done(Some(seen))),
             Reacted::UnknownContent => Ok(ReactionOutcome::UnknownContent),
         }
@@ -56,7 +52,7 @@ impl Reacting {
         reaction: Reaction,
     ) -> Result<ReactionOutcome, StoreError> {
         let seen = self.seen(user, content).await?;
-        match self.reactions.take_back(user, content, reaction, self.rng.version()).await? {
+        match self.contents.take_back(user, content, reaction, self.ambient.rng.version()).await? {
             Reacted::Done => Ok(ReactionOutcome::Done(seen)),
             Reacted::Already if seen.is_some() => Ok(ReactionOutcome::Done(seen)),
             Reacted::Already | Reacted::UnknownContent => Ok(ReactionOutcome::UnknownContent),

@@ -22,32 +22,14 @@ use crate::{
         search::people::{FoundUser, KeyPrefix},
         timeline::plan::exact_page,
     },
-    store::{
-        Contents, Exclusions, FollowLists, People, Reactions, StoreError, contents::OutboxPage,
-        exclusions::ExclusionList,
-    },
+    store::{Ports, StoreError, contents::OutboxPage, exclusions::ExclusionList},
 };
 
 pub use page_of::{PageOf, Paged};
 
-/// The ports that lists are read from.
-#[derive(Clone)]
-pub struct ListStores {
-    /// Outboxes and threads.
-    pub contents: Arc<dyn Contents>,
-    /// Followers and the followed.
-    pub follow_lists: Arc<dyn FollowLists>,
-    /// Who likes what, and what a user has reacted to.
-    pub reactions: Arc<dyn Reactions>,
-    /// Mutes, hides and blocks.
-    pub exclusions: Arc<dyn Exclusions>,
-    /// People by name.
-    pub people: Arc<dyn People>,
-}
-
 /// Reads pages of lists.
 pub struct ListReader {
-    stores: ListStores,
+    ports: Ports,
     /// Whether all names are known to be indexed in the current form. Nothing changes that.
     names_are_current: AtomicBool,
 }
@@ -74,9 +56,9 @@ impl<T> Forward<T> {
 }
 
 impl ListReader {
-    /// Reads from `stores`.
-    pub const fn new(stores: ListStores) -> Self {
-        Self { stores, names_are_current: AtomicBool::new(false) }
+    /// Does no I/O.
+    pub fn new(ports: &Ports) -> Self {
+        Self { ports: ports.clone(), names_are_current: AtomicBool::new(false) }
     }
 
     /// The pages of `keys` as `viewer` sees them. One statement reads all pages with the same list and the same
@@ -97,11 +79,11 @@ impl ListReader {
         let Some(first) = keys.first() else { return Ok(Vec::new()) };
         let users: Vec<UserId> = keys.iter().filter_map(PageOf::user).collect();
         let contents: Vec<ContentId> = keys.iter().filter_map(PageOf::content).collect();
-        let ListStores { contents: stored, follow_lists, reactions, .. } = &self.stores;
+        let Ports { contents: stored, follows, .. } = &self.ports;
         match first {
-            PageOf::Followers(_, request) => Ok(people(follow_lists.followers(viewer, &users, request).await?)),
-            PageOf::Following(_, request) => Ok(people(follow_lists.following(viewer, &users, request).await?)),
-            PageOf::Likers(_, request) => Ok(people(reactions.likers(viewer, &contents, request).await?)),
+            PageOf::Followers(_, request) => Ok(people(follows.followers(viewer, &users, request).await?)),
+            PageOf::Following(_, request) => Ok(people(follows.following(viewer, &users, request).await?)),
+            PageOf::Likers(_, request) => Ok(people(stored.likers(viewer, &contents, request).await?)),
             PageOf::Outbox(_, request) => entries(stored.outbox(viewer, &users, request).await?, request),
             PageOf::Media(_, request) => entries(stored.with_media(viewer, &users, request).await?, request),
             PageOf::Replies(_, request) => entries(stored.replies(viewer, &contents, request).await?, request),
@@ -114,17 +96,17 @@ impl ListReader {
 
     /// A page of `user`'s followers as `user` sees them, newest follow first.
     pub async fn own_followers(&self, user: UserId, request: &PageRequest) -> Result<Listing<UserId>, StoreError> {
-        only(self.stores.follow_lists.followers(Some(user), &[user], request).await?)
+        only(self.ports.follows.followers(Some(user), &[user], request).await?)
     }
 
     /// A page of the users whom `user` follows, as `user` sees them, newest follow first.
     pub async fn own_following(&self, user: UserId, request: &PageRequest) -> Result<Listing<UserId>, StoreError> {
-        only(self.stores.follow_lists.following(Some(user), &[user], request).await?)
+        only(self.ports.follows.following(Some(user), &[user], request).await?)
     }
 
     /// A page of `user`'s own contents.
     pub async fn own_outbox(&self, user: UserId, request: &PageRequest) -> Result<Page, StoreError> {
-        page_of(only(self.stores.contents.outbox(Some(user), &[user], request).await?)?, request)
+        page_of(only(self.ports.contents.outbox(Some(user), &[user], request).await?)?, request)
     }
 
     /// A page of the contents that `user` has liked or bookmarked, newest reaction first.
@@ -134,7 +116,7 @@ impl ListReader {
         reaction: Reaction,
         request: &PageRequest,
     ) -> Result<Listing<Entry>, StoreError> {
-        self.stores.reactions.reacted_to(user, reaction, request).await
+        self.ports.contents.reacted_to(user, reaction, request).await
     }
 
     /// A page of the users whom `user` has muted, hidden from or blocked, with ids above `after`, ascending.
@@ -145,7 +127,7 @@ impl ListReader {
         after: Option<UserId>,
         size: PageSize,
     ) -> Result<Forward<UserId>, StoreError> {
-        let users = self.stores.exclusions.excluded(user, what, after, size.one_more().get()).await?;
+        let users = self.ports.exclusions.excluded(user, what, after, size.one_more().get()).await?;
         Ok(Forward::cut(users, size.get()))
     }
 
@@ -158,7 +140,7 @@ impl ListReader {
         after: Option<&FoundUser>,
         size: PageSize,
     ) -> Result<Forward<FoundUser>, StoreError> {
-        let (people, limit) = (&self.stores.people, size.one_more().get());
+        let (people, limit) = (&self.ports.accounts, size.one_more().get());
         let mut users = match prefix.former() {
             // A name leaves its former keys for the current ones: so those are read first.
             Some(former) if !self.has_current_names().await? => people.named(viewer, &former, after, limit).await?,
@@ -172,15 +154,15 @@ impl ListReader {
     }
 
     async fn has_current_names(&self) -> Result<bool, StoreError> {
-        if !self.names_are_current.load(Ordering::Relaxed) && self.stores.people.is_current().await? {
+        if !self.names_are_current.load(Ordering::Relaxed) && self.ports.accounts.is_current().await? {
             self.names_are_current.store(true, Ordering::Relaxed);
         }
         Ok(self.names_are_current.load(Ordering::Relaxed))
     }
 
-    /// At most `size` users whom `viewer` could follow: see [`People::suggested`].
+    /// At most `size` users whom `viewer` could follow: see [`crate::store::People::suggested`].
     pub async fn suggested(&self, viewer: Option<UserId>, size: PageSize) -> Result<Vec<UserId>, StoreError> {
-        self.stores.people.suggested(viewer, size.get()).await
+        self.ports.accounts.suggested(viewer, size.get()).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::StoreError;
+use super::{AccountDeletions, Attempts, Identities, People, Profiles, ReadMarkers, Sessions, StoreError};
 use crate::domain::{
     Handle, Profile, UserId,
     account::profile::{ProfileCounts, Registration},
@@ -44,9 +44,9 @@ pub enum Registered {
     IdTaken,
 }
 
-/// Users and credentials.
+/// Users and credentials, and all that is kept of users alone.
 #[async_trait]
-pub trait Accounts: Send + Sync {
+pub trait Accounts: AccountDeletions + Attempts + Identities + People + Profiles + ReadMarkers + Sessions {
     /// One transaction: inserts the user, the credential, the counts, the inbox state (floor
     /// [`crate::domain::Floor::OPEN`], last seen now) and the user's own edge to themselves. That edge is in mode
     /// `Push`: own posts are part of the timeline, and a user without contents is covered from the start.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::StoreError;
+use super::{FollowLists, StoreError};
 use crate::domain::{
     EdgeMode, UserId,
     delivery::{AuthorFacts, ReaderFacts, subtask::Range},
@@ -25,7 +25,7 @@ pub enum Followed {
 
 /// Follow edges.
 #[async_trait]
-pub trait Follows: Send + Sync {
+pub trait Follows: FollowLists {
     /// docs/protocol.md#f1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `incarnation`, raises
     /// the counts, and records the pair's pending relation (see [`super::Relations`]). `incarnation` is newly drawn.
     /// It distinguishes this edge from earlier ones of the pair, and becomes the version of the follower's authors

@@ -7,13 +7,12 @@ use async_trait::async_trait;
 
 use super::{OutsideStores, bucket_keeper::BucketKeeper, builder::OutsideBuilder, departures::Departures, writing};
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     domain::{
         ContentId, UserId,
         delivery::DeliveryPolicy,
         timeline::outside::{Basis, Bucket, Fence, Generation},
     },
-    rng::SharedRng,
     store::{
         InboxStore, InboxTier, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
@@ -33,16 +32,15 @@ pub struct OutsideTier {
     buckets: BucketKeeper,
     builder: OutsideBuilder,
     departures: Departures,
-    clock: SharedClock,
-    rng: SharedRng,
+    ambient: Ambient,
 }
 
 impl OutsideTier {
     /// `step`: rows that the inbox in SQL gets of somebody who goes back. Does no I/O.
-    pub fn new(stores: OutsideStores, in_sql: InSql, step: u32, (clock, rng): (SharedClock, SharedRng)) -> Self {
-        let builder = OutsideBuilder::new(stores.clone(), rng.clone());
+    pub fn new(stores: OutsideStores, in_sql: InSql, step: u32, ambient: Ambient) -> Self {
+        let builder = OutsideBuilder::new(stores.clone(), ambient.rng.clone());
         let departures = Departures::new(stores.clone(), in_sql.inboxes.clone(), step);
-        Self { stores, in_sql, buckets: BucketKeeper::default(), builder, departures, clock, rng }
+        Self { stores, in_sql, buckets: BucketKeeper::default(), builder, departures, ambient }
     }
 
     /// Draws another generation and builds its inbox. Deliveries of the former one go nowhere that is read.
@@ -51,7 +49,7 @@ impl OutsideTier {
         if !states.leave(reader).await? {
             return Ok(());
         }
-        if !states.enter(reader, Generation(self.rng.number())).await? {
+        if !states.enter(reader, Generation(self.ambient.rng.number())).await? {
             // The bucket was given up meanwhile.
             return self.departures.arrive_in_sql(reader).await;
         }
@@ -92,9 +90,9 @@ impl InboxTier for OutsideTier {
         most: u32,
         policy: &DeliveryPolicy,
     ) -> Result<AtOnce, StoreError> {
-        let (states, attempt) = (&self.stores.states, self.rng.number());
+        let (states, attempt) = (&self.stores.states, self.ambient.rng.number());
         if let Some(batch) = states.begin_at_once(content, most, policy, attempt).await? {
-            writing::deliver(&self.stores, &self.rng, &batch).await?;
+            writing::deliver(&self.stores, &self.ambient.rng, &batch).await?;
             return states.deliver_at_once_as(content, most, policy, attempt).await;
         }
         match self.in_sql.deliveries.deliver_at_once(content, most, policy).await {
@@ -106,24 +104,24 @@ impl InboxTier for OutsideTier {
 
     async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError> {
         let states = &self.stores.states;
-        let Some(batch) = states.begin_batch(subtask, batch_size, self.rng.number()).await? else {
+        let Some(batch) = states.begin_batch(subtask, batch_size, self.ambient.rng.number()).await? else {
             return Ok(Pushed { progress: None, rows: 0 });
         };
-        writing::deliver(&self.stores, &self.rng, &batch).await?;
+        writing::deliver(&self.stores, &self.ambient.rng, &batch).await?;
         states.push_batch_as(subtask, batch.through, batch.attempt).await
     }
 
     async fn cover(&self, pair: Pair, keep: u32, version: i64) -> Result<Covered, StoreError> {
         let in_sql = |version| self.in_sql.inboxes.cover(pair.follower, pair.author, keep, version);
         match in_sql(version).await? {
-            Covered::Outside if writing::cover(&self.stores, &self.rng, pair).await? => {
+            Covered::Outside if writing::cover(&self.stores, &self.ambient.rng, pair).await? => {
                 return Ok(Covered::Yes { rows: 0 });
             }
             Covered::Outside => {}
             covered => return Ok(covered),
         }
         // The reader left the outside tier meanwhile, or the edge has changed.
-        match in_sql(self.rng.version()).await? {
+        match in_sql(self.ambient.rng.version()).await? {
             Covered::Outside => Err(StoreError::Contended("another worker covers the same edge".into())),
             covered => Ok(covered),
         }
@@ -138,7 +136,7 @@ impl InboxTier for OutsideTier {
             if self.stores.inboxes.identify(Bucket::of(reader)).await.is_err() {
                 return Ok(false);
             }
-            if !states.enter(reader, Generation(self.rng.number())).await? {
+            if !states.enter(reader, Generation(self.ambient.rng.number())).await? {
                 return Ok(false);
             }
             note_tier_change(came_from, ReaderTier::Outside, 1);
@@ -174,8 +172,8 @@ impl InboxTier for OutsideTier {
     }
 
     async fn run_once(&self) -> Result<Round, StoreError> {
-        let round = self.buckets.run_once(&self.stores, &self.rng).await?;
+        let round = self.buckets.run_once(&self.stores, &self.ambient.rng).await?;
         self.departures.clear_up().await?;
-        Ok(Round { moved: self.departures.move_unseen(self.clock.now_ms()).await?, ..round })
+        Ok(Round { moved: self.departures.move_unseen(self.ambient.now_ms()).await?, ..round })
     }
 }

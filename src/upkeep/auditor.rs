@@ -13,7 +13,7 @@ use crate::{
         Page, PageRequest, PageSize, UserId,
         timeline::audit::{Difference, DifferenceCause, next_bound},
     },
-    store::{Audits, Contents, Follows, InboxTier, Inboxes, OutboxCache, StoreError, Timelines, audits::Flaw},
+    store::{Audits, Ports, StoreError, audits::Flaw},
     telemetry::metrics::{AUDIT_DIFFERENCES, AUDIT_PAGES, AUDIT_READERS},
 };
 
@@ -35,25 +35,6 @@ pub trait PageSource: Send + Sync {
 
     /// The same with everything read from SQL.
     async fn without_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError>;
-}
-
-/// The stores that an auditor reads and repairs.
-#[derive(Clone)]
-pub struct AuditedStores {
-    /// The rows.
-    pub audits: Arc<dyn Audits>,
-    /// The oracle.
-    pub timelines: Arc<dyn Timelines>,
-    /// What is filled anew.
-    pub inboxes: Arc<dyn Inboxes>,
-    /// What cached outboxes are filled from.
-    pub contents: Arc<dyn Contents>,
-    /// Whose outboxes a reader sees.
-    pub follows: Arc<dyn Follows>,
-    /// The outbox cache, which may differ from SQL.
-    pub outbox_cache: Option<Arc<dyn OutboxCache>>,
-    /// What gives up an inbox outside SQL.
-    pub tier: Arc<dyn InboxTier>,
 }
 
 /// How much an audit does.
@@ -95,25 +76,26 @@ pub struct Audit {
 
 /// Audits.
 pub struct Auditor {
-    stores: AuditedStores,
+    ports: Ports,
+    audits: Arc<dyn Audits>,
     pages: Arc<dyn PageSource>,
     options: AuditOptions,
 }
 
 impl Auditor {
-    /// Does no I/O.
-    pub fn new(stores: AuditedStores, pages: Arc<dyn PageSource>, options: AuditOptions) -> Self {
-        Self { stores, pages, options }
+    /// Reads rows from `audits` and pages from `pages`. Does no I/O.
+    pub fn new(ports: &Ports, audits: Arc<dyn Audits>, pages: Arc<dyn PageSource>, options: AuditOptions) -> Self {
+        Self { ports: ports.clone(), audits, pages, options }
     }
 
     /// The next readers to audit: at most `limit` ids above `after`, ascending.
     pub async fn readers(&self, after: i64, limit: u64) -> Result<Vec<UserId>, StoreError> {
-        self.stores.audits.readers(after, limit).await
+        self.audits.readers(after, limit).await
     }
 
     /// Audits the reader that the random number `draw` selects; `None` if there is no reader.
     pub async fn sample(&self, draw: u64) -> Result<Option<Audit>, StoreError> {
-        let last = self.stores.audits.last_reader().await?.max(1).unsigned_abs();
+        let last = self.audits.last_reader().await?.max(1).unsigned_abs();
         let after = i64::try_from(draw % last).unwrap_or(0);
         match self.readers(after, 1).await?.first() {
             Some(reader) => Ok(Some(self.audit(*reader).await?)),
@@ -124,7 +106,7 @@ impl Auditor {
     /// Audits one reader.
     pub async fn audit(&self, reader: UserId) -> Result<Audit, StoreError> {
         metrics::counter!(AUDIT_READERS).increment(1);
-        let flaws = self.stores.audits.flaws(reader, NAMED).await?;
+        let flaws = self.audits.flaws(reader, NAMED).await?;
         let (pages, wrong) = self.walk(reader).await?;
         metrics::counter!(AUDIT_PAGES).increment(u64::from(pages));
         if flaws.is_empty() && wrong.is_none() {
@@ -134,7 +116,7 @@ impl Auditor {
             Some((request, _)) => matches!(self.compare(reader, request, false).await?, Compared::Equal(_)),
             None => true,
         };
-        let is_outside = self.stores.tier.is_claimed(reader).await?;
+        let is_outside = self.ports.tier.is_claimed(reader).await?;
         let cause = DifferenceCause::of(flaws.first().map(|flaw| flaw.cause), right_without_cache, is_outside);
         metrics::counter!(AUDIT_DIFFERENCES, "cause" => cause.name()).increment(1);
         tracing::error!(%reader, cause = cause.name(), ?flaws, ?wrong, repair = self.options.repair, "A served timeline differs from its definition.");
@@ -166,7 +148,7 @@ impl Auditor {
     }
 
     async fn compare(&self, reader: UserId, request: &PageRequest, cached: bool) -> Result<Compared, StoreError> {
-        let timelines = &self.stores.timelines;
+        let timelines = &self.ports.timelines;
         let mut before = timelines.oracle(reader, request).await?;
         let mut differences = Vec::new();
         for _ in 0..ROUNDS {
@@ -193,12 +175,12 @@ impl Auditor {
 
     async fn repair(&self, reader: UserId, cause: DifferenceCause) -> Result<(), StoreError> {
         if matches!(cause, DifferenceCause::Hole | DifferenceCause::Misplaced | DifferenceCause::Unexplained) {
-            self.stores.inboxes.reset(reader).await?;
-            self.stores.inboxes.extend(reader, self.options.step).await?;
+            self.ports.inboxes.reset(reader).await?;
+            self.ports.inboxes.extend(reader, self.options.step).await?;
         }
         // The inbox in SQL is filled from SQL alone; the next visit builds another one outside.
         if cause == DifferenceCause::Outside {
-            self.stores.tier.move_to_sql(reader).await?;
+            self.ports.tier.move_to_sql(reader).await?;
         }
         if matches!(cause, DifferenceCause::Cache | DifferenceCause::Outside | DifferenceCause::Unexplained) {
             self.fill_outboxes(reader).await?;
@@ -208,13 +190,13 @@ impl Auditor {
 
     /// Replaces the cached outboxes of all authors whom the reader follows.
     async fn fill_outboxes(&self, reader: UserId) -> Result<(), StoreError> {
-        let Some(cache) = &self.stores.outbox_cache else { return Ok(()) };
-        let authors = self.stores.follows.followed_by(reader).await?;
+        let Some(cache) = &self.ports.outbox_cache else { return Ok(()) };
+        let authors = self.ports.follows.followed_by(reader).await?;
         for authors in authors.chunks(OUTBOXES) {
             let cached = cache.fetch(authors).await?;
             let known: Vec<UserId> =
                 authors.iter().zip(cached).filter(|(_, cached)| cached.is_some()).map(|(author, _)| *author).collect();
-            cache.fill(&self.stores.contents.outbox_heads(&known, cache.capacity()).await?).await?;
+            cache.fill(&self.ports.contents.outbox_heads(&known, cache.capacity()).await?).await?;
         }
         Ok(())
     }

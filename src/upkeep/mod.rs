@@ -6,7 +6,7 @@ mod reactivator;
 mod sweeper;
 mod trimmer;
 
-pub use auditor::{Audit, AuditOptions, AuditedStores, Auditor, Finding, PageSource};
+pub use auditor::{Audit, AuditOptions, Auditor, Finding, PageSource};
 pub use reactivator::{Reactivator, ReactivatorOptions};
-pub use sweeper::{SweepReport, Sweeper, SweptStores};
+pub use sweeper::{SweepReport, Sweeper};
 pub use trimmer::Trimmer;

@@ -1,20 +1,19 @@
 //! Reactivates returning readers: deliveries include them again, pulled authors are pushed again where that pays, and
 //! a short inbox is filled from the outboxes.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     domain::{
         Floor, Position, UserId,
         delivery::{DeliveryPolicy, ReaderFacts},
         timeline::tier::InboxTiers,
     },
-    rng::SharedRng,
     store::{
-        Follows, InboxTier, Inboxes, Queue, StoreError,
+        Ports, StoreError,
         inboxes::SeenReader,
         queue::{Message, Received, Topic},
         relations::Pair,
@@ -41,37 +40,25 @@ pub struct ReactivatorOptions {
 
 /// Wakes readers.
 pub struct Reactivator {
-    inboxes: Arc<dyn Inboxes>,
-    follows: Arc<dyn Follows>,
-    queue: Arc<dyn Queue>,
-    tier: Arc<dyn InboxTier>,
+    ports: Ports,
     options: ReactivatorOptions,
-    clock: SharedClock,
-    rng: SharedRng,
+    ambient: Ambient,
 }
 
 impl Reactivator {
     /// Does no I/O.
-    #[must_use]
-    pub fn new(
-        inboxes: Arc<dyn Inboxes>,
-        follows: Arc<dyn Follows>,
-        queue: Arc<dyn Queue>,
-        tier: Arc<dyn InboxTier>,
-        options: ReactivatorOptions,
-        (clock, rng): (SharedClock, SharedRng),
-    ) -> Self {
-        Self { inboxes, follows, queue, tier, options, clock, rng }
+    pub fn new(ports: &Ports, options: ReactivatorOptions, ambient: &Ambient) -> Self {
+        Self { ports: ports.clone(), options, ambient: ambient.clone() }
     }
 
     /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were. All visits are stored
     /// in one statement; if it fails, the messages come again. If a later step fails for one reader, their next visit
     /// repeats it.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
-        let received = self.queue.receive(Topic::Visit, consumer, BATCH, wait).await?;
+        let received = self.ports.queue.receive(Topic::Visit, consumer, BATCH, wait).await?;
         self.deal_with(&visits(&received)).await?;
         let ids: Vec<String> = received.iter().map(|message| message.id.clone()).collect();
-        self.queue.acknowledge(Topic::Visit, &ids).await?;
+        self.ports.queue.acknowledge(Topic::Visit, &ids).await?;
         Ok(received.len())
     }
 
@@ -83,8 +70,8 @@ impl Reactivator {
     /// Handles one visit; `reached` is as in [`Message::ReaderSeen`].
     pub async fn visit(&self, reader: UserId, reached: Option<i64>) -> Result<(), StoreError> {
         metrics::counter!(READERS_WOKEN).increment(1);
-        let now = self.clock.now_ms();
-        for seen in self.inboxes.mark_seen(&[reader], now).await? {
+        let now = self.ambient.now_ms();
+        for seen in self.ports.inboxes.mark_seen(&[reader], now).await? {
             self.bring_back(&seen, reached, now).await?;
         }
         Ok(())
@@ -92,9 +79,9 @@ impl Reactivator {
 
     async fn deal_with(&self, visits: &BTreeMap<UserId, Option<i64>>) -> Result<(), StoreError> {
         let readers: Vec<UserId> = visits.keys().copied().collect();
-        let now = self.clock.now_ms();
+        let now = self.ambient.now_ms();
         metrics::counter!(READERS_WOKEN).increment(readers.len() as u64);
-        let seen = self.inboxes.mark_seen(&readers, now).await?;
+        let seen = self.ports.inboxes.mark_seen(&readers, now).await?;
         let bring_back = async |seen: SeenReader| {
             let reader = seen.reader.reader;
             let reached = visits.get(&reader).copied().flatten();
@@ -102,7 +89,7 @@ impl Reactivator {
                 tracing::warn!(%reader, error = &error as &dyn std::error::Error, "A reader could not be reactivated.");
             }
         };
-        stream::iter(seen).for_each_concurrent(self.tier.settled_at_once(), bring_back).await;
+        stream::iter(seen).for_each_concurrent(self.ports.tier.settled_at_once(), bring_back).await;
         Ok(())
     }
 
@@ -115,7 +102,7 @@ impl Reactivator {
             Floor::At(_) if seen.was_off => ReaderTier::Nowhere,
             Floor::At(_) => ReaderTier::Sql,
         };
-        if self.tier.settle(seen.reader.reader, came_from).await? {
+        if self.ports.tier.settle(seen.reader.reader, came_from).await? {
             return Ok(());
         }
         if came_from == ReaderTier::Nowhere {
@@ -130,19 +117,19 @@ impl Reactivator {
     async fn fill(&self, reader: UserId, floor: Floor, reached: Option<i64>) -> Result<(), StoreError> {
         let tiers = self.options.tiers;
         if floor.trusts_nothing() {
-            return self.inboxes.extend(reader, tiers.step).await.map(|_| ());
+            return self.ports.inboxes.extend(reader, tiers.step).await.map(|_| ());
         }
         if floor == Floor::At(Position::OLDEST) {
             return Ok(());
         }
         let deep = reached.is_some_and(|reached| reached <= floor.trusted_from().publish_time());
         let most = if deep { tiers.deep_keep } else { tiers.keep };
-        let growth = tiers.growth(self.inboxes.held(reader, most).await?, deep);
+        let growth = tiers.growth(self.ports.inboxes.held(reader, most).await?, deep);
         if growth > 0 {
-            self.inboxes.extend(reader, growth).await?;
+            self.ports.inboxes.extend(reader, growth).await?;
         }
-        if deep && let Some(life) = tiers.life_ms(self.inboxes.held(reader, most).await?) {
-            self.inboxes.keep_deep(reader, self.clock.now_ms() + life).await?;
+        if deep && let Some(life) = tiers.life_ms(self.ports.inboxes.held(reader, most).await?) {
+            self.ports.inboxes.keep_deep(reader, self.ambient.now_ms() + life).await?;
         }
         Ok(())
     }
@@ -150,15 +137,15 @@ impl Reactivator {
     /// Applies the policy at a visit: pulled authors who are worth a push are pushed from now on.
     async fn promote(&self, reader: &ReaderFacts, now: i64) -> Result<(), StoreError> {
         let follower = reader.reader;
-        let pulled = self.follows.pulled_authors(follower).await?;
+        let pulled = self.ports.follows.pulled_authors(follower).await?;
         let worthy = self.options.policy.to_push(&pulled, reader, now, PROMOTE_AT_ONCE);
         if worthy.is_empty() {
             return Ok(());
         }
-        let promoted = self.follows.promote(follower, &worthy, self.rng.incarnation(), now).await?;
+        let promoted = self.ports.follows.promote(follower, &worthy, self.ambient.rng.incarnation(), now).await?;
         let messages: Vec<Message> =
             promoted.into_iter().map(|author| Message::RelationChanged { pair: Pair { follower, author } }).collect();
-        self.queue.send(&messages).await
+        self.ports.queue.send(&messages).await
     }
 }
 

@@ -1,17 +1,13 @@
 //! The sweeper: repeats notifications for work that waits too long, so that losing messages only delays. Also takes
 //! dormant readers out of deliveries.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
-};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::{
-    clock::SharedClock,
+    ambient::Ambient,
     domain::{backoff, delivery::DeliveryPolicy},
-    rng::SharedRng,
     store::{
-        Deliveries, Inboxes, Queue, Relations, StoreError,
+        Ports, StoreError,
         queue::{Message, Topic},
     },
     telemetry::{
@@ -49,51 +45,27 @@ impl SweepReport {
 
 /// Sweeps.
 pub struct Sweeper {
-    deliveries: Arc<dyn Deliveries>,
-    relations: Arc<dyn Relations>,
-    inboxes: Arc<dyn Inboxes>,
-    queue: Arc<dyn Queue>,
+    ports: Ports,
     policy: DeliveryPolicy,
     failing_after: u32,
     next_dormant_look: AtomicI64,
-    clock: SharedClock,
-    rng: SharedRng,
-}
-
-/// The stores that a sweeper looks at.
-pub struct SweptStores {
-    /// Unfinished deliveries.
-    pub deliveries: Arc<dyn Deliveries>,
-    /// Pending relations.
-    pub relations: Arc<dyn Relations>,
-    /// Readers.
-    pub inboxes: Arc<dyn Inboxes>,
-    /// Where notifications go.
-    pub queue: Arc<dyn Queue>,
+    ambient: Ambient,
 }
 
 impl Sweeper {
     /// `failing_after`: failures after which a delivery counts as failing.
-    #[must_use]
-    pub fn new(
-        stores: SweptStores,
-        policy: DeliveryPolicy,
-        failing_after: u32,
-        clock: SharedClock,
-        rng: SharedRng,
-    ) -> Self {
-        let SweptStores { deliveries, relations, inboxes, queue } = stores;
+    pub fn new(ports: &Ports, policy: DeliveryPolicy, failing_after: u32, ambient: &Ambient) -> Self {
         let next_dormant_look = AtomicI64::new(0);
-        Self { deliveries, relations, inboxes, queue, policy, failing_after, next_dormant_look, clock, rng }
+        Self { ports: ports.clone(), policy, failing_after, next_dormant_look, ambient: ambient.clone() }
     }
 
     /// Runs one sweep. Steps that need only SQL come first, so that they run while the queue is down.
     pub async fn run_once(&self) -> Result<SweepReport, StoreError> {
-        let now = self.clock.now_ms();
-        let next_look = now + backoff::wait_ms(LOOK_AGAIN_AFTER, self.rng.u32());
+        let now = self.ambient.now_ms();
+        let next_look = now + backoff::wait_ms(LOOK_AGAIN_AFTER, self.ambient.rng.u32());
         let deliveries =
-            if self.is_busy().await { Vec::new() } else { self.deliveries.due(now, next_look, AT_ONCE).await? };
-        let relations = self.relations.due(now, next_look, AT_ONCE).await?;
+            if self.is_busy().await { Vec::new() } else { self.ports.deliveries.due(now, next_look, AT_ONCE).await? };
+        let relations = self.ports.relations.due(now, next_look, AT_ONCE).await?;
         let messages: Vec<Message> = deliveries
             .iter()
             .map(|it| Message::ContentPublished { entry: it.entry })
@@ -103,14 +75,14 @@ impl Sweeper {
         metrics::counter!(SWEPT, "kind" => "relation").increment(relations.len() as u64);
         let readers_off = self.turn_off_dormant(now).await?;
         self.measure_deliveries(now).await?;
-        self.queue.send(&messages).await?;
+        self.ports.queue.send(&messages).await?;
         self.measure_queue().await?;
         Ok(SweepReport { deliveries: deliveries.len(), relations: relations.len(), readers_off })
     }
 
     /// Whether a late delivery merely waits in a long queue. Announcing it again would only lengthen the queue.
     async fn is_busy(&self) -> bool {
-        self.queue.depth(Topic::Push).await.is_ok_and(|waiting| waiting > BUSY)
+        self.ports.queue.depth(Topic::Push).await.is_ok_and(|waiting| waiting > BUSY)
     }
 
     /// Runs rarely, because it reads the state of every dormant reader; repeats at once while there are many.
@@ -119,7 +91,7 @@ impl Sweeper {
         if now < next && next - now <= DORMANT_EVERY_MS {
             return Ok(0);
         }
-        let off = self.inboxes.turn_off_unseen(self.policy.dormant_before(now), AT_ONCE).await?;
+        let off = self.ports.inboxes.turn_off_unseen(self.policy.dormant_before(now), AT_ONCE).await?;
         note_tier_change(ReaderTier::Sql, ReaderTier::Nowhere, off);
         if off < AT_ONCE {
             self.next_dormant_look.store(now + DORMANT_EVERY_MS, Ordering::Relaxed);
@@ -129,7 +101,7 @@ impl Sweeper {
 
     #[expect(clippy::cast_precision_loss, reason = "gauges are floats; 2^52 deliveries are not to be expected")]
     async fn measure_deliveries(&self, now: i64) -> Result<(), StoreError> {
-        let backlog = self.deliveries.backlog(self.failing_after).await?;
+        let backlog = self.ports.deliveries.backlog(self.failing_after).await?;
         metrics::gauge!(DELIVERIES_UNFINISHED).set(backlog.unfinished as f64);
         metrics::gauge!(DELIVERIES_FAILING).set(backlog.failing as f64);
         let age_ms = backlog.oldest.map_or(0, |oldest| (now - oldest).max(0));
@@ -140,7 +112,7 @@ impl Sweeper {
     #[expect(clippy::cast_precision_loss, reason = "gauges are floats; 2^52 messages are not to be expected")]
     async fn measure_queue(&self) -> Result<(), StoreError> {
         for topic in Topic::ALL {
-            metrics::gauge!(QUEUE_DEPTH, "topic" => topic.name()).set(self.queue.depth(topic).await? as f64);
+            metrics::gauge!(QUEUE_DEPTH, "topic" => topic.name()).set(self.ports.queue.depth(topic).await? as f64);
         }
         Ok(())
     }

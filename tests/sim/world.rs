@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use tidefeed::{
+    ambient::Ambient,
     app::{Ports, UseCases, auditor},
-    clock::SharedClock,
     domain::{UserId, account::profile::Registration},
     live::LiveError,
     rng::SharedRng,
@@ -240,9 +240,8 @@ impl Node {
         let queue: Arc<dyn Queue> = shared.queue.clone();
         let primary_store = Arc::new(shared.primary_store.of_a_node());
         let ports = Ports::with_primary_store(primary_store.clone(), queue, cache, shared.announcements.clone());
-        let rng = SharedRng::from_seed(shared.injector.next());
-        let shared_clock: SharedClock = clock.clone();
-        let app = UseCases::build(&ports, shared.plan.settings, &shared_clock, &rng);
+        let ambient = Ambient { clock: clock.clone(), rng: SharedRng::from_seed(shared.injector.next()) };
+        let app = UseCases::build(&ports, shared.plan.settings, &ambient);
         let audits = Arc::new(shared.primary_store.clone());
         let auditor = auditor(&ports, audits, app.reader.clone(), audits::options(shared));
         Self { app: Arc::new(app), auditor: Arc::new(auditor), clock, primary_store }

@@ -96,9 +96,9 @@ impl Export {
         let stores = &self.exports.stores;
         let id = self.viewer.id;
         let profile = stores.accounts.profiles(&[id]).await?.into_iter().next().ok_or(ExportError::NoAccount)?;
-        let attributes = stores.profiles.attributes(&[id]).await?.into_iter().next();
+        let attributes = stores.accounts.attributes(&[id]).await?.into_iter().next();
         let attributes = attributes.map(|(_, attributes)| attributes).unwrap_or_default();
-        Ok(Owner { profile, attributes, read_marker: stores.read_markers.marker(id).await? })
+        Ok(Owner { profile, attributes, read_marker: stores.accounts.marker(id).await? })
     }
 
     /// A page of a list, newest first or by ascending id, and where the next page begins; `None` after the last one.
@@ -119,7 +119,7 @@ impl Export {
     pub async fn check_alive(&self) -> Result<(), ExportError> {
         let stores = &self.exports.stores;
         if let Some(session) = self.viewer.session {
-            let living = stores.sessions.living(&[session], self.exports.clock.now_ms()).await?;
+            let living = stores.accounts.living(&[session], self.exports.clock.now_ms()).await?;
             return if living.is_empty() { Err(ExportError::SessionEnded) } else { Ok(()) };
         }
         let profiles = stores.accounts.profiles(&[self.viewer.id]).await?;

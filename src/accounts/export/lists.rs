@@ -11,20 +11,14 @@ use crate::{
         timeline::page::{Direction, InvalidPage, PageSize},
     },
     read::lists::{Forward, ListReader},
-    store::{Accounts, Contents, Profiles, ReadMarkers, Sessions, StoreError, exclusions::ExclusionList},
+    store::{Accounts, Contents, StoreError, exclusions::ExclusionList},
 };
 
 /// What an export reads.
 #[derive(Clone)]
 pub struct ExportStores {
-    /// Profiles.
+    /// Profiles, sessions, and the read marker.
     pub accounts: Arc<dyn Accounts>,
-    /// Open attributes.
-    pub profiles: Arc<dyn Profiles>,
-    /// Read markers.
-    pub read_markers: Arc<dyn ReadMarkers>,
-    /// Sign-ins.
-    pub sessions: Arc<dyn Sessions>,
     /// Contents and their counters.
     pub contents: Arc<dyn Contents>,
     /// The lists themselves.
@@ -118,7 +112,7 @@ pub async fn page(
     now_ms: i64,
 ) -> Result<(Rows, Option<PageStart>), StoreError> {
     match list {
-        ExportList::Sessions => Ok((Rows::Sessions(stores.sessions.of_user(user, now_ms).await?), None)),
+        ExportList::Sessions => Ok((Rows::Sessions(stores.accounts.of_user(user, now_ms).await?), None)),
         ExportList::Contents => contents(stores, user, after).await,
         ExportList::Bookmarks => reacted(stores, user, Reaction::Bookmark, after).await,
         ExportList::Likes => reacted(stores, user, Reaction::Like, after).await,

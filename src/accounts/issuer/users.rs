@@ -9,13 +9,12 @@ use quick_cache::sync::Cache;
 
 use crate::{
     accounts::digest::digest,
-    clock::SharedClock,
+    ambient::Ambient,
     domain::{
         UserId,
         account::profile::Registration,
         limits::{MAX_HANDLE_CHARS, MAX_NAME_CHARS},
     },
-    rng::SharedRng,
     store::{
         Identities, StoreError,
         accounts::{NewAccount, Registered},
@@ -52,12 +51,12 @@ pub struct Users {
     identities: Arc<dyn Identities>,
     provisions: bool,
     known: Cache<String, UserId>,
-    ambient: (SharedClock, SharedRng),
+    ambient: Ambient,
 }
 
 impl Users {
     /// `provisions`: whether unknown users get an account.
-    pub fn new(identities: Arc<dyn Identities>, provisions: bool, ambient: (SharedClock, SharedRng)) -> Self {
+    pub fn new(identities: Arc<dyn Identities>, provisions: bool, ambient: Ambient) -> Self {
         Self { identities, provisions, known: Cache::new(REMEMBERED), ambient }
     }
 
@@ -81,7 +80,7 @@ impl Users {
     }
 
     async fn adopt(&self, identity: &Identity, profiled: &Profiled) -> Result<UserId, NoUser> {
-        let (now_ms, rng) = (self.ambient.0.now_ms(), &self.ambient.1);
+        let (now_ms, rng) = (self.ambient.now_ms(), &self.ambient.rng);
         let mut registrations = registrations(identity, profiled).into_iter();
         let mut registration = registrations.next().ok_or(NoUser::NothingFree)?;
         for random in rng.draws() {

@@ -19,7 +19,7 @@ use crate::{
 pub async fn content(services: &Services, batch: &Batch<FeedShare>, entry: &Entry) -> SharedValue<Arc<Content>> {
     let contents = || async {
         // Reads without a viewer: only readers who may see the entry were signalled.
-        let read = services.contents.by_ids(None, &contents(batch)).await;
+        let read = services.ports.contents.by_ids(None, &contents(batch)).await;
         logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
     };
     one(&batch.shared().contents, contents, true, entry.content).await
@@ -33,14 +33,15 @@ pub async fn parts(
     selection: ContentSelection,
 ) -> SharedEntry {
     let share = batch.shared();
-    let counters =
-        || async { logged(services.contents.counters(&contents(batch)).await).map(|all| all.into_iter().collect()) };
+    let counters = || async {
+        logged(services.ports.contents.counters(&contents(batch)).await).map(|all| all.into_iter().collect())
+    };
     let profiles = || async {
-        let read = services.accounts.profiles(&authors(batch)).await;
+        let read = services.ports.accounts.profiles(&authors(batch)).await;
         logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
     };
     let counts =
-        || async { logged(services.accounts.counts(&authors(batch)).await).map(|all| all.into_iter().collect()) };
+        || async { logged(services.ports.accounts.counts(&authors(batch)).await).map(|all| all.into_iter().collect()) };
     SharedEntry {
         counters: one(&share.counters, counters, selection.counters, entry.content).await,
         profile: one(&share.profiles, profiles, selection.author.is_some(), entry.author).await,

@@ -10,7 +10,7 @@ use graphql_transport::memory::AnswerBudget;
 
 use super::{
     errors::Failure,
-    feed_share::{SharedEntry, SharedValue},
+    feed_share::{FeedShare, SharedEntry, SharedValue},
     loaders::{
         AttributesOf, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf, LoaderContext, ReactionsTo,
         RepostedOf, SessionsOf, Tracked, UserCardOf, YieldOnce,
@@ -29,6 +29,7 @@ use crate::{
     },
     read::lists::{PageOf, Paged},
     store::cards::{ContentCard, ContentParts, UserCard, UserParts},
+    use_cases::UseCases,
 };
 
 /// The loaders of one answer for one viewer.
@@ -51,7 +52,12 @@ impl Hydration {
         Arc::new(Self::new(Arc::clone(services), viewer_dependence.clone(), budget.clone()))
     }
 
-    /// The use cases and ports.
+    /// The use cases of the node.
+    pub fn use_cases(&self) -> &UseCases<FeedShare> {
+        &self.services().use_cases
+    }
+
+    /// The use cases, the ports that are read, and the rest behind the schema.
     pub fn services(&self) -> &Services {
         &self.loader.loader().services
     }

@@ -117,10 +117,10 @@ impl Loader<ContentId> for LoaderContext {
         let viewer = self.viewer_dependence.viewer().map(|viewer| viewer.id);
         let mut found = Vec::with_capacity(keys.len());
         for some in keys.chunks(CONTENTS_AT_ONCE) {
-            let contents = logged(self.services.contents.by_ids(viewer, some).await)?;
+            let contents = logged(self.services.ports.contents.by_ids(viewer, some).await)?;
             self.count(contents.iter().map(Content::bytes).sum())?;
             let contents: Vec<Arc<Content>> = contents.into_iter().map(Arc::new).collect();
-            self.services.timelines.remember_contents(&contents);
+            self.services.use_cases.reader.remember_contents(&contents);
             found.extend(contents);
         }
         Ok(complete(keys, found.into_iter().map(|content| (content.id, Some(content)))))
@@ -136,9 +136,9 @@ impl Loader<ContentCardOf> for LoaderContext {
         let mut found = Vec::with_capacity(keys.len());
         for (parts, ids) in alike(keys.iter().map(|key| (key.1, key.0))) {
             for some in ids.chunks(CONTENTS_AT_ONCE) {
-                let cards = logged(self.services.cards.content_cards(viewer, some, parts).await)?;
+                let cards = logged(self.services.ports.contents.content_cards(viewer, some, parts).await)?;
                 self.count(cards.iter().map(bytes_of_card).sum())?;
-                self.services.timelines.remember_cards(&cards);
+                self.services.use_cases.reader.remember_cards(&cards);
                 found.extend(cards.into_iter().map(|card| (ContentCardOf(card.content.id, parts), Some(card))));
             }
         }
@@ -154,7 +154,7 @@ impl Loader<UserCardOf> for LoaderContext {
         let viewer = self.viewer_dependence.viewer().map(|viewer| viewer.id);
         let mut found = Vec::with_capacity(keys.len());
         for (parts, ids) in alike(keys.iter().map(|key| (key.1, key.0))) {
-            let cards = logged(self.services.cards.user_cards(viewer, &ids, parts).await)?;
+            let cards = logged(self.services.ports.contents.user_cards(viewer, &ids, parts).await)?;
             self.count(cards.iter().map(|card| card.profile.bytes()).sum())?;
             found.extend(cards.into_iter().map(|card| (UserCardOf(card.profile.id, parts), Some(card))));
         }
@@ -177,7 +177,7 @@ impl Loader<CountersOf> for LoaderContext {
 
     async fn load(&self, keys: &[CountersOf]) -> Result<HashMap<CountersOf, Self::Value>, ApiError> {
         let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
-        let found = logged(self.services.contents.counters(&ids).await)?;
+        let found = logged(self.services.ports.contents.counters(&ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, counters)| (CountersOf(id), Some(counters)))))
     }
 }
@@ -189,7 +189,7 @@ impl Loader<RepostedOf> for LoaderContext {
     async fn load(&self, keys: &[RepostedOf]) -> Result<HashMap<RepostedOf, bool>, ApiError> {
         let Some(viewer) = self.viewer_dependence.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
-        let found = logged(self.services.contents.reposted_among(viewer.id, &ids).await)?;
+        let found = logged(self.services.ports.contents.reposted_among(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(original, _)| (RepostedOf(original), true))))
     }
 }
@@ -199,7 +199,7 @@ impl Loader<UserId> for LoaderContext {
     type Error = ApiError;
 
     async fn load(&self, keys: &[UserId]) -> Result<HashMap<UserId, Self::Value>, ApiError> {
-        let found = logged(self.services.accounts.profiles(keys).await)?;
+        let found = logged(self.services.ports.accounts.profiles(keys).await)?;
         self.count(found.iter().map(Profile::bytes).sum())?;
         Ok(complete(keys, found.into_iter().map(|profile| (profile.id, Some(Arc::new(profile))))))
     }
@@ -211,7 +211,7 @@ impl Loader<CountsOf> for LoaderContext {
 
     async fn load(&self, keys: &[CountsOf]) -> Result<HashMap<CountsOf, Self::Value>, ApiError> {
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
-        let found = logged(self.services.accounts.counts(&ids).await)?;
+        let found = logged(self.services.ports.accounts.counts(&ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, counts)| (CountsOf(id), Some(counts)))))
     }
 }
@@ -222,7 +222,7 @@ impl Loader<AttributesOf> for LoaderContext {
 
     async fn load(&self, keys: &[AttributesOf]) -> Result<HashMap<AttributesOf, Self::Value>, ApiError> {
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
-        let found = logged(self.services.profiles.attributes(&ids).await)?;
+        let found = logged(self.services.ports.accounts.attributes(&ids).await)?;
         self.count(found.iter().flat_map(|(_, all)| all.iter()).map(|(key, value)| key.len() + value.len()).sum())?;
         Ok(complete(keys, found.into_iter().map(|(id, attributes)| (AttributesOf(id), Arc::new(attributes)))))
     }
@@ -251,7 +251,7 @@ impl Loader<FollowOf> for LoaderContext {
     async fn load(&self, keys: &[FollowOf]) -> Result<HashMap<FollowOf, bool>, ApiError> {
         let Some(viewer) = self.viewer_dependence.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
-        let found = logged(self.services.follows.followed_among(viewer.id, &ids).await)?;
+        let found = logged(self.services.ports.follows.followed_among(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|id| (FollowOf(id), true))))
     }
 }
@@ -263,7 +263,7 @@ impl Loader<ReactionsTo> for LoaderContext {
     async fn load(&self, keys: &[ReactionsTo]) -> Result<HashMap<ReactionsTo, ViewerReactions>, ApiError> {
         let Some(viewer) = self.viewer_dependence.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
-        let found = logged(self.services.reactions.of_user(viewer.id, &ids).await)?;
+        let found = logged(self.services.ports.contents.of_user(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, reactions)| (ReactionsTo(id), reactions))))
     }
 }
@@ -275,7 +275,7 @@ impl Loader<ExclusionsOf> for LoaderContext {
     async fn load(&self, keys: &[ExclusionsOf]) -> Result<HashMap<ExclusionsOf, ExclusionState>, ApiError> {
         let Some(viewer) = self.viewer_dependence.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
-        let found = logged(self.services.exclusions.exclusion_states(viewer.id, &ids).await)?;
+        let found = logged(self.services.ports.exclusions.exclusion_states(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, exclusions)| (ExclusionsOf(id), exclusions))))
     }
 }

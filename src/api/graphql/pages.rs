@@ -19,7 +19,7 @@ impl Loader<PageOf> for LoaderContext {
 
     async fn load(&self, keys: &[PageOf]) -> Result<HashMap<PageOf, Self::Value>, ApiError> {
         let viewer = self.viewer_dependence.viewer().map(|viewer| viewer.id);
-        let read = self.services.lists.pages(viewer, keys).await;
+        let read = self.services.use_cases.lists.pages(viewer, keys).await;
         Ok(read.into_iter().flat_map(answers).map(|(key, page)| (key, Some(page))).collect())
     }
 }

@@ -30,15 +30,16 @@ use crate::{
 const MAX_PAGE_READS: usize = 4;
 
 /// The root of queries.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Query;
 
 /// Queries.
+#[expect(clippy::too_many_arguments, reason = "a search has a text, an author, a time and a page")]
 #[Object]
 impl Query {
     #[graphql(flatten)]
     fn timeline_pages(&self) -> TimelinePages {
-        TimelinePages(*self)
+        TimelinePages(self.clone())
     }
 
     /// The number of entries of the viewer's timeline that are newer than a cursor. Entries of the same subject, such
@@ -55,7 +56,7 @@ impl Query {
             let viewer = hydration.viewer()?;
             let after = cursor::decode(&after).map_err(InvalidPage::After)?;
             let max = PageSize::to_count(max.map_or(i64::from(DEFAULT_COUNT), |max| max.0))?;
-            let counted = hydration.services().timelines.count_newer(viewer.id, after, max).await?;
+            let counted = hydration.use_cases().reader.count_newer(viewer.id, after, max).await?;
             Ok(Some(NewContentCount::from(counted)))
         })
         .await
@@ -93,7 +94,7 @@ impl Query {
             let author = author.map(|id| ids::parse_user(&id)).transpose()?;
             let search = Search::try_new(text.as_deref(), author, from.map(|it| it.0), to.map(|it| it.0))?;
             let request = PageRequest::from_connection(first.map(|it| it.0), after.as_deref(), None, None)?;
-            let searcher = &hydration.services().searcher;
+            let searcher = &hydration.use_cases().searcher;
             let found = searcher.page(hydration.viewer_id(), &search, request.bound, request.size).await?;
             let selection = ContentSelection::of_connection(&ctx.look_ahead());
             Ok(Some(ContentConnection::from(Shown::found(&hydration, &found, selection).await?)))
@@ -161,7 +162,7 @@ impl Query {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
             let Ok(handle) = Handle::try_new(&handle) else { return Ok(None) };
-            let Some(profile) = hydration.services().accounts.by_handle(&handle).await?.map(Arc::new) else {
+            let Some(profile) = hydration.services().ports.accounts.by_handle(&handle).await?.map(Arc::new) else {
                 return Ok(None);
             };
             hydration.remember(&profile).await;
@@ -224,7 +225,7 @@ connections! { entries: TimelinePages(Query) {
 
 impl Query {
     async fn timeline(
-        self,
+        &self,
         ctx: &Context<'_>,
         page: PageArguments,
         filter: Option<TimelineFilter>,
@@ -251,7 +252,7 @@ async fn timeline(
 ) -> Result<(Folded, Shown), Failure> {
     let mut reads = 1;
     loop {
-        let timelines = &hydration.services().timelines;
+        let timelines = &hydration.use_cases().reader;
         let TimelinePage { folded, cards } = match selection {
             Some(selection) if selection.is_on_cards() => timelines.page_with_cards(viewer, request).await?,
             _ => TimelinePage { folded: timelines.page(viewer, request).await?, cards: Vec::new() },

@@ -67,7 +67,7 @@ async fn begin(ctx: &Context<'_>, after: Option<&str>, compares: bool) -> Result
     let hydration = hydration(ctx)?;
     let viewer = hydration.viewer()?;
     let point = after.map(ResumePoint::decode).transpose()?;
-    let feed = hydration.services().live.subscribe(viewer.id, point).await?;
+    let feed = hydration.use_cases().live.subscribe(viewer.id, point).await?;
     let feed = if compares { feed.comparing() } else { feed };
     let selected = ctx.look_ahead();
     let edge = selected.field("timelineEdge").field("node");

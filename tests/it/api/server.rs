@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use tidefeed::{
     accounts::{PasswordSettings, SessionSettings},
     app::{ApiRuntime, ApiSettings, api_router},
-    clock::SharedClock,
 };
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -38,9 +37,8 @@ impl ApiServer {
 
     pub async fn start_with(app: Arc<TestApp>, settings: &ApiSettings) -> Result<Self> {
         let stop = CancellationToken::new();
-        let clock: SharedClock = app.clock.clone();
-        let runtime = ApiRuntime { clock, rng: app.rng.clone(), stop: stop.clone(), tasks: TaskTracker::new() };
-        let router = api_router(&app, &app.ports, settings, runtime)?;
+        let runtime = ApiRuntime { ambient: app.ambient(), stop: stop.clone(), tasks: TaskTracker::new() };
+        let router = api_router(app.use_cases.clone(), &app.ports, settings, runtime)?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let (hub, announcements) = (app.hub.clone(), app.ports.announcements.listen());

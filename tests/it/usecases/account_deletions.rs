@@ -63,7 +63,7 @@ impl Story {
         let now = app.now_ms();
         for (who, content) in [(GONE, other), (2, last), (3, other)] {
             for reaction in [Reaction::Like, Reaction::Bookmark] {
-                app.ports.reactions.react(user(who), content, reaction, 7, now).await?;
+                app.ports.contents.react(user(who), content, reaction, 7, now).await?;
             }
         }
         app.ports.exclusions.mute(user(GONE), user(4), 1001).await?;
@@ -73,7 +73,7 @@ impl Story {
     }
 
     async fn delete(&self) -> Result<()> {
-        let deleted = self.app.ports.account_deletions.delete(user(GONE), None, self.app.now_ms()).await?;
+        let deleted = self.app.ports.accounts.delete(user(GONE), None, self.app.now_ms()).await?;
         ensure!(deleted == Deleted::Gone { sessions: Vec::new() }, "{deleted:?}");
         Ok(())
     }
@@ -92,23 +92,23 @@ impl Story {
             ensure!(ports.contents.by_ids(Some(reader), &[self.last]).await?.is_empty());
             ensure!(ports.contents.outbox(Some(reader), &[gone], &request).await?[0].ahead == nothing);
             ensure!(ports.contents.replies(Some(reader), &[self.other], &request).await?[0].ahead == nothing);
-            let likers = ports.reactions.likers(Some(reader), &[self.other], &request).await?;
+            let likers = ports.contents.likers(Some(reader), &[self.other], &request).await?;
             ensure!(likers[0].rows.iter().all(|it| it.item != gone), "{likers:?}");
-            let followers = ports.follow_lists.followers(Some(reader), &[user(2)], &request).await?;
+            let followers = ports.follows.followers(Some(reader), &[user(2)], &request).await?;
             ensure!(followers[0].rows.iter().all(|it| it.item != gone), "{followers:?}");
-            let following = ports.follow_lists.following(Some(reader), &[reader], &request).await?;
+            let following = ports.follows.following(Some(reader), &[reader], &request).await?;
             ensure!(following[0].rows.iter().all(|it| it.item != gone), "{following:?}");
             ensure!(ports.timelines.visible(reader, &[self.last]).await?.is_empty());
         }
         for reaction in [Reaction::Like, Reaction::Bookmark] {
-            let kept = ports.reactions.reacted_to(user(2), reaction, &request).await?;
+            let kept = ports.contents.reacted_to(user(2), reaction, &request).await?;
             ensure!(kept.rows.iter().all(|it| it.item.author != gone), "{kept:?}");
         }
         ensure!(ports.contents.by_ids(None, &[self.last]).await?.is_empty());
         ensure!(ports.timelines.visible_to(self.last, &READERS.map(user)).await?.is_empty());
         ensure!(ports.accounts.profiles(&[gone]).await?.is_empty());
         ensure!(ports.accounts.by_handle(&Handle::try_new("user1")?).await?.is_none());
-        ensure!(ports.profiles.attributes(&[gone]).await?.is_empty());
+        ensure!(ports.accounts.attributes(&[gone]).await?.is_empty());
         Ok(())
     }
 
@@ -163,8 +163,8 @@ on_each_backend! {
         let (app, ports) = (&story.app, &story.app.ports);
         // A node takes the account, removes some contents, and dies before it records that.
         let now = app.now_ms();
-        ensure!(ports.account_deletions.due(now, now + 30_000).await?.is_some_and(|it| it.user == user(GONE)));
-        for content in ports.account_deletions.contents_left(user(GONE), 7).await? {
+        ensure!(ports.accounts.due(now, now + 30_000).await?.is_some_and(|it| it.user == user(GONE)));
+        for content in ports.accounts.contents_left(user(GONE), 7).await? {
             ports.contents.remove(user(GONE), content.entry.content, app.rng.version(), now).await?;
         }
         ensure!(!app.remover.run_once().await?, "it is somebody else's for now");
@@ -212,13 +212,13 @@ on_each_backend! {
         let mode = tidefeed::domain::EdgeMode::Fill;
         ensure!(ports.follows.follow(gone, user(3), mode, 5, now).await? == Followed::UnknownAuthor);
         ensure!(ports.follows.follow(user(5), gone, mode, 5, now).await? == Followed::UnknownAuthor);
-        ensure!(ports.reactions.react(gone, story.other, Reaction::Like, 8, now).await? == Reacted::UnknownContent);
-        ensure!(ports.reactions.react(user(3), story.last, Reaction::Like, 9, now).await? == Reacted::UnknownContent);
+        ensure!(ports.contents.react(gone, story.other, Reaction::Like, 8, now).await? == Reacted::UnknownContent);
+        ensure!(ports.contents.react(user(3), story.last, Reaction::Like, 9, now).await? == Reacted::UnknownContent);
         ensure!(ports.exclusions.mute(user(2), gone, 1004).await? == Excluded::UnknownUser);
         let edit = ProfileEdit { name: Some("back".into()), ..ProfileEdit::default() };
-        ensure!(!ports.profiles.edit(gone, &edit, 2001).await?);
-        ensure!(ports.profiles.rename(gone, &Handle::try_new("back")?, 2002).await? == Renamed::NoUser);
-        ensure!(ports.account_deletions.delete(gone, None, now).await? == Deleted::Unknown);
+        ensure!(!ports.accounts.edit(gone, &edit, 2001).await?);
+        ensure!(ports.accounts.rename(gone, &Handle::try_new("back")?, 2002).await? == Renamed::NoUser);
+        ensure!(ports.accounts.delete(gone, None, now).await? == Deleted::Unknown);
         let seen = ports.inboxes.mark_seen(&[gone, user(3)], now).await?;
         ensure!(seen.iter().map(|it| it.reader.reader).eq([user(3)]), "{seen:?}");
         ensure!(ports.inboxes.mark_seen(&[gone], now).await?.is_empty());

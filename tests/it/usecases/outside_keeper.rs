@@ -102,7 +102,7 @@ async fn nodes_that_see_different_servers_change_a_bucket_ever_more_rarely() -> 
     let outside = app.outside()?.clone();
     let elsewhere = Arc::new(MemoryInboxes::new(NodeId::of([6; 20])));
     let stores = OutsideStores { inboxes: elsewhere, ..outside };
-    let there = OutsideTier::new(stores, here.in_sql().clone(), 300, (app.clock.clone(), app.rng.clone()));
+    let there = OutsideTier::new(stores, here.in_sql().clone(), 300, app.ambient());
     let mut changes = 0;
     for _ in 0..40 {
         for keeper in [&*here, &there] {
@@ -236,7 +236,7 @@ mod redis_server {
         app.reactivator.wake(reader).await?;
         ensure!(outside.inboxes.slice(reader, &window).await?.is_some());
         let password = account(1, "user1").password_hash;
-        let deleted = app.ports.account_deletions.delete(reader, password.as_ref(), app.now_ms()).await?;
+        let deleted = app.ports.accounts.delete(reader, password.as_ref(), app.now_ms()).await?;
         ensure!(matches!(deleted, Deleted::Gone { .. }), "{deleted:?}");
         while app.remover.run_once().await? {}
         ensure!(outside.inboxes.slice(reader, &window).await?.is_none(), "the account is deleted");

@@ -7,7 +7,6 @@ use anyhow::{Result, bail, ensure};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tidefeed::{
     accounts::{Caller, RefreshOutcome, SessionSettings, SessionsService, TokenKey, Tokens},
-    clock::SharedClock,
     domain::{Entry, Floor, PageRequest, PageSize, content::Draft},
     publish::PublishOutcome,
     store::redis::RedisOptions,
@@ -42,11 +41,9 @@ struct World {
 
 /// Sessions that outlast every absence in this test.
 fn sessions(app: &TestApp) -> Result<SessionsService> {
-    let clock: SharedClock = app.clock.clone();
-    let tokens = Arc::new(Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), clock.clone()));
-    let (kept, announcer) = (app.ports.sessions.clone(), app.ports.announcements.clone());
+    let tokens = Arc::new(Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), app.clock.clone()));
     let settings = SessionSettings { idle: Duration::from_hours(24 * 365), ..SessionSettings::default() };
-    Ok(SessionsService::new(kept, announcer, tokens, app.visits.clone(), settings, (clock, app.rng.clone())))
+    Ok(SessionsService::new(&app.ports, tokens, app.visits.clone(), settings, app.ambient()))
 }
 
 impl World {

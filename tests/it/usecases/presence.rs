@@ -6,7 +6,6 @@ use anyhow::{Result, bail, ensure};
 use tidefeed::{
     accounts::{Caller, RefreshOutcome, SessionSettings, SessionsService, TokenKey, Tokens},
     app::Settings,
-    clock::SharedClock,
     domain::{PageRequest, PageSize, Position, UserId},
     store::queue::Topic,
 };
@@ -27,11 +26,8 @@ const COUNTS: i64 = 5;
 const WATCHES: i64 = 6;
 
 fn sessions(app: &TestApp) -> Result<SessionsService> {
-    let clock: SharedClock = app.clock.clone();
-    let tokens = Arc::new(Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), clock.clone()));
-    let (kept, announcer) = (app.ports.sessions.clone(), app.ports.announcements.clone());
-    let ambient = (clock, app.rng.clone());
-    Ok(SessionsService::new(kept, announcer, tokens, app.visits.clone(), SessionSettings::default(), ambient))
+    let tokens = Arc::new(Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), app.clock.clone()));
+    Ok(SessionsService::new(&app.ports, tokens, app.visits.clone(), SessionSettings::default(), app.ambient()))
 }
 
 /// The times at which these readers were last seen, after [`BEGINNING`].

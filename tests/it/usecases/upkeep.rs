@@ -44,7 +44,7 @@ async fn unconfigured(app: &TestApp, redis: Option<&str>) -> Result<App> {
     let named =
         variables.into_iter().filter_map(|(name, value)| Some((format!("TIDEFEED__{name}"), value?.to_owned())));
     let config = Config::load(&Sources::new(None, Environment::of(named)))?;
-    Ok(App::open(&config, app.clock.clone(), app.rng.clone(), &Lifecycle::new()).await?)
+    Ok(App::open(&config, app.ambient(), &Lifecycle::new()).await?)
 }
 
 /// B4: the newest 300 of 301 entries are in an outbox cache, which says so.

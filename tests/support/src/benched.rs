@@ -4,8 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
 use tidefeed::{
+    ambient::Ambient,
     app::{Ports, Settings, UseCases},
-    clock::{ManualClock, SharedClock},
+    clock::ManualClock,
     rng::SharedRng,
     store::{
         memory::{MemoryAnnouncements, MemoryQueue},
@@ -35,16 +36,14 @@ pub struct Benched {
     pub use_cases: UseCases,
     /// Their ports.
     pub ports: Ports,
-    /// A clock that does not move.
-    pub clock: SharedClock,
-    /// A seeded rng: the same numbers in every run.
-    pub rng: SharedRng,
+    /// A clock that does not move, and a seeded rng: the same numbers in every run.
+    pub ambient: Ambient,
 }
 
 /// Use cases over the store, with a clock fixed at `now_ms`.
 pub fn use_cases(store: &SqlStore, settings: Settings, now_ms: i64) -> Benched {
     let queue = Arc::new(MemoryQueue::new(QUEUE, Duration::from_secs(30)));
     let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
-    let (clock, rng): (SharedClock, _) = (Arc::new(ManualClock::at(now_ms)), SharedRng::from_seed(1));
-    Benched { use_cases: UseCases::build(&ports, settings, &clock, &rng), ports, clock, rng }
+    let ambient = Ambient { clock: Arc::new(ManualClock::at(now_ms)), rng: SharedRng::from_seed(1) };
+    Benched { use_cases: UseCases::build(&ports, settings, &ambient), ports, ambient }
 }

@@ -12,8 +12,9 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use tidefeed::{
+    ambient::Ambient,
     app::{Ports, Settings, UseCases},
-    clock::{Clock, ManualClock, SharedClock},
+    clock::{Clock, ManualClock},
     domain::{
         ContentId, ContentKind, Page, PageRequest, UserId,
         delivery::{DeliveryPolicy, EdgeRule},
@@ -35,7 +36,7 @@ use tidefeed::{
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue},
         sql::SqlStore,
     },
-    tier::OutsideStores,
+    tier::{OutsideStores, OutsideTier},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -97,7 +98,8 @@ pub fn settings() -> Settings {
 
 /// The use cases, their stores, and the means to step the workers.
 pub struct TestApp {
-    app: UseCases,
+    /// What it does.
+    pub use_cases: Arc<UseCases>,
     /// The ports under the use cases.
     pub ports: Ports,
     outside: Option<OutsideStores>,
@@ -194,21 +196,26 @@ impl TestApp {
         let store = servers::open_store(&database.url).await?;
         let stop = CancellationToken::new();
         let (queue, outbox_cache, announcements) = surroundings(&setup, &stop).await?;
-        let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, outbox_cache, announcements);
+        let mut ports = Ports::with_primary_store(Arc::new(store.clone()), queue, outbox_cache, announcements);
         let (clock, rng) = (Arc::new(ManualClock::at(BEGINNING)), SharedRng::from_seed(seed));
-        let shared: SharedClock = clock.clone();
+        let ambient = Ambient { clock: clock.clone(), rng: rng.clone() };
         let outside = outside(&setup, &store).await?;
-        let ports = match outside.clone() {
-            Some(stores) => ports.with_outside(stores, setup.settings.tiers.step, (&shared, &rng)),
-            None => ports,
-        };
-        let app = UseCases::build(&ports, setup.settings, &shared, &rng);
-        Ok(Arc::new(Self { app, ports, outside, store, clock, rng, stop, database, setup }))
+        if let Some(stores) = outside.clone() {
+            let (in_sql, grows_by) = (ports.tier.in_sql().clone(), setup.settings.tiers.step);
+            ports.tier = Arc::new(OutsideTier::new(stores, in_sql, grows_by, ambient.clone()));
+        }
+        let use_cases = Arc::new(UseCases::build(&ports, setup.settings, &ambient));
+        Ok(Arc::new(Self { use_cases, ports, outside, store, clock, rng, stop, database, setup }))
     }
 
     /// The URL of its database, as `store.url` takes it.
     pub fn database_url(&self) -> &str {
         &self.database.url
+    }
+
+    /// Its clock and its rng.
+    pub fn ambient(&self) -> Ambient {
+        Ambient { clock: self.clock.clone(), rng: self.rng.clone() }
     }
 
     /// The manual clock's time.
@@ -241,10 +248,10 @@ impl TestApp {
     pub async fn settle(&self) -> Result<()> {
         loop {
             let now = Duration::ZERO;
-            let dealt_with = self.app.dispatcher.run_once("test", now).await?
-                + self.app.executor.run_once("test", now).await?
-                + self.app.reconciler.run_once("test", now).await?
-                + self.app.reactivator.run_once("test", now).await?;
+            let dealt_with = self.use_cases.dispatcher.run_once("test", now).await?
+                + self.use_cases.executor.run_once("test", now).await?
+                + self.use_cases.reconciler.run_once("test", now).await?
+                + self.use_cases.reactivator.run_once("test", now).await?;
             if dealt_with == 0 {
                 return Ok(());
             }
@@ -254,7 +261,7 @@ impl TestApp {
     /// Moves the clock past every lease and backoff, runs the sweeper, and steps the workers to the end.
     pub async fn sweep(&self) -> Result<()> {
         self.clock.advance(LONG_MS);
-        self.app.sweeper.run_once().await?;
+        self.use_cases.sweeper.run_once().await?;
         self.settle().await
     }
 
@@ -301,7 +308,7 @@ impl Deref for TestApp {
     type Target = UseCases;
 
     fn deref(&self) -> &UseCases {
-        &self.app
+        &self.use_cases
     }
 }
 

@@ -180,7 +180,7 @@ fn passwords() -> PasswordSettings {
 }
 
 fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
-    let Benched { use_cases, ports, clock, rng } = use_cases(store, settings(), NOW);
+    let Benched { use_cases, ports, ambient } = use_cases(store, settings(), NOW);
     let api = ApiSettings {
         http: HttpSettings::default(),
         secret: b"a secret of a benchmark, long enough to sign".to_vec(),
@@ -192,6 +192,7 @@ fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
         registrations_per_hour: 0,
         issuer: None,
     };
-    let runtime = ApiRuntime { clock, rng, stop: CancellationToken::new(), tasks: TaskTracker::new() };
-    Ok((api_router(&use_cases, &ports, &api, runtime)?, use_cases.hub))
+    let runtime = ApiRuntime { ambient, stop: CancellationToken::new(), tasks: TaskTracker::new() };
+    let hub = use_cases.hub.clone();
+    Ok((api_router(Arc::new(use_cases), &ports, &api, runtime)?, hub))
 }

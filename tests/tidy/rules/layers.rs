@@ -9,6 +9,7 @@ use crate::tidy::tree::{Finding, SourceFile, Tree};
 const LAYERS: &[(&str, &[&str])] = &[
     ("clock", &[]),
     ("rng", &[]),
+    ("ambient", &["clock", "rng"]),
     ("config", &[]),
     ("lifecycle", &["clock", "rng"]),
     ("telemetry", &["clock", "config"]),
@@ -20,27 +21,34 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("upkeep", BELOW_COMMANDS),
     ("tier", BELOW_READ),
     ("live", BELOW_COMMANDS),
+    ("use_cases", BELOW_USE_CASES),
     ("api", BELOW_API),
     ("app", BELOW_APP),
     ("cli", BELOW_CLI),
     ("main", BELOW_CLI),
 ];
-const BELOW_STORE: &[&str] = &["clock", "rng", "lifecycle", "telemetry"];
-const BELOW_READ: &[&str] = &["clock", "rng", "lifecycle", "telemetry", "store"];
-const BELOW_COMMANDS: &[&str] = &["clock", "rng", "lifecycle", "telemetry", "store", "read"];
+const BELOW_STORE: &[&str] = &["ambient", "clock", "rng", "lifecycle", "telemetry"];
+const BELOW_READ: &[&str] = &["ambient", "clock", "rng", "lifecycle", "telemetry", "store"];
+const BELOW_COMMANDS: &[&str] = &["ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read"];
+#[rustfmt::skip]
+const BELOW_USE_CASES: &[&str] = &[
+    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep",
+    "live",
+];
 #[rustfmt::skip]
 const BELOW_API: &[&str] = &[
-    "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "live",
+    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep",
+    "live", "use_cases",
 ];
 #[rustfmt::skip]
 const BELOW_APP: &[&str] = &[
-    "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "tier", "live",
-    "api", "config",
+    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep",
+    "tier", "live", "use_cases", "api", "config",
 ];
 #[rustfmt::skip]
 const BELOW_CLI: &[&str] = &[
-    "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "tier", "live",
-    "api", "config", "app", "cli",
+    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep",
+    "tier", "live", "use_cases", "api", "config", "app", "cli",
 ];
 
 const ADAPTER_MODULES: &[&str] =
@@ -70,7 +78,7 @@ const OWNERS: &[(&str, &[&str])] = &[
 ];
 
 pub const ONE_WAY: Rule = Rule {
-    remedy: "name only what lies below (store <- read <- publish, follow, accounts, upkeep, tier, live <- api <- app <- cli); move what both \
+    remedy: "name only what lies below (store <- read <- publish, follow, accounts, upkeep, tier, live <- use_cases <- api <- app <- cli); move what both \
              need down, or hand it in as a parameter. A new module takes its place in LAYERS of tests/tidy/rules/layers.rs",
     check: |tree| each_path(tree, misplaced_module).chain(unknown_modules(tree)).collect(),
     broken_by: &[

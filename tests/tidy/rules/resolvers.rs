@@ -4,48 +4,48 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::Rule;
 use crate::tidy::rust::Rust;
-use crate::tidy::tree::{Finding, SourceFile, Tree};
+use crate::tidy::tree::{Finding, SourceFile};
 
-/// The ports among the fields of `Services`, and the methods of each that read.
+/// The ports that resolvers may read, and the methods of each that read.
 const READS: &[(&str, &[&str])] = &[
-    ("accounts", &["by_handle", "counts", "profiles"]),
-    ("cards", &["content_cards", "user_cards"]),
-    ("contents", &["by_ids", "counters", "reposted_among"]),
+    ("accounts", &["attributes", "by_handle", "counts", "profiles"]),
+    ("contents", &["by_ids", "content_cards", "counters", "of_user", "reposted_among", "user_cards"]),
     ("exclusions", &["exclusion_states"]),
     ("follows", &["followed_among"]),
-    ("profiles", &["attributes"]),
-    ("reactions", &["of_user"]),
 ];
-const SERVICES: &str = "src/api/graphql/services.rs";
 
 pub const WRITES: Rule = Rule {
     remedy: "write through a use case (publish, follow, accounts, read); a port method that only reads joins READS in \
-             tests/tidy/rules/resolvers.rs, and is called at once: `services.port.method(..)`",
+             tests/tidy/rules/resolvers.rs, and is called at once: `services.ports.port.method(..)`",
     check: |tree| {
         let resolvers = tree.rust().filter(|(file, _)| file.path.starts_with("src/api/") && file.is_product());
-        resolvers.flat_map(|(file, rust)| writes(file, rust)).chain(unlisted(tree)).collect()
+        resolvers.flat_map(|(file, rust)| writes(file, rust)).collect()
     },
     broken_by: &[
-        &[("src/api/graphql/mutation/a.rs", "fn f(h: H) { h.services().reactions.take_back(1); }")],
+        &[("src/api/graphql/mutation/a.rs", "fn f(h: H) { h.services().ports.contents.take_back(1); }")],
+        &[("src/api/graphql/query.rs", "fn f(h: H) { let s = h.services(); s.ports.contents.remove(1); }")],
         &[(
             "src/api/graphql/query.rs",
-            "fn f(h: H) { let services = h.shared_services(); services.contents.remove(1); }",
+            "fn f(h: H) { let contents = &h.services().ports.contents; contents.remove(1); }",
         )],
-        &[("src/api/graphql/query.rs", "fn f(h: H) { let contents = &h.services().contents; contents.remove(1); }")],
-        &[("src/api/graphql/query.rs", "fn f(h: H) { m!(remove(h.services().contents.clone())); }")],
-        &[("src/api/graphql/query.rs", "fn f(h: H) { h.services().contents.outbox(1); }")],
-        &[("src/api/graphql/query.rs", "fn f(s: &Services) { let Services { contents, .. } = s; }")],
-        &[(SERVICES, "pub struct Services { pub queue: Arc<dyn Queue>, }")],
+        &[("src/api/graphql/query.rs", "fn f(h: H) { m!(remove(h.services().ports.contents.clone())); }")],
+        &[("src/api/graphql/query.rs", "fn f(h: H) { h.services().ports.contents.outbox(1); }")],
+        &[("src/api/graphql/query.rs", "fn f(h: H) { h.services().ports.queue.send(1); }")],
+        &[("src/api/graphql/query.rs", "fn f(s: &Services) { let Services { ports, .. } = s; }")],
+        &[("src/api/graphql/query.rs", "fn f(s: &Services) { let all = &s.ports; all.contents.remove(1); }")],
     ],
     kept_by: &[
         &[(
             "src/api/graphql/query.rs",
-            "fn f(h: H) { h.services().contents.by_ids(1); h.services().publisher.remove(1); }",
+            "fn f(h: H) { h.services().ports.contents.by_ids(1); h.use_cases().publisher.remove(1); }",
         )],
         &[("src/api/graphql/query.rs", "impl H { fn services(&self) -> &Services { self.services.as_ref() } }")],
-        &[("src/api/graphql/query.rs", "#[cfg(test)] mod tests { fn f(h: H) { h.services().contents.remove(1); } }")],
-        &[(SERVICES, "pub struct Services { pub contents: Arc<dyn Contents>, pub live: Arc<LiveFeed>, }")],
-        &[("src/publish/a.rs", "fn f(services: S) { services.contents.remove(1); }")],
+        &[(
+            "src/api/graphql/query.rs",
+            "#[cfg(test)] mod tests { fn f(h: H) { h.services().ports.contents.remove(1); } }",
+        )],
+        &[("src/api/graphql/services.rs", "pub struct Services { pub ports: Ports, pub live: Arc<LiveFeed>, }")],
+        &[("src/publish/a.rs", "fn f(ports: Ports) { ports.contents.remove(1); }")],
     ],
 };
 
@@ -80,30 +80,15 @@ fn writes(file: &SourceFile, rust: &Rust) -> Vec<Finding> {
 
 /// What is wrong with what begins here.
 fn fault(words: &[&str]) -> Option<String> {
-    if let ["Services", "{", field, "," | ":" | "}", ..] = words {
-        return Some(format!("`{field}` is taken out of the services"));
-    }
-    let after = match words {
-        [services, "(", ")", after @ ..] if services.ends_with("services") => after,
-        [services, after @ ..] if services.ends_with("services") => after,
-        _ => return None,
-    };
-    let [".", field, after @ ..] = after else { return None };
-    let (port, reads) = READS.iter().find(|(port, _)| port == field)?;
+    let ["ports", after @ ..] = words else { return None };
     match after {
-        [".", method, "(", ..] if reads.contains(method) => None,
-        [".", method, "(", ..] => Some(format!("`{port}.{method}` is not listed as reading")),
-        _ => Some(format!("the port `{port}` is passed on")),
+        // Where the ports are declared.
+        [":", ..] => None,
+        [".", port, ".", method, "(", ..] => {
+            let reads = READS.iter().any(|(name, reads)| name == port && reads.contains(method));
+            (!reads).then(|| format!("`{port}.{method}` is not listed as reading"))
+        }
+        [".", port, ..] => Some(format!("the port `{port}` is passed on")),
+        _ => Some("the ports are passed on".to_owned()),
     }
-}
-
-/// Ports that resolvers could call without a row in [`READS`].
-fn unlisted(tree: &Tree) -> Vec<Finding> {
-    let services = tree.files.iter().filter(|file| file.path == SERVICES);
-    let port_without_row = |line: &str| {
-        let fields = line.split("pub ").filter_map(|field| field.split_once(": Arc<dyn "));
-        let unlisted = fields.map(|(name, _)| name).find(|name| READS.iter().all(|(port, _)| port != name))?;
-        Some(format!("the port `{unlisted}` has no row in READS"))
-    };
-    services.flat_map(|file| file.lines_where(port_without_row)).collect()
 }

@@ -107,7 +107,7 @@ impl AccountMutation {
         answer(ctx, async {
             let RegisterUserInput { handle, name, password, bio, avatar_url, client_mutation_id } = input;
             let new = NewUser { handle, name, password, bio: bio.unwrap_or_default(), avatar_url };
-            let (service, caller) = (fresh_hydration(ctx)?.services().accounts_service.clone(), caller(ctx));
+            let (service, caller) = (fresh_hydration(ctx)?.services().accounts.clone(), caller(ctx));
             let outcome = without_permit(ctx, service.register(new, &caller)).await?;
             let (tokens, user_errors) = tokens(ctx, registered(outcome)).await?;
             Ok(Some(RegisterUserPayload { tokens, user_errors, client_mutation_id }))
@@ -123,7 +123,7 @@ impl AccountMutation {
     ) -> Answer<SignInPayload> {
         answer(ctx, async {
             let SignInInput { handle, password, client_mutation_id } = input;
-            let service = fresh_hydration(ctx)?.services().accounts_service.clone();
+            let service = fresh_hydration(ctx)?.services().accounts.clone();
             let outcome = without_permit(ctx, service.sign_in(&handle, password, &caller(ctx))).await?;
             let retry_at = if let SignInOutcome::NotBefore(at) = outcome { Some(Timestamp(at)) } else { None };
             let (tokens, user_errors) = tokens(ctx, signed_in(outcome).map_err(|refusal| vec![refusal])).await?;
@@ -141,7 +141,7 @@ impl AccountMutation {
         answer(ctx, async {
             let ChangePasswordInput { old_password, new_password, client_mutation_id } = input;
             let hydration = fresh_hydration(ctx)?;
-            let (viewer, service) = (hydration.viewer()?, &hydration.services().accounts_service);
+            let (viewer, service) = (hydration.viewer()?, &hydration.services().accounts);
             let caller = caller(ctx);
             let changing = service.change_password(&viewer, (old_password, new_password), &caller);
             let outcome = without_permit(ctx, changing).await?;

@@ -101,7 +101,7 @@ impl ContentMutation {
             let published = match Draft::try_new(&text, media, idempotency_key) {
                 Ok(draft) => {
                     let draft = if let Some(content) = reply_to { draft.replying_to(content) } else { draft };
-                    published(hydration.services().publisher.publish(viewer.id, draft).await?, "replyTo")?
+                    published(hydration.use_cases().publisher.publish(viewer.id, draft).await?, "replyTo")?
                 }
                 Err(fault) => Err(fault.into()),
             };
@@ -123,7 +123,7 @@ impl ContentMutation {
             let viewer = hydration.viewer()?;
             let DeleteContentInput { content_id, client_mutation_id } = input;
             let content = ids::parse_content(&content_id)?;
-            let mut outcome = hydration.services().publisher.remove(viewer.id, content).await?;
+            let mut outcome = hydration.use_cases().publisher.remove(viewer.id, content).await?;
             // A content behind a block is answered like a missing one.
             if outcome == RemoveOutcome::NotTheAuthor && hydration.content(content).await?.is_none() {
                 outcome = RemoveOutcome::Unknown;

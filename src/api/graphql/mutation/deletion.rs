@@ -58,7 +58,7 @@ impl DeletionMutation {
             let DeleteViewerInput { password, client_mutation_id } = input;
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?;
-            let (service, caller) = (&hydration.services().accounts_service, caller(ctx));
+            let (service, caller) = (&hydration.services().accounts, caller(ctx));
             let outcome = without_permit(ctx, service.delete(&viewer, password, &caller)).await?;
             let mut payload = DeleteViewerPayload {
                 deleted_user_id: None,

@@ -152,7 +152,7 @@ async fn changed(ctx: &Context<'_>, user_id: &ID, change: Change) -> Result<Excl
     let hydration = fresh_hydration(ctx)?;
     let viewer = hydration.viewer()?.id;
     let other = ids::parse_user(user_id)?;
-    let excluding = &hydration.services().excluding;
+    let excluding = &hydration.use_cases().excluding;
     let outcome = match change {
         Change::Mute => excluding.mute(viewer, other).await,
         Change::Unmute => excluding.unmute(viewer, other).await,

@@ -79,7 +79,7 @@ impl FollowMutation {
             let hydration = fresh_hydration(ctx)?;
             let reader = hydration.viewer()?.id;
             let author = ids::parse_user(&input.user_id)?;
-            let outcome = hydration.services().following.follow(reader, author).await?;
+            let outcome = hydration.use_cases().following.follow(reader, author).await?;
             let (user, viewer, user_errors) =
                 ended(ctx, &hydration, reader, followed(outcome).map(|()| author)).await?;
             Ok(Some(FollowUserPayload { user, viewer, user_errors, client_mutation_id: input.client_mutation_id }))
@@ -98,7 +98,7 @@ impl FollowMutation {
             let hydration = fresh_hydration(ctx)?;
             let reader = hydration.viewer()?.id;
             let author = ids::parse_user(&input.user_id)?;
-            let outcome = hydration.services().following.unfollow(reader, author).await?;
+            let outcome = hydration.use_cases().following.unfollow(reader, author).await?;
             let (user, viewer, user_errors) =
                 ended(ctx, &hydration, reader, unfollowed(outcome).map(|()| author)).await?;
             Ok(Some(UnfollowUserPayload { user, viewer, user_errors, client_mutation_id: input.client_mutation_id }))

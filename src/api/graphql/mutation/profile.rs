@@ -88,7 +88,7 @@ impl ProfileMutation {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?.id;
             let client_mutation_id = input.client_mutation_id.clone();
-            let refusal = match hydration.services().profiles_service.edit(viewer, change(input)).await? {
+            let refusal = match hydration.use_cases().profiles.edit(viewer, change(input)).await? {
                 EditOutcome::Edited => None,
                 EditOutcome::Invalid(InvalidChange::Profile(fault)) => Some(fault.into()),
                 EditOutcome::Invalid(InvalidChange::Attributes(fault)) => Some(fault.into()),
@@ -109,7 +109,7 @@ impl ProfileMutation {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?.id;
-            let refusal = match hydration.services().profiles_service.rename(viewer, &input.handle).await? {
+            let refusal = match hydration.use_cases().profiles.rename(viewer, &input.handle).await? {
                 RenameOutcome::Renamed => None,
                 RenameOutcome::Invalid(fault) => Some(fault.into()),
                 RenameOutcome::Taken => {

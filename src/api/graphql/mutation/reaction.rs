@@ -126,7 +126,7 @@ async fn change(
 ) -> Result<(Option<Content>, Vec<UserError>), Failure> {
     let hydration = fresh_hydration(ctx)?;
     let (viewer, id) = (hydration.viewer()?.id, ids::parse_content(content_id)?);
-    let reacting = &hydration.services().reacting;
+    let reacting = &hydration.use_cases().reacting;
     let outcome = if wanted {
         reacting.react(viewer, id, reaction).await?
     } else {

@@ -82,7 +82,7 @@ impl RepostMutation {
             let viewer = hydration.viewer()?;
             let RepostContentInput { content_id, client_mutation_id } = input;
             let draft = Draft::repost(ids::parse_content(&content_id)?);
-            let outcome = hydration.services().publisher.publish(viewer.id, draft).await?;
+            let outcome = hydration.use_cases().publisher.publish(viewer.id, draft).await?;
             let (repost, user_errors) = split(published(outcome, "contentId")?);
             let content = match repost.as_ref().map(domain::Content::subject) {
                 Some(original) => shown(&hydration, original).await?,
@@ -110,7 +110,7 @@ impl RepostMutation {
             let viewer = hydration.viewer()?;
             let UnrepostContentInput { content_id, client_mutation_id } = input;
             let content = ids::parse_content(&content_id)?;
-            let (original, repost) = hydration.services().publisher.take_back(viewer.id, content).await?;
+            let (original, repost) = hydration.use_cases().publisher.take_back(viewer.id, content).await?;
             let content = shown(&hydration, original).await?;
             let deleted_content_id = repost.map(ids::of_content);
             Ok(Some(UnrepostContentPayload {
@@ -126,7 +126,7 @@ impl RepostMutation {
 
 /// A repost of a muted user's content is not.
 async fn is_in_own_timeline(hydration: &Hydration, viewer: UserId, repost: ContentId) -> Result<bool, Failure> {
-    Ok(!hydration.services().timelines.visible(viewer, &[repost]).await?.is_empty())
+    Ok(!hydration.use_cases().reader.visible(viewer, &[repost]).await?.is_empty())
 }
 
 async fn shown(hydration: &Arc<Hydration>, id: ContentId) -> Result<Option<Content>, Failure> {

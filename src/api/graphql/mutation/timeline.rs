@@ -54,7 +54,7 @@ impl TimelineMutation {
             let reader = hydration.viewer()?.id;
             let MarkTimelineReadInput { up_to, client_mutation_id } = input;
             let position = cursor::decode(&up_to).map_err(InvalidPage::UpTo)?;
-            let marker = hydration.services().read_marker.advance(reader, position).await?;
+            let marker = hydration.use_cases().read_marker.advance(reader, position).await?;
             let profile =
                 if ctx.look_ahead().field("viewer").exists() { hydration.profile(reader).await? } else { None };
             Ok(Some(MarkTimelineReadPayload {

@@ -50,7 +50,7 @@ impl ExcludedUserConnection {
         let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?;
         let after = after.map(ids::parse_user).transpose();
         let after = after.map_err(|_| InvalidPage::After(InvalidCursor::Malformed))?;
-        let page = hydration.services().lists.excluded(owner, what, after, size).await?;
+        let page = hydration.use_cases().lists.excluded(owner, what, after, size).await?;
         let users = page.rows;
         hydration.prime_users(&users, selection).await;
         let mut edges = Vec::with_capacity(users.len());

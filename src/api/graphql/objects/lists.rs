@@ -57,21 +57,24 @@ impl PageArguments {
 macro_rules! connections {
     (entries: $($fields:tt)*) => {
         connections! {
+            { #[expect(clippy::too_many_arguments, reason = "a connection has four arguments by Relay's specification")] }
             "Only entries older than the one with this cursor." "Only entries newer than the one with this cursor."
             $($fields)*
         }
     };
     (items: $($fields:tt)*) => {
         connections! {
+            {}
             "Only items older than the one with this cursor." "Only items newer than the one with this cursor."
             $($fields)*
         }
     };
-    ($older:tt $newer:tt $pages:ident($object:ty) {
+    ({ $($lint:tt)* } $older:tt $newer:tt $pages:ident($object:ty) {
         $($(#[doc = $doc:tt])* $field:ident $(($filter:ident))? -> $connection:ty;)*
     }) => {
         struct $pages($object);
 
+        $($lint)*
         #[async_graphql::Object]
         impl $pages {
             $(

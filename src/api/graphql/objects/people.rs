@@ -47,7 +47,7 @@ impl FoundUserConnection {
         let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?;
         let after = after.map(FoundUser::at).transpose().map_err(InvalidPage::After)?;
         let viewer = hydration.viewer_id();
-        let found = hydration.services().lists.named(viewer, &prefix, after.as_ref(), size).await?;
+        let found = hydration.use_cases().lists.named(viewer, &prefix, after.as_ref(), size).await?;
         let users: Vec<UserId> = found.rows.iter().map(|it| it.user).collect();
         if let Some(selection) = selection {
             hydration.prime_users(&users, selection).await;
@@ -75,7 +75,7 @@ pub async fn suggested(
     selection: UserSelection,
 ) -> Result<Vec<User>, Failure> {
     let size = first.map_or(Ok(PageSize::default()), PageSize::to_suggest)?;
-    let users = hydration.services().lists.suggested(hydration.viewer_id(), size).await?;
+    let users = hydration.use_cases().lists.suggested(hydration.viewer_id(), size).await?;
     hydration.prime_users(&users, selection).await;
     let mut suggested = Vec::with_capacity(users.len());
     for user in users {

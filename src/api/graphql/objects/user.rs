@@ -70,7 +70,7 @@ impl User {
         if self.hydration.viewer_id() != Some(self.profile.id) {
             return Ok(None);
         }
-        let listing = self.hydration.services().lists.reacted_to(self.profile.id, reaction, &request).await?;
+        let listing = self.hydration.use_cases().lists.reacted_to(self.profile.id, reaction, &request).await?;
         let selection = ContentSelection::of_connection(&ctx.look_ahead());
         ReactedPage::load(&self.hydration, list, &listing, selection).await.map(Some)
     }
@@ -195,7 +195,7 @@ impl User {
             if self.hydration.viewer_id() != Some(self.profile.id) {
                 return Ok(None);
             }
-            Ok(self.hydration.services().read_marker.of(self.profile.id).await?.map(cursor::encode).map(Metered))
+            Ok(self.hydration.use_cases().read_marker.of(self.profile.id).await?.map(cursor::encode).map(Metered))
         })
         .await
     }

@@ -7,11 +7,10 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tidefeed::{
     accounts::{
-        AccountStores, AccountsService, Caller, PasswordSettings, Passwords, SessionSettings, SessionsService,
-        SignInOutcome, TokenKey, Tokens,
+        AccountsService, Caller, PasswordSettings, Passwords, SessionSettings, SessionsService, SignInOutcome,
+        TokenKey, Tokens,
     },
     app::ApiSettings,
-    clock::SharedClock,
     domain::{Handle, limits::FREE_ATTEMPTS},
     store::Accounts as _,
     telemetry::metrics::PASSWORD_KIBIBYTES,
@@ -114,19 +113,11 @@ async fn waits_hold_on_every_node_and_after_a_restart() -> Result<()> {
 
 /// The use case, called from any address.
 fn service(app: &TestApp, passwords: PasswordSettings) -> Result<AccountsService> {
-    let (clock, rng): (SharedClock, _) = (app.clock.clone(), app.rng.clone());
-    let tokens = Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), clock.clone());
-    let ambient = (clock, rng.clone());
-    let (kept, announcer) = (app.ports.sessions.clone(), app.ports.announcements.clone());
+    let tokens = Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), app.clock.clone());
     let (tokens, visits, settings) = (Arc::new(tokens), app.visits.clone(), SessionSettings::default());
-    let sessions = SessionsService::new(kept, announcer, tokens, visits, settings, ambient.clone());
-    let stores = AccountStores {
-        accounts: app.ports.accounts.clone(),
-        attempts: app.ports.attempts.clone(),
-        deletions: app.ports.account_deletions.clone(),
-    };
-    let passwords = Passwords::try_new(passwords, rng)?;
-    Ok(AccountsService::new(stores, Arc::new(passwords), Arc::new(sessions), ambient))
+    let sessions = SessionsService::new(&app.ports, tokens, visits, settings, app.ambient());
+    let passwords = Passwords::try_new(passwords, app.rng.clone())?;
+    Ok(AccountsService::new(app.ports.accounts.clone(), Arc::new(passwords), Arc::new(sessions), app.ambient()))
 }
 
 fn cheap() -> PasswordSettings {

@@ -7,19 +7,14 @@ use futures_util::{Stream, StreamExt as _};
 use serde_json::{Value, json};
 use tidefeed::{
     accounts::{
-        AccountStores, AccountsService, PasswordSettings, Passwords, ProfilesService, SessionSettings, SessionsService,
-        TokenKey, Tokens, Viewer,
+        AccountsService, PasswordSettings, Passwords, SessionSettings, SessionsService, TokenKey, Tokens, Viewer,
         export::{ExportStores, Exports},
     },
+    ambient::Ambient,
     api::graphql::{FeedShare, RememberedJson, Services, TidefeedSchema, attach, build_schema},
-    clock::{ManualClock, SharedClock},
-    follow::{Excluding, Following},
-    live::{Hub, LiveFeed, LiveSettings},
-    publish::{Publisher, Reacting},
-    read::{
-        ReadMarker, Searcher, TimelineReader, Visits,
-        lists::{ListReader, ListStores},
-    },
+    app::{Ports, UseCases},
+    clock::ManualClock,
+    live::Hub,
     rng::SharedRng,
     store::{
         Announcements as _,
@@ -30,7 +25,10 @@ use tidefeed::{
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::stores::FailingContents;
-use crate::servers::{Backend, MigratedDatabase, open_store};
+use crate::{
+    harness::settings,
+    servers::{Backend, MigratedDatabase, open_store},
+};
 
 pub const NOW: i64 = 1_795_253_400_000;
 
@@ -63,55 +61,38 @@ impl Api {
         let store = open_store(&database.url).await.unwrap();
         let contents = Arc::new(FailingContents::over(store.clone()));
         let store = Arc::new(store);
-        let manual = Arc::new(ManualClock::at(NOW));
-        let (clock, rng, tasks): (SharedClock, _, _) = (manual.clone(), SharedRng::from_seed(1), TaskTracker::new());
+        let clock = Arc::new(ManualClock::at(NOW));
+        let ambient = Ambient { clock: clock.clone(), rng: SharedRng::from_seed(1) };
+        let queue = Arc::new(MemoryQueue::new(1024, Duration::from_mins(1)));
+        let announcements = Arc::new(MemoryAnnouncements::new(64));
+        let ports = Ports::with_primary_store(store.clone(), queue, None, announcements.clone());
+        let ports = Ports { contents: contents.clone(), ..ports };
+        let use_cases = Arc::new(UseCases::build(&ports, settings(), &ambient));
         let key = TokenKey::try_new(&[7; 32]).unwrap();
         let tokens = Arc::new(Tokens::new(key, Duration::from_hours(1), clock.clone()));
         let cheap = PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() };
-        let passwords = Arc::new(Passwords::try_new(cheap, rng.clone()).unwrap());
-        let stores = AccountStores { accounts: store.clone(), attempts: store.clone(), deletions: store.clone() };
-        let (announcements, queue) =
-            (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_mins(1))));
-        let (settings, ambient) = (SessionSettings::default(), (clock.clone(), rng.clone()));
-        let visits = Arc::new(Visits::new(queue.clone(), clock.clone(), 600_000));
-        let (kept, announcer) = (store.clone(), announcements.clone());
-        let sessions =
-            Arc::new(SessionsService::new(kept, announcer, tokens.clone(), visits.clone(), settings, ambient.clone()));
-        let accounts = AccountsService::new(stores, passwords, sessions.clone(), ambient.clone()).open_to(open, true);
-        let live = LiveSettings::default();
-        let hub = Arc::new(Hub::new(store.clone(), live.buffer));
+        let passwords = Arc::new(Passwords::try_new(cheap, ambient.rng.clone()).unwrap());
+        let (visits, settings) = (use_cases.visits.clone(), SessionSettings::default());
+        let sessions = Arc::new(SessionsService::new(&ports, tokens.clone(), visits, settings, ambient.clone()));
+        let accounts = AccountsService::new(store.clone(), passwords, sessions.clone(), ambient).open_to(open, true);
+        let (tasks, hub) = (TaskTracker::new(), use_cases.hub.clone());
         let (listening, received) = (hub.clone(), announcements.listen());
         tasks.spawn(async move { listening.run(received).await });
         let running = tasks.token();
-        let timelines = Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, visits, None));
-        let lists = Arc::new(lists(&store, &contents));
+        let stores = ExportStores { accounts: store.clone(), contents: store.clone(), lists: use_cases.lists.clone() };
+        let exports = Arc::new(Exports::try_new(stores, &[7; 32], &[], clock.clone()).unwrap());
         let services = Services {
-            accounts_service: Arc::new(accounts),
+            use_cases,
+            ports,
+            accounts: Arc::new(accounts),
             sessions,
-            exports: exports(&store, lists.clone(), clock.clone()),
-            profiles_service: Arc::new(ProfilesService::new(store.clone(), rng.clone())),
-            profiles: store.clone(),
-            reacting: Arc::new(Reacting::new(contents.clone(), store.clone(), clock.clone(), rng.clone())),
-            timelines: timelines.clone(),
-            publisher: publisher(&contents, &queue, &announcements, &ambient),
-            lists: lists.clone(),
-            searcher: Arc::new(Searcher::new(store.clone())),
-            read_marker: Arc::new(ReadMarker::new(store.clone(), announcements.clone(), timelines.clone())),
-            excluding: Arc::new(Excluding::new(store.clone(), queue.clone(), announcements.clone(), ambient.clone())),
-            following: Arc::new(Following::new(store.clone(), queue, announcements, clock.clone(), rng)),
-            exclusions: store.clone(),
-            live: Arc::new(LiveFeed::new(hub.clone(), store.clone(), timelines, live)),
-            accounts: store.clone(),
-            cards: contents.clone(),
-            contents: contents.clone(),
-            follows: store.clone(),
-            reactions: store.clone(),
+            exports,
             json: RememberedJson::default(),
-            clock,
+            clock: clock.clone(),
             tasks,
         };
         let schema = build_schema(Arc::new(services));
-        Self { schema, tokens, clock: manual, store, contents, hub, _database: database, _running: running }
+        Self { schema, tokens, clock, store, contents, hub, _database: database, _running: running }
     }
 
     /// The whole response, as a client reads it.
@@ -214,37 +195,6 @@ impl Api {
 pub fn request(viewer: Option<&Person>, query: &str, variables: Value) -> Request {
     let request = Request::new(query).variables(Variables::from_json(variables));
     attach(request, viewer.map(|person| person.viewer))
-}
-
-fn publisher(
-    contents: &Arc<FailingContents>,
-    queue: &Arc<MemoryQueue>,
-    announcements: &Arc<MemoryAnnouncements>,
-    (clock, rng): &(SharedClock, SharedRng),
-) -> Arc<Publisher> {
-    Arc::new(Publisher::new(contents.clone(), queue.clone(), announcements.clone(), clock.clone(), rng.clone()))
-}
-
-fn lists(store: &Arc<SqlStore>, contents: &Arc<FailingContents>) -> ListReader {
-    ListReader::new(ListStores {
-        contents: contents.clone(),
-        follow_lists: store.clone(),
-        reactions: store.clone(),
-        exclusions: store.clone(),
-        people: store.clone(),
-    })
-}
-
-fn exports(store: &Arc<SqlStore>, lists: Arc<ListReader>, clock: SharedClock) -> Arc<Exports> {
-    let stores = ExportStores {
-        accounts: store.clone(),
-        profiles: store.clone(),
-        read_markers: store.clone(),
-        sessions: store.clone(),
-        contents: store.clone(),
-        lists,
-    };
-    Arc::new(Exports::try_new(stores, &[7; 32], &[], clock).unwrap())
 }
 
 /// `code` and `path` of each error.

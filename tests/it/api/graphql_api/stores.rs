@@ -9,11 +9,16 @@ use std::sync::{
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use tidefeed::{
-    domain::{Content, ContentId, Counters, PageRequest, UserId},
+    domain::{
+        Content, ContentId, Counters, Entry, Listing, PageRequest, Reaction, UserId, ViewerReactions,
+        search::{Candidates, Look, Source, Span},
+    },
     store::{
-        Cards, Contents, StoreError,
+        Cards, Contents, Reactions, SearchTerms, StoreError,
         cards::{ContentCard, ContentParts, UserCard, UserParts},
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed},
+        reactions::Reacted,
+        search_terms::{Indexed, Unindexed},
         sql::SqlStore,
     },
 };
@@ -41,112 +46,96 @@ impl FailingContents {
     }
 }
 
-#[async_trait]
-impl Cards for FailingContents {
-    async fn content_cards(
-        &self,
-        viewer: Option<UserId>,
-        ids: &[ContentId],
-        parts: ContentParts,
-    ) -> Result<Vec<ContentCard>, StoreError> {
-        let meanwhile = self.meanwhile.lock().unwrap().take();
-        if let Some(meanwhile) = meanwhile {
-            meanwhile.await;
+/// Implements a port by the store, but for the methods that are given whole.
+macro_rules! by_the_store {
+    (impl $port:ident { $($own:tt)* } $(fn $method:ident($($name:ident: $type:ty),*) -> $found:ty;)*) => {
+        #[async_trait]
+        impl $port for FailingContents {
+            $($own)*
+            $(
+                async fn $method(&self, $($name: $type),*) -> Result<$found, StoreError> {
+                    $port::$method(&self.store, $($name),*).await
+                }
+            )*
         }
-        if parts.counters && self.counters_fail.load(Ordering::Relaxed) {
-            return Err(StoreError::Unreadable("cards of a bad mood".into()));
-        }
-        self.store.content_cards(viewer, ids, parts).await
-    }
-
-    async fn user_cards(
-        &self,
-        viewer: Option<UserId>,
-        ids: &[UserId],
-        parts: UserParts,
-    ) -> Result<Vec<UserCard>, StoreError> {
-        self.store.user_cards(viewer, ids, parts).await
-    }
+    };
 }
 
-#[async_trait]
-impl Contents for FailingContents {
-    async fn publish(&self, new: NewContent) -> Result<Published, StoreError> {
-        self.store.publish(new).await
-    }
-
-    async fn remove(
-        &self,
-        author: UserId,
-        content: ContentId,
-        version: i64,
-        now_ms: i64,
-    ) -> Result<Removed, StoreError> {
-        self.store.remove(author, content, version, now_ms).await
-    }
-
-    async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
-        let meanwhile = self.meanwhile.lock().unwrap().take();
-        if let Some(meanwhile) = meanwhile {
-            meanwhile.await;
+by_the_store! {
+    impl Cards {
+        async fn content_cards(
+            &self,
+            viewer: Option<UserId>,
+            ids: &[ContentId],
+            parts: ContentParts,
+        ) -> Result<Vec<ContentCard>, StoreError> {
+            let meanwhile = self.meanwhile.lock().unwrap().take();
+            if let Some(meanwhile) = meanwhile {
+                meanwhile.await;
+            }
+            if parts.counters && self.counters_fail.load(Ordering::Relaxed) {
+                return Err(StoreError::Unreadable("cards of a bad mood".into()));
+            }
+            self.store.content_cards(viewer, ids, parts).await
         }
-        self.store.by_ids(viewer, ids).await
     }
+    fn user_cards(viewer: Option<UserId>, ids: &[UserId], parts: UserParts) -> Vec<UserCard>;
+}
 
-    async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
-        if self.counters_fail.load(Ordering::SeqCst) {
-            return Err(StoreError::Unavailable("the secret address refused".into()));
+by_the_store! {
+    impl Contents {
+        async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
+            let meanwhile = self.meanwhile.lock().unwrap().take();
+            if let Some(meanwhile) = meanwhile {
+                meanwhile.await;
+            }
+            self.store.by_ids(viewer, ids).await
         }
-        self.store.counters(ids).await
-    }
 
-    async fn outbox(
-        &self,
-        viewer: Option<UserId>,
-        authors: &[UserId],
-        request: &PageRequest,
-    ) -> Result<Vec<OutboxPage>, StoreError> {
-        if self.outboxes_fail.load(Ordering::SeqCst) {
-            return Err(StoreError::Unavailable("the secret address refused".into()));
+        async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
+            if self.counters_fail.load(Ordering::SeqCst) {
+                return Err(StoreError::Unavailable("the secret address refused".into()));
+            }
+            self.store.counters(ids).await
         }
-        self.store.outbox(viewer, authors, request).await
-    }
 
-    async fn with_media(
-        &self,
-        viewer: Option<UserId>,
-        authors: &[UserId],
-        request: &PageRequest,
-    ) -> Result<Vec<OutboxPage>, StoreError> {
-        self.store.with_media(viewer, authors, request).await
+        async fn outbox(
+            &self,
+            viewer: Option<UserId>,
+            authors: &[UserId],
+            request: &PageRequest,
+        ) -> Result<Vec<OutboxPage>, StoreError> {
+            if self.outboxes_fail.load(Ordering::SeqCst) {
+                return Err(StoreError::Unavailable("the secret address refused".into()));
+            }
+            self.store.outbox(viewer, authors, request).await
+        }
     }
+    fn publish(new: NewContent) -> Published;
+    fn remove(author: UserId, content: ContentId, version: i64, now_ms: i64) -> Removed;
+    fn with_media(viewer: Option<UserId>, authors: &[UserId], request: &PageRequest) -> Vec<OutboxPage>;
+    fn originals(ids: &[ContentId]) -> Vec<(ContentId, ContentId)>;
+    fn reposted_among(author: UserId, originals: &[ContentId]) -> Vec<(ContentId, ContentId)>;
+    fn replies(viewer: Option<UserId>, contents: &[ContentId], request: &PageRequest) -> Vec<OutboxPage>;
+    fn ancestors(contents: &[ContentId], limit: usize) -> Vec<Vec<ContentId>>;
+    fn outbox_heads(authors: &[UserId], limit: usize) -> Vec<OutboxHead>;
+}
 
-    async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
-        self.store.originals(ids).await
-    }
+by_the_store! {
+    impl Reactions {}
+    fn react(user: UserId, content: ContentId, reaction: Reaction, version: i64, now_ms: i64) -> Reacted;
+    fn take_back(user: UserId, content: ContentId, reaction: Reaction, version: i64) -> Reacted;
+    fn of_user(user: UserId, contents: &[ContentId]) -> Vec<(ContentId, ViewerReactions)>;
+    fn likers(viewer: Option<UserId>, contents: &[ContentId], request: &PageRequest) -> Vec<Listing<UserId>>;
+    fn reacted_to(user: UserId, reaction: Reaction, request: &PageRequest) -> Listing<Entry>;
+}
 
-    async fn reposted_among(
-        &self,
-        author: UserId,
-        originals: &[ContentId],
-    ) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
-        self.store.reposted_among(author, originals).await
-    }
-
-    async fn replies(
-        &self,
-        viewer: Option<UserId>,
-        contents: &[ContentId],
-        request: &PageRequest,
-    ) -> Result<Vec<OutboxPage>, StoreError> {
-        self.store.replies(viewer, contents, request).await
-    }
-
-    async fn ancestors(&self, contents: &[ContentId], limit: usize) -> Result<Vec<Vec<ContentId>>, StoreError> {
-        self.store.ancestors(contents, limit).await
-    }
-
-    async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
-        self.store.outbox_heads(authors, limit).await
-    }
+by_the_store! {
+    impl SearchTerms {}
+    fn count(sources: &[Source], span: Span) -> Vec<usize>;
+    fn candidates(viewer: Option<UserId>, look: &Look, span: Span, limit: usize) -> Candidates;
+    fn unindexed(viewer: Option<UserId>, author: Option<UserId>, span: Span) -> Unindexed;
+    fn texts(contents: &[ContentId]) -> Vec<(ContentId, String)>;
+    fn is_current() -> bool;
+    fn index_next() -> Indexed;
 }

@@ -9,11 +9,11 @@ use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
-        EdgeMode, UserId,
+        EdgeMode, Listing, PageRequest, UserId,
         delivery::{AuthorFacts, ReaderFacts, subtask::Range},
     },
     live::{LiveFeed, LiveSettings},
-    store::{Follows, StoreError, follows::Followed},
+    store::{FollowLists, Follows, StoreError, follows::Followed},
 };
 
 use crate::{
@@ -29,6 +29,27 @@ struct Counting {
     inner: Arc<dyn Follows>,
     asking: AtomicUsize,
     most: AtomicUsize,
+}
+
+#[async_trait]
+impl FollowLists for Counting {
+    async fn followers(
+        &self,
+        viewer: Option<UserId>,
+        authors: &[UserId],
+        request: &PageRequest,
+    ) -> Result<Vec<Listing<UserId>>, StoreError> {
+        self.inner.followers(viewer, authors, request).await
+    }
+
+    async fn following(
+        &self,
+        viewer: Option<UserId>,
+        followers: &[UserId],
+        request: &PageRequest,
+    ) -> Result<Vec<Listing<UserId>>, StoreError> {
+        self.inner.following(viewer, followers, request).await
+    }
 }
 
 #[async_trait]

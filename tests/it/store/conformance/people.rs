@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use tidefeed::domain::search::people::{FoundUser, KeyPrefix, keys_of};
 use tidefeed::domain::{EdgeMode, Handle, PageSize, UserId, account::profile::Registration};
-use tidefeed::read::lists::{ListReader, ListStores};
+use tidefeed::read::lists::ListReader;
 use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
 use tidefeed::store::identities::{Adopted, Identity};
+use tidefeed::store::memory::{MemoryAnnouncements, MemoryQueue};
 use tidefeed::store::profiles::{ProfileEdit, Renamed};
 use tidefeed::store::seeding::SeedAuthor;
 use tidefeed::store::{
-    AccountDeletions as _, Accounts as _, Exclusions as _, Follows as _, Identities as _, People as _, Profiles as _,
-    Seeding as _,
+    AccountDeletions as _, Accounts as _, Exclusions as _, Follows as _, Identities as _, People as _, Ports,
+    Profiles as _, Seeding as _,
 };
 
 use super::{NOW, World, account, at_once, user};
@@ -71,14 +73,9 @@ impl World {
 }
 
 fn lists(world: &World) -> ListReader {
+    let (queue, announcements) = (MemoryQueue::new(1, Duration::ZERO), MemoryAnnouncements::new(1));
     let store = Arc::new(world.store.clone());
-    ListReader::new(ListStores {
-        contents: store.clone(),
-        follow_lists: store.clone(),
-        reactions: store.clone(),
-        exclusions: store.clone(),
-        people: store,
-    })
+    ListReader::new(&Ports::with_primary_store(store, Arc::new(queue), None, Arc::new(announcements)))
 }
 
 /// The users that a scan of all names finds.

@@ -5,7 +5,6 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Result, ensure};
 use tidefeed::{
     app::{Settings, UseCases},
-    clock::SharedClock,
     store::sql::SqlOptions,
 };
 use tokio::time::timeout;
@@ -35,8 +34,7 @@ async fn delivering(app: &TestApp, settings: Settings) -> Result<UseCases> {
         statement_timeout: patience,
     };
     let ports = app.ports.clone().delivering_by(Arc::new(app.store.with_own_connections(&options).await?));
-    let clock: SharedClock = app.clock.clone();
-    Ok(UseCases::build(&ports, settings, &clock, &app.rng))
+    Ok(UseCases::build(&ports, settings, &app.ambient()))
 }
 
 /// All holders of a connection wait for the last follower's counts. The delivery, cut or at once, does not wait.

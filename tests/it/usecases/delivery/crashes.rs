@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use tidefeed::{
-    app::Settings,
-    clock::SharedClock,
+    app::{Ports, Settings},
     domain::{PageRequest, PageSize},
     publish::{ExecutorOptions, FirstServed, SubtaskExecutor},
     store::{Deliveries, inbox_tier::InSql},
@@ -35,10 +34,8 @@ fn in_order() -> Settings {
 /// An executor over faulty deliveries.
 fn executor(app: &TestApp, deliveries: Arc<dyn Deliveries>) -> SubtaskExecutor {
     let options = ExecutorOptions { batch_size: BATCH, lease_ms: settings().lease_ms, policy: settings().policy };
-    let clock: SharedClock = app.clock.clone();
     let tier = Arc::new(InSql { deliveries: deliveries.clone(), inboxes: app.ports.inboxes.clone() });
-    let (follows, queue) = (app.ports.follows.clone(), app.ports.queue.clone());
-    SubtaskExecutor::new(deliveries, follows, queue, tier, options, (clock, app.rng.clone()))
+    SubtaskExecutor::new(&Ports { deliveries, tier, ..app.ports.clone() }, options, &app.ambient())
 }
 
 on_each_backend! {

@@ -5,13 +5,13 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use tidefeed::{
-    clock::SharedClock,
+    app::Ports,
     domain::Floor,
     store::{
         Queue, StoreError,
         queue::{Message, Received, Topic},
     },
-    upkeep::{Sweeper, SweptStores},
+    upkeep::Sweeper,
 };
 
 use super::world::{ensure_delivered, followed_author, publish, served};
@@ -89,16 +89,10 @@ on_each_backend! {
         let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 3).await?;
         publish(&app).await?;
-        let stores = SweptStores {
-            deliveries: app.ports.deliveries.clone(),
-            relations: app.ports.relations.clone(),
-            inboxes: app.ports.inboxes.clone(),
-            queue: Arc::new(UnavailableQueue),
-        };
-        let clock: SharedClock = app.clock.clone();
+        let ports = Ports { queue: Arc::new(UnavailableQueue), ..app.ports.clone() };
         app.clock.advance(40 * 24 * 60 * 60 * 1000);
         let settings = crate::harness::settings();
-        let sweeper = Sweeper::new(stores, settings.policy, settings.failing_after, clock, app.rng.clone());
+        let sweeper = Sweeper::new(&ports, settings.policy, settings.failing_after, &app.ambient());
         ensure!(sweeper.run_once().await.is_err_and(|error| error.is_transient()));
         ensure!(app.ports.inboxes.floor(super::world::user(2)).await? == Floor::Off, "nobody was turned off");
         Ok(())
