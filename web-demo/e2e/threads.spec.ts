@@ -1,7 +1,7 @@
 // Reposts fold in the timeline; replies stand in a thread. Pictures in test-results/screens/.
 import { expect } from "@playwright/test";
 import { deleteContent, follow, publish, publishMany, register, registerThree } from "./api";
-import { choose, openAs, postWith, takePicture, untilAnswered } from "./page";
+import { AFTER_ALL_TRIES, choose, openAs, postWith, takePicture, untilAnswered } from "./page";
 import { test } from "./test";
 
 test("a repost takes its original's place, and gives it back", async ({ page }) => {
@@ -106,4 +106,23 @@ test("actions stand in the same columns below one's own posts and others', and t
   await choose(postWith(page, "Nor that"), "block");
   await page.getByTestId("block-confirm").click();
   await expect(postWith(page, "Nor that")).toHaveCount(0);
+});
+
+test("a post and its author open with what is known of them before anything has come, and offline", async ({ page, context }) => {
+  const [vera, finn] = await registerThree();
+  await follow(vera, finn);
+  await publishMany(finn, ["Seen before", "Seen, too"]);
+  await openAs(page, vera);
+  await expect(page.getByTestId("post")).toHaveCount(2);
+  // Without an answer from this handler, the request waits.
+  await page.route("**/graphql", () => undefined);
+  await postWith(page, "Seen before").getByTestId("post-time").click();
+  await expect(page.getByTestId("thread-post")).toContainText("Seen before");
+  await page.goBack();
+  await page.unroute("**/graphql");
+  await context.setOffline(true);
+  await postWith(page, "Seen, too").getByTestId("post-author").click();
+  await expect(page.getByTestId("profile").getByRole("heading", { name: finn.name })).toBeVisible();
+  await context.setOffline(false);
+  await expect(page.getByTestId("post-text")).toHaveText(["Seen, too", "Seen before"], AFTER_ALL_TRIES);
 });

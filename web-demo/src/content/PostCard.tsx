@@ -1,5 +1,5 @@
 import type { Content, Original } from "@tidefeed/client";
-import { memo, type MouseEvent } from "react";
+import { memo, type MouseEvent, useEffect } from "react";
 import { Icon } from "../parts/Icon";
 import { counted } from "../parts/numbers";
 import { exactTime, RelativeTime, useAgeInWords } from "../parts/RelativeTime";
@@ -7,6 +7,7 @@ import { Avatar } from "../people/Avatar";
 import { likersPath, profilePath, threadPath } from "../routing";
 import { ActionRow, DeletePost } from "./ActionRow";
 import { MediaGrid } from "./MediaGrid";
+import { remember } from "./remembered";
 import { RichText } from "./RichText";
 
 interface PostCardProps {
@@ -74,6 +75,7 @@ interface CardBodyProps {
 /** A content itself, whoever has brought it here. */
 function CardBody({ post, headId, isMain = false }: CardBodyProps) {
   const { author } = post;
+  useEffect(() => { remember(post); }, [post]);
   return (
     <>
       {author === null

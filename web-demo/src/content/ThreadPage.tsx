@@ -1,5 +1,6 @@
 // A post with what it answers above it and the replies below, oldest first.
 import { useSession } from "@tidefeed/react";
+import { useState } from "react";
 import { ThreadDocument } from "../api/documents";
 import { useRead } from "../api/useRead";
 import { ErrorNotice } from "../parts/ErrorNotice";
@@ -8,6 +9,7 @@ import { PostSkeletons } from "../parts/Skeletons";
 import { NoSuchPost } from "./NoSuchPost";
 import { MainPost, PostCard } from "./PostCard";
 import { PostList } from "./PostList";
+import { rememberedPost } from "./remembered";
 import { ReplyForm } from "./ReplyForm";
 
 export function ThreadPage({ id }: { id: string }) {
@@ -18,9 +20,20 @@ export function ThreadPage({ id }: { id: string }) {
   const post = data?.content;
   const replies = post?.replies;
 
+  const [remembered] = useState(() => rememberedPost(id));
+  const again = () => { void refresh(); };
+  if (post == null && remembered !== null && (loading || error !== null)) {
+    return (
+      <>
+        <PageHead title="Thread" back />
+        <div className="feed thread" data-testid="thread"><MainPost post={remembered} testId="thread-post" /></div>
+        {loading ? <PostSkeletons count={2} label="Loading the thread" /> : <ErrorNotice title="The replies did not load" error={error} onRetry={again} />}
+      </>
+    );
+  }
   if (post == null && loading) return <><PageHead title="Thread" back /><PostSkeletons count={3} label="Loading the thread" /></>;
   if (post == null && error !== null) {
-    return <ErrorNotice title="The thread did not load" error={error} onRetry={() => { void refresh(); }} />;
+    return <ErrorNotice title="The thread did not load" error={error} onRetry={again} />;
   }
   if (post == null) return <NoSuchPost />;
   const shown = post.repostOf ?? post;

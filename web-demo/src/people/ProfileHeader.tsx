@@ -1,3 +1,4 @@
+import type { User } from "@tidefeed/client";
 import { useState } from "react";
 import { bannerOf } from "../content/pictures";
 import type { ProfileFragment, StandingFragment } from "../gql/graphql";
@@ -34,6 +35,18 @@ export function ProfileHeader({ user }: { user: ProfileFragment & StandingFragme
       {user.bio !== "" && <p className="bio" dir="auto">{user.bio}</p>}
       <UserCounts user={user} />
       {user.isViewer ? <EditProfile user={user} /> : <>{question}<Standing user={user} has={has} /></>}
+    </section>
+  );
+}
+
+/** As much as their posts have told of them. */
+export function RememberedHeader({ user }: { user: User }) {
+  return (
+    <section className="card profile" data-testid="profile">
+      <Banner key={user.id} id={user.id} />
+      <div className="profile-top"><Avatar {...user} large />{!user.isViewer && <FollowButton user={user} />}</div>
+      <h1><bdi>{user.name}</bdi></h1>
+      <p className="muted">@{user.handle}</p>
     </section>
   );
 }

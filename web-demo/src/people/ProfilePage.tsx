@@ -4,13 +4,14 @@ import { useRead } from "../api/useRead";
 import { ProfileDocument, ProfileLikesDocument, ProfileMediaDocument } from "../api/documents";
 import { KindTabs, LIST_NAMES } from "../content/KindTabs";
 import { PostList } from "../content/PostList";
+import { rememberedPerson } from "../content/remembered";
 import type { ProfilePageQuery, ProfilePageQueryVariables, TypedDocumentString } from "../gql/graphql";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/Skeletons";
 import { PROFILE_LISTS, type ProfileList, profileListPath, profilePath, timelinePath } from "../routing";
 import { NoSuchUser } from "./NoSuchUser";
-import { ProfileHeader } from "./ProfileHeader";
+import { ProfileHeader, RememberedHeader } from "./ProfileHeader";
 
 type Shown = NonNullable<ProfilePageQuery["user"]>;
 
@@ -61,9 +62,19 @@ export function ProfilePage({ handle, list }: { handle: string; list: ProfileLis
   const user = data === null ? known : data.user;
   const contents = data?.user?.contents;
 
+  const [remembered] = useState(() => rememberedPerson(handle));
+  const again = () => { void refresh(); };
+  if (user == null && remembered !== null && (loading || error !== null)) {
+    return (
+      <>
+        <RememberedHeader user={remembered} />
+        {loading ? <PostSkeletons count={5} label="Loading the profile" /> : <ErrorNotice title="The posts did not load" error={error} onRetry={again} />}
+      </>
+    );
+  }
   if (user == null && loading) return <PostSkeletons count={5} label="Loading the profile" />;
   if (user == null && error !== null) {
-    return <ErrorNotice title="The profile did not load" error={error} onRetry={() => { void refresh(); }} />;
+    return <ErrorNotice title="The profile did not load" error={error} onRetry={again} />;
   }
   if (user == null) return <NoSuchUser handle={handle} />;
   const isPrivate = list === "LIKES" && !user.isViewer;
