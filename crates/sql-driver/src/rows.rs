@@ -105,25 +105,15 @@ impl<T: Readable> Readable for Option<T> {
     }
 }
 
-/// `(?, ?, ..)` for `IN` and its values. The list is filled up to [`padded`] with its last id. `ids` is neither empty
-/// nor longer than [`MAX_LIST`].
+/// `(?, ?, ..)` for `IN` and its values. The list is filled up with its last id to a power of two, so that lists of all
+/// lengths need few distinct texts, because each connection prepares each text once. `ids` is neither empty nor longer
+/// than [`MAX_LIST`].
 pub fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
     let mut values: Vec<Value> = ids.iter().map(|id| Value::from((*id).into())).collect();
     if let Some(last) = values.last().cloned() {
-        values.resize(padded(values.len()), last);
+        values.resize(values.len().next_power_of_two(), last);
     }
-    (list_of(values.len()), values)
-}
-
-/// A power of two, so that lists of all lengths need few distinct texts, because each connection prepares each text
-/// once.
-pub const fn padded(ids: usize) -> usize {
-    ids.next_power_of_two()
-}
-
-/// `(?, ?, ..)`.
-pub fn list_of(ids: usize) -> String {
-    format!("({})", vec!["?"; ids].join(", "))
+    (format!("({})", vec!["?"; values.len()].join(", ")), values)
 }
 
 #[cfg(test)]

@@ -108,8 +108,8 @@ pub fn operation_key(ctx: &Context<'_>, query: Arc<str>) -> OperationKey {
 fn is_used_once(query: &str, variable: &str) -> bool {
     let is_no_name = |it: char| !it.is_ascii_alphanumeric() && it != '_';
     let mut names = query.split('$').skip(1).filter_map(|rest| rest.split(is_no_name).next());
-    let named = names.clone().filter(|name| *name == variable).count();
-    named == 2 && names.all(|name| !name.is_empty())
+    let count = names.clone().filter(|name| *name == variable).count();
+    count == 2 && names.all(|name| !name.is_empty())
 }
 
 #[cfg(test)]
