@@ -77,8 +77,8 @@ pub trait InboxStore: Send + Sync {
 
     /// Replaces the reader's inbox, if any, by one that claims nothing, and returns its revision. A store that never
     /// trims keeps the rows of the same fence, and removes those of the former one for good: a fence that it has
-    /// removed is [`InboxStoreError::Spent`]. Each run makes another revision, so that a claim on the revision of one run
-    /// fails if the opening ran again.
+    /// removed is [`InboxStoreError::Spent`]. Each run makes another revision, so that a claim on the revision of one
+    /// run fails if the opening ran again.
     async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, InboxStoreError>;
 
     /// Adds a row to each recipient's inbox with the right token and generation, and skips the others. A store that
