@@ -46,7 +46,7 @@ import { appOf } from "./feed.js";
 const given = new URLSearchParams(window.location.search);
 const [url, tokens] = [given.get("server"), JSON.parse(given.get("tokens"))];
 const page = document.getElementById("page");
-// What a server has rendered has its tokens from elsewhere, as of an outside issuer.
+// What a server has rendered has its tokens from elsewhere, as of an external issuer.
 const app = appOf({ url, ...(page.hasChildNodes() ? { token: async () => tokens.token } : { store: memoryStore(tokens) }) });
 if (page.hasChildNodes()) hydrateRoot(page, app, { onRecoverableError: (error) => { setTimeout(() => { throw error; }); } });
 else createRoot(page).render(app);

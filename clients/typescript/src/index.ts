@@ -17,7 +17,7 @@ export interface TidefeedOptions {
   url: string;
   /** Where tokens are kept: in localStorage where there is one that may be used, else in memory. */
   store?: TokenStore;
-  /** Where an outside issuer signs people in: gives its token, or null for nobody, and another one for a token that the server has `refused`. */
+  /** Where an external issuer signs people in: gives its token, or null for nobody, and another one for a token that the server has `refused`. */
   token?: Issuer;
   fetch?: typeof fetch;
   /** For platforms without a WebSocket of their own (Node 20): that of the package ws. */

@@ -1,4 +1,4 @@
-// Who is signed in where an outside issuer does that: its tokens, for every request and socket.
+// Who is signed in where an external issuer does that: its tokens, for every request and socket.
 import { asError, RequestError } from "./failure.js";
 import { source } from "./observable.js";
 import { type Session, type SessionState, signedBy, UNKNOWN } from "./session.js";

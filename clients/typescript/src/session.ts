@@ -87,7 +87,7 @@ export interface Session extends Observable<SessionState> {
   signOutEverywhere: () => Promise<void>;
   /** Deletes the user's account, for good. Empty if it is gone, and the session with it; else why not. Null for users who have no password. */
   deleteAccount: (password: string | null) => Promise<UserError[]>;
-  /** A token that is good; null for nobody. Of an outside issuer's it also says anew whether somebody is signed in. */
+  /** A token that is good; null for nobody. Of an external issuer's it also says anew whether somebody is signed in. */
   token: () => Promise<string | null>;
   /** The server does not take `token`: the next one that is asked for is another. */
   refuse: (token: string | null) => void;

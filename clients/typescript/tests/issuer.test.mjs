@@ -1,4 +1,4 @@
-// Tokens of an outside issuer, whose keys the server fetches: asked for once by all, and anew when one is refused.
+// Tokens of an external issuer, whose keys the server fetches: asked for once by all, and anew when one is refused.
 import assert from "node:assert/strict";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { createServer } from "node:http";
