@@ -36,7 +36,8 @@ pub struct Person {
 
 /// As [`read`] reads them: one a line.
 pub fn written(people: &[Person]) -> String {
-    people.iter().map(|Person { number, id, token }| format!("{number} {id} {token}\n")).collect()
+    let lines = people.iter().map(|Person { number, id, token }| format!("{number} {id} {token}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The people of a text that was [`written`].

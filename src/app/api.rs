@@ -103,20 +103,14 @@ pub fn endpoints(
     runtime: ApiRuntime,
 ) -> Result<Endpoints, AppError> {
     let tokens = Arc::new(tokens(settings, &runtime)?);
-    let ambient = runtime.ambient.clone();
     let visits = use_cases.visits.clone();
-    let sessions = SessionsService::new(ports, tokens.clone(), visits, settings.sessions, ambient.clone());
+    let sessions = SessionsService::new(ports, tokens.clone(), visits, settings.sessions, runtime.ambient.clone());
     let sessions = Arc::new(sessions);
     let liveness = sessions.liveness();
     let (watched, announcements) = (liveness.clone(), ports.announcements.listen());
     let watching = async move { watched.run(announcements).await };
     runtime.tasks.spawn(runtime.stop.clone().run_until_cancelled_owned(watching));
-    let passwords = Passwords::try_new(settings.passwords, ambient.rng.clone()).map_err(AppError::Passwords)?;
-    let passwords_count = settings.issuer.as_ref().is_none_or(|issuer| !issuer.only);
-    let accounts = AccountsService::new(ports.accounts.clone(), Arc::new(passwords), sessions.clone(), ambient)
-        .tracked_by(runtime.tasks.clone())
-        .open_to(settings.open_registration, passwords_count)
-        .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new));
+    let accounts = accounts(settings, ports, sessions.clone(), &runtime)?;
     let issuer = settings.issuer.as_ref().map(|external| issuer(external, ports, &runtime));
     let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
     let (exporting, tasks) = (exports.clone(), runtime.tasks.clone());
@@ -180,6 +174,21 @@ fn tokens(settings: &ApiSettings, runtime: &ApiRuntime) -> Result<Tokens, AppErr
     let key = |secret: &Vec<u8>| TokenKey::try_new(secret).map_err(AppError::Secret);
     let tokens = Tokens::new(key(&settings.secret)?, settings.token_ttl, runtime.ambient.clock.clone());
     settings.former_secrets.iter().try_fold(tokens, |tokens, secret| Ok(tokens.with_former_key(key(secret)?)))
+}
+
+fn accounts(
+    settings: &ApiSettings,
+    ports: &Ports,
+    sessions: Arc<SessionsService>,
+    runtime: &ApiRuntime,
+) -> Result<AccountsService, AppError> {
+    let ambient = runtime.ambient.clone();
+    let passwords = Passwords::try_new(settings.passwords, ambient.rng.clone()).map_err(AppError::Passwords)?;
+    let passwords_count = settings.issuer.as_ref().is_none_or(|issuer| !issuer.only);
+    Ok(AccountsService::new(ports.accounts.clone(), Arc::new(passwords), sessions, ambient)
+        .tracked_by(runtime.tasks.clone())
+        .open_to(settings.open_registration, passwords_count)
+        .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new)))
 }
 
 fn exports(

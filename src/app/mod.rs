@@ -143,7 +143,7 @@ impl App {
 
     async fn listen(&self, listener: TcpListener, routes: Routes, lifecycle: &Lifecycle) {
         let wrapped = |router| surrounded(router, api::entropy(self.ambient.rng.clone()));
-        let routes = Routes { all: wrapped(routes.all), full: wrapped(routes.full), ..routes };
+        let routes = Routes { all: wrapped(routes.all), full: wrapped(routes.full) };
         let limits = settings::connections(&self.config, open_files::at_most());
         server::serve(listener, routes, limits, lifecycle).await;
     }
