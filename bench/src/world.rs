@@ -19,8 +19,8 @@ use crate::{
 
 /// Maximum age of a kept world. In older ones readers no longer count as active.
 const FRESH: Duration = Duration::from_hours(24);
-/// Contents of each user, on average.
-const CONTENTS: &str = "5";
+/// Contents of each user, on average; in a small world enough for deep pages.
+const CONTENTS: (usize, usize) = (5, 20);
 /// Statement timeout (ms) while a world is seeded.
 const PATIENCE_MS: u32 = 200_000;
 /// Signs the tokens of all nodes.
@@ -199,7 +199,8 @@ impl<'a> Kept<'a> {
         let settings = store.settings().into_iter().chain(patient).collect();
         let log = folder.join("seed.log");
         node::run(&options.tidefeed, &["migrate"], &settings, &log)?;
-        let of = ["seed", "--users", &users.to_string(), "--contents-per-user", CONTENTS];
+        let (users, contents) = (users.to_string(), options.size(CONTENTS.0, CONTENTS.1).to_string());
+        let of = ["seed", "--users", &users, "--contents-per-user", &contents];
         node::run(&options.tidefeed, &of, &settings, &log)?;
         let mut database = store.database().await?;
         arrive(&mut database).await?;
