@@ -15,7 +15,7 @@ use graphql_transport::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{AppError, UseCases, bearer::Bearer};
+use super::{AppError, bearer::Bearer};
 use crate::{
     accounts::{
         AccountsService, Caller, PasswordSettings, Passwords, Registrations, SessionSettings, SessionsService,
@@ -27,8 +27,8 @@ use crate::{
     api::{
         export::{self, ExportRuntime},
         graphql::{
-            ALWAYS_ADMITTED, COST_HINTS, RememberedJson, SCALARS, Services, Undescribed, WITHOUT_TOKEN, attach,
-            build_schema, schema_sdl,
+            ALWAYS_ADMITTED, COST_HINTS, RememberedJson, SCALARS, Services, Undescribed, UseCases, WITHOUT_TOKEN,
+            attach, build_schema, schema_sdl,
         },
         pages,
     },
@@ -103,20 +103,14 @@ pub fn endpoints(
     runtime: ApiRuntime,
 ) -> Result<Endpoints, AppError> {
     let tokens = Arc::new(tokens(settings, &runtime)?);
-    let ambient = runtime.ambient.clone();
-    let visits = use_cases.visits.clone();
-    let sessions = SessionsService::new(ports, tokens.clone(), visits, settings.sessions, ambient.clone());
+    let (visits, ambient) = (use_cases.visits.clone(), runtime.ambient.clone());
+    let sessions = SessionsService::new(ports, tokens.clone(), visits, settings.sessions, ambient);
     let sessions = Arc::new(sessions);
     let liveness = sessions.liveness();
     let (watched, announcements) = (liveness.clone(), ports.announcements.listen());
     let watching = async move { watched.run(announcements).await };
     runtime.tasks.spawn(runtime.stop.clone().run_until_cancelled_owned(watching));
-    let passwords = Passwords::try_new(settings.passwords, ambient.rng.clone()).map_err(AppError::Passwords)?;
-    let passwords_count = settings.issuer.as_ref().is_none_or(|issuer| !issuer.only);
-    let accounts = AccountsService::new(ports.accounts.clone(), Arc::new(passwords), sessions.clone(), ambient)
-        .tracked_by(runtime.tasks.clone())
-        .open_to(settings.open_registration, passwords_count)
-        .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new));
+    let accounts = Arc::new(accounts(settings, ports, sessions.clone(), &runtime)?);
     let issuer = settings.issuer.as_ref().map(|external| issuer(external, ports, &runtime));
     let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
     let (exporting, tasks) = (exports.clone(), runtime.tasks.clone());
@@ -127,7 +121,7 @@ pub fn endpoints(
     let services = Services {
         use_cases,
         ports: ports.clone(),
-        accounts: Arc::new(accounts),
+        accounts,
         sessions,
         exports,
         json: RememberedJson::default(),
@@ -180,6 +174,21 @@ fn tokens(settings: &ApiSettings, runtime: &ApiRuntime) -> Result<Tokens, AppErr
     let key = |secret: &Vec<u8>| TokenKey::try_new(secret).map_err(AppError::Secret);
     let tokens = Tokens::new(key(&settings.secret)?, settings.token_ttl, runtime.ambient.clock.clone());
     settings.former_secrets.iter().try_fold(tokens, |tokens, secret| Ok(tokens.with_former_key(key(secret)?)))
+}
+
+fn accounts(
+    settings: &ApiSettings,
+    ports: &Ports,
+    sessions: Arc<SessionsService>,
+    runtime: &ApiRuntime,
+) -> Result<AccountsService, AppError> {
+    let ambient = runtime.ambient.clone();
+    let passwords = Passwords::try_new(settings.passwords, ambient.rng.clone()).map_err(AppError::Passwords)?;
+    let passwords_count = settings.issuer.as_ref().is_none_or(|issuer| !issuer.only);
+    Ok(AccountsService::new(ports.accounts.clone(), Arc::new(passwords), sessions, ambient)
+        .tracked_by(runtime.tasks.clone())
+        .open_to(settings.open_registration, passwords_count)
+        .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new)))
 }
 
 fn exports(
