@@ -15,7 +15,7 @@ use graphql_transport::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{AppError, UseCases, bearer::Bearer};
+use super::{AppError, bearer::Bearer};
 use crate::{
     accounts::{
         AccountsService, Caller, PasswordSettings, Passwords, Registrations, SessionSettings, SessionsService,
@@ -27,8 +27,8 @@ use crate::{
     api::{
         export::{self, ExportRuntime},
         graphql::{
-            ALWAYS_ADMITTED, COST_HINTS, RememberedJson, SCALARS, Services, Undescribed, WITHOUT_TOKEN, attach,
-            build_schema, schema_sdl,
+            ALWAYS_ADMITTED, COST_HINTS, RememberedJson, SCALARS, Services, Undescribed, UseCases, WITHOUT_TOKEN,
+            attach, build_schema, schema_sdl,
         },
         pages,
     },
@@ -103,14 +103,14 @@ pub fn endpoints(
     runtime: ApiRuntime,
 ) -> Result<Endpoints, AppError> {
     let tokens = Arc::new(tokens(settings, &runtime)?);
-    let visits = use_cases.visits.clone();
-    let sessions = SessionsService::new(ports, tokens.clone(), visits, settings.sessions, runtime.ambient.clone());
+    let (visits, ambient) = (use_cases.visits.clone(), runtime.ambient.clone());
+    let sessions = SessionsService::new(ports, tokens.clone(), visits, settings.sessions, ambient);
     let sessions = Arc::new(sessions);
     let liveness = sessions.liveness();
     let (watched, announcements) = (liveness.clone(), ports.announcements.listen());
     let watching = async move { watched.run(announcements).await };
     runtime.tasks.spawn(runtime.stop.clone().run_until_cancelled_owned(watching));
-    let accounts = accounts(settings, ports, sessions.clone(), &runtime)?;
+    let accounts = Arc::new(accounts(settings, ports, sessions.clone(), &runtime)?);
     let issuer = settings.issuer.as_ref().map(|external| issuer(external, ports, &runtime));
     let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
     let (exporting, tasks) = (exports.clone(), runtime.tasks.clone());
@@ -121,7 +121,7 @@ pub fn endpoints(
     let services = Services {
         use_cases,
         ports: ports.clone(),
-        accounts: Arc::new(accounts),
+        accounts,
         sessions,
         exports,
         json: RememberedJson::default(),

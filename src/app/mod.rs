@@ -40,18 +40,14 @@ pub use self::{
 };
 use crate::{
     ambient::Ambient,
-    api::graphql::FeedShare,
     config::{Config, signing_secret},
     lifecycle::Lifecycle,
     telemetry::metrics::Measurements,
 };
-pub use crate::{store::Ports, use_cases::Settings};
+pub use crate::{api::graphql::UseCases, store::Ports, use_cases::Settings};
 
 /// How often histograms are folded, whether they are scraped or not.
 const FOLD_EVERY: Duration = Duration::from_secs(5);
-
-/// The use cases of a node.
-pub type UseCases = crate::use_cases::UseCases<FeedShare>;
 
 /// A node with open adapters and built use cases; nothing runs yet.
 pub struct App {

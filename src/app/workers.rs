@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::UseCases;
 use crate::{
     accounts::{AccountRemover, Pruner},
+    api::graphql::UseCases,
     config::{Config, Millis},
     follow::RelationReconciler,
     lifecycle::Lifecycle,

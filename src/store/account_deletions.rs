@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{StoreError, accounts::PasswordHash, relations::Pair};
+use super::{StoreError, new_account::PasswordHash, relations::Pair};
 use crate::domain::{Entry, SessionId, UserId};
 
 /// The outcome of deleting an account.

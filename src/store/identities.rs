@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{
     StoreError,
-    accounts::{NewAccount, Registered},
+    new_account::{NewAccount, Registered},
 };
 use crate::domain::UserId;
 

@@ -23,6 +23,7 @@ pub mod inbox_tier;
 pub mod inboxes;
 pub mod inspection;
 pub mod memory;
+pub mod new_account;
 pub mod outbox_cache;
 pub mod outside_states;
 pub mod people;

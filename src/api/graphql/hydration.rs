@@ -10,14 +10,14 @@ use graphql_transport::memory::AnswerBudget;
 
 use super::{
     errors::Failure,
-    feed_share::{FeedShare, SharedEntry, SharedValue},
+    feed_share::{SharedEntry, SharedValue},
     loaders::{
         AttributesOf, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf, LoaderContext, ReactionsTo,
         RepostedOf, SessionsOf, Tracked, UserCardOf, YieldOnce,
     },
     remembered_json::ShownContent,
     selection::{ContentSelection, UserSelection},
-    services::Services,
+    services::{Services, UseCases},
     viewer_dependence::ViewerDependence,
 };
 use crate::{
@@ -29,7 +29,6 @@ use crate::{
     },
     read::lists::{PageOf, Paged},
     store::cards::{ContentCard, ContentParts, UserCard, UserParts},
-    use_cases::UseCases,
 };
 
 /// The loaders of one answer for one viewer.
@@ -53,7 +52,7 @@ impl Hydration {
     }
 
     /// The use cases of the node.
-    pub fn use_cases(&self) -> &UseCases<FeedShare> {
+    pub fn use_cases(&self) -> &UseCases {
         &self.services().use_cases
     }
 

@@ -11,13 +11,16 @@ use crate::{
     accounts::{AccountsService, SessionsService, export::Exports},
     clock::SharedClock,
     store::Ports,
-    use_cases::UseCases,
+    use_cases,
 };
+
+/// The use cases of a node, whose live feeds share what GraphQL shows of an event.
+pub type UseCases = use_cases::UseCases<FeedShare>;
 
 /// The services behind the schema. The fields are public, because the composition root and tests fill them.
 pub struct Services {
     /// The use cases of the node.
-    pub use_cases: Arc<UseCases<FeedShare>>,
+    pub use_cases: Arc<UseCases>,
     /// What is read without a use case.
     pub ports: Ports,
     /// Registers users and signs them in.
