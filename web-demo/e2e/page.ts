@@ -46,7 +46,7 @@ export function namesOf(page: Page): Locator {
 export async function findAndFollow(page: Page, handle: string) {
   await page.getByTestId("search-input").fill(handle);
   const found = page.getByTestId("search-results").getByTestId("person").filter({ has: page.getByText(`@${handle}`, { exact: true }) });
-  await found.getByTestId("follow").click();
+  await untilAnswered(page, "followUser", () => found.getByTestId("follow").click());
   await expect(found.getByTestId("follow")).toContainText("Following");
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("search-results")).toHaveCount(0);

@@ -1,8 +1,8 @@
 // Whom a name or a handle finds while it is being typed.
 import { useEffect, useState } from "react";
 import { FoundPeopleDocument } from "../api/listDocuments";
-import { ask } from "../api/tidefeed";
-import type { PersonFragment } from "../gql/graphql";
+import { tidefeed } from "../api/tidefeed";
+import type { FoundPeopleQuery, PersonFragment } from "../gql/graphql";
 
 /** A pause in typing. */
 const PAUSE_MS = 200;
@@ -17,14 +17,18 @@ export function useFound(text: string): readonly PersonFragment[] | null {
   const [found, setFound] = useState<{ text: string; people: readonly PersonFragment[] }>({ text: "", people: NOBODY });
   useEffect(() => {
     if (text === "") return;
-    let isWanted = true;
-    const put = (people: readonly PersonFragment[]) => { if (isWanted) setFound({ text, people }); };
+    let end = () => {};
     const timer = setTimeout(() => {
-      ask(FoundPeopleDocument, { text: Array.from(text).slice(0, MOST_CHARS).join(""), first: SHOWN })
-        .then(({ searchUsers }) => { put((searchUsers?.edges ?? []).flatMap(({ node }) => node ?? [])); }, () => { put(NOBODY); });
+      const query = tidefeed.query<FoundPeopleQuery>(FoundPeopleDocument.toString(), { text: Array.from(text).slice(0, MOST_CHARS).join(""), first: SHOWN });
+      const show = () => {
+        const { value, error } = query.getSnapshot();
+        if (value !== null || error !== null) setFound({ text, people: (value?.searchUsers?.edges ?? []).flatMap(({ node }) => node ?? []) });
+      };
+      end = query.subscribe(show);
+      show();
     }, PAUSE_MS);
     return () => {
-      isWanted = false;
+      end();
       clearTimeout(timer);
     };
   }, [text]);
