@@ -44,7 +44,7 @@ pub use self::{
     remembered_json::RememberedJson,
     scalars::{SCALARS, rfc3339},
     scope::{Undescribed, attach},
-    services::Services,
+    services::{OWN, Services},
 };
 
 /// The schema and its services; cheap to clone. Requests must have passed [`attach`].
