@@ -25,7 +25,7 @@ clean_up() {
 trap clean_up EXIT
 port=$(free_port)
 export TIDEFEED__STORE__URL=sqlite://$scratch/tidefeed.db
-fill_store "$port"
+fill_store
 TIDEFEED__SERVER__LISTEN=127.0.0.1:$port "$tidefeed_bin" serve >"$scratch/serve.log" 2>&1 &
 app=$!
 page_is_up "http://127.0.0.1:$port" "$app" || fail "$(tail -n 30 "$scratch/serve.log")"

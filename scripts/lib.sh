@@ -17,16 +17,25 @@ fail() {
     exit 1
 }
 
-# need_tools: fails if a tool is missing that no script installs, or if /dev/null has become an ordinary file: then
-# cargo, dpkg and others fail with messages that name anything but it.
+# need_tools: fails, with all that is missing, if a tool is missing that no script installs, or if /dev/null has become
+# an ordinary file: then cargo, dpkg and others fail with messages that name anything but it.
 need_tools() {
-    [ -c /dev/null ] || fail "/dev/null is not a device. As root: rm -f /dev/null; mknod -m 666 /dev/null c 1 3"
-    command -v cargo >/dev/null || fail "cargo is missing. Install Rust: https://rustup.rs"
-    local node="Install Node 20.19 or later, with npm: https://nodejs.org"
-    command -v node >/dev/null || fail "node is missing. $node"
-    command -v npm >/dev/null || fail "npm is missing. $node"
-    node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
-        fail "Node $(node --version) is too old. $node"
+    local missing=() node="Install Node 20.19 or later, with npm: https://nodejs.org"
+    [ -c /dev/null ] || missing+=("/dev/null is not a device. As root: rm -f /dev/null; mknod -m 666 /dev/null c 1 3")
+    command -v cargo >/dev/null || missing+=("cargo is missing. Install Rust: https://rustup.rs")
+    if ! command -v node >/dev/null; then
+        missing+=("node is missing. $node")
+    elif ! node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)'; then
+        missing+=("Node $(node --version) is too old. $node")
+    fi
+    command -v npm >/dev/null || missing+=("npm is missing. $node")
+    [ ${#missing[@]} -eq 0 ] || fail "${missing[@]}"
+}
+
+# need_port PORT: fails if another process listens on it. What takes minutes asks first.
+need_port() {
+    node -e 'require("net").createServer().once("error", () => process.exit(1)).listen(+process.argv[1], "127.0.0.1", () => process.exit(0))' "$1" ||
+        fail "Another process uses port $1. Choose another one: make run PORT=9000"
 }
 
 # find_browser: exports CHROMIUM, the browser of the tests: the one that it names already, or Debian's build of Chromium
@@ -204,13 +213,12 @@ say_how_fast() {
     say "a fifth of that: make run PROFILE=release (10 to 20 minutes the first time)."
 }
 
-# fill_store PORT: brings the tables up to date, and seeds an empty database for a server on that port, which draws
-# its pictures.
+# fill_store: brings the tables up to date, and seeds an empty database.
 fill_store() {
     step "Bringing the tables up to date"
     "$tidefeed_bin" migrate
     step "Seeding, if the database is empty"
-    TIDEFEED__SERVER__LISTEN=127.0.0.1:$1 "$tidefeed_bin" seed --if-empty
+    "$tidefeed_bin" seed --if-empty
 }
 
 # serve_on PORT: starts tidefeed in the background (its pid: $app), prints the addresses once it is ready, and returns

@@ -34,6 +34,8 @@ ready_or_fail() {
     wait_until 60 "$@" || fail "$name did not start:" "$(tail -n 15 "$servers/$name.log")"
 }
 
+need_tools
+need_port "${PORT:-8080}"
 scripts/install-servers.sh
 build_all demo
 # A server clears the folder of temporary tables when it starts, so this one has its own.
@@ -71,5 +73,5 @@ export TIDEFEED__REDIS__URL=redis://127.0.0.1:$redis_port
 say "TIDEFEED__STORE__URL=$TIDEFEED__STORE__URL"
 say "TIDEFEED__REDIS__URL=$TIDEFEED__REDIS__URL"
 
-fill_store "${PORT:-8080}"
+fill_store
 serve_on "${PORT:-8080}"

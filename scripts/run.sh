@@ -4,6 +4,8 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+need_tools
+need_port "${PORT:-8080}"
 build_all demo
-fill_store "${PORT:-8080}"
+fill_store
 serve_on "${PORT:-8080}"

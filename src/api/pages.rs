@@ -12,7 +12,7 @@ use axum::{
     Router,
     body::Bytes,
     extract::{RawQuery, Request},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::{Next, from_fn},
     response::{IntoResponse, Redirect, Response},
     routing::get,
@@ -124,6 +124,18 @@ fn serve(assets: &'static [Asset], built: bool) -> Router {
 async fn to_graphiql(RawQuery(query): RawQuery) -> Redirect {
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();
     Redirect::temporary(&format!("graphiql/{query}"))
+}
+
+/// Sends a browser that opens `/graphql` as a page to GraphiQL, with the query that it brings. Programs ask for JSON or
+/// for anything.
+pub async fn lead_browsers(request: Request, next: Next) -> Response {
+    let accepted =
+        request.headers().get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
+    let is_page = accepted.contains("text/html") && !accepted.contains("json");
+    if request.method() == Method::GET && request.uri().path() == "/graphql" && is_page {
+        return to_graphiql(RawQuery(request.uri().query().map(str::to_owned))).await.into_response();
+    }
+    next.run(request).await
 }
 
 impl Asset {
@@ -265,6 +277,25 @@ mod tests {
             let (status, headers, _) = fetch(serve(&FIXTURE, true), path, "").await;
             let expected = (StatusCode::TEMPORARY_REDIRECT, &HeaderValue::from_static(target));
             assert_eq!((status, &headers[header::LOCATION]), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn only_a_browser_at_the_api_is_sent_to_graphiql() {
+        let page = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+        for (method, path, accepted, target) in [
+            (Method::GET, "/graphql", page, Some("graphiql/")),
+            (Method::GET, "/graphql?query=%7Bviewer%7Bid%7D%7D", page, Some("graphiql/?query=%7Bviewer%7Bid%7D%7D")),
+            (Method::GET, "/graphql", "*/*", None),
+            (Method::GET, "/graphql", "application/json, text/html", None),
+            (Method::POST, "/graphql", page, None),
+            (Method::GET, "/graphql/stream", page, None),
+        ] {
+            let router = Router::new().fallback(async || "the API").layer(from_fn(lead_browsers));
+            let request = Request::builder().method(method).uri(path).header(header::ACCEPT, accepted);
+            let response = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+            let location = response.headers().get(header::LOCATION).map(|location| location.to_str().unwrap());
+            assert_eq!(location, target, "{path} {accepted}");
         }
     }
 

@@ -50,6 +50,11 @@ impl Adapters {
     }
 }
 
+/// What a database that does not exist lacks.
+pub fn migration_names() -> Vec<String> {
+    SqlStore::migration_names()
+}
+
 /// Opens the SQL store as configured. Touches no table.
 pub async fn open_store(config: &Config) -> Result<SqlStore, AppError> {
     SqlStore::connect(&store_options(config)).await.map_err(AppError::Store)

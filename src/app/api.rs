@@ -41,6 +41,8 @@ use crate::{
 pub struct ApiSettings {
     /// Bounds of the transport.
     pub http: HttpSettings,
+    /// Where clients reach the service, without a slash at its end.
+    pub base_url: String,
     /// Signs tokens; at least 32 bytes.
     pub secret: Vec<u8>,
     /// Former signing secrets, each at least 32 bytes.
@@ -124,6 +126,7 @@ pub fn endpoints(
         accounts,
         sessions,
         exports,
+        base_url: settings.base_url.clone(),
         json: RememberedJson::default(),
         clock: runtime.ambient.clock.clone(),
         tasks: runtime.tasks.clone(),

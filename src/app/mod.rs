@@ -30,7 +30,7 @@ pub use self::bulk_inserts::open_for_bulk_inserts;
 pub use self::cassandra::inspect_cassandra;
 use self::server::Operators;
 pub use self::{
-    adapters::{Adapters, open_for_deliveries, open_store, redis_options},
+    adapters::{Adapters, migration_names, open_for_deliveries, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, ExternalIssuer, router as api_router},
     audit::{auditor, open_auditor, options as audit_options},
     certificates::inspect_certificates,

@@ -6,7 +6,7 @@ use axum::{
     Json, Router,
     body::HttpBody,
     extract::{MatchedPath, Request, State},
-    http::{Method, StatusCode, header},
+    http::{HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
@@ -24,6 +24,7 @@ use tower_http::{
 
 use super::adapters::Adapters;
 use crate::{
+    api::pages,
     lifecycle::Lifecycle,
     store::{StoreError, sql::Writes},
     telemetry::metrics::{HTTP_REQUESTS, HTTP_SECONDS, Measurements},
@@ -34,6 +35,10 @@ const PROBE_LIMIT: Duration = Duration::from_secs(2);
 const NO_SUCH_PATH: &str =
     "There is nothing at this path. Send queries to /graphql; its schema is at /schema.graphql.\n";
 const NO_SUCH_PATH_OF_A_WORKER: &str = "There is nothing at this path. A worker serves /healthz, /readyz and /metrics only; send queries to a serving node.\n";
+
+/// A page of any origin may learn that somebody is there, so that it can tell a refusal from a wrong address.
+const ALSO_FOR_OTHER_ORIGINS: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("cross-origin"));
 
 /// The state of the operators' endpoints.
 pub struct Operators {
@@ -48,7 +53,11 @@ pub struct Operators {
 /// The routes of a serving node. The operators' routes answer even when all connections are taken.
 pub fn all_routes(api: Endpoints, operators: Operators, graphiql: bool) -> Routes {
     let router = api.router;
-    let api = if graphiql { router } else { router.layer(middleware::from_fn(without_graphiql)) };
+    let api = if graphiql {
+        router.layer(middleware::from_fn(pages::lead_browsers))
+    } else {
+        router.layer(middleware::from_fn(without_graphiql))
+    };
     let operators = routes(operators);
     let all = explained(api.merge(operators.clone()), NO_SUCH_PATH);
     Routes { full: finished(operators.fallback(no_room)), all: finished(all) }
@@ -72,7 +81,7 @@ async fn wrong_method(method: Method) -> (StatusCode, String) {
 
 fn routes(operators: Operators) -> Router {
     Router::new()
-        .route("/healthz", get(async || "alive\n"))
+        .route("/healthz", get(async || ([ALSO_FOR_OTHER_ORIGINS], "alive\n")))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics_text))
         .with_state(Arc::new(operators))

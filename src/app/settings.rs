@@ -78,6 +78,7 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
     let auth = &config.auth;
     Ok(ApiSettings {
         http: http(config)?,
+        base_url: config.server.base_url(),
         secret: secret.to_vec(),
         former_secrets: auth.former_secrets.iter().map(|secret| secret.expose().as_bytes().to_vec()).collect(),
         token_ttl: Duration::from_secs(u64::from(auth.token_ttl_minutes) * 60),

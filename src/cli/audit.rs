@@ -21,6 +21,9 @@ use crate::{
 
 /// Readers looked up at a time.
 const AT_ONCE: u64 = 500;
+/// What an audit of every reader has looked at where none has an inbox.
+const NO_INBOXES: &str = "No reader has an inbox yet, so no timeline could be wrong: pages are read from the authors' outboxes. An inbox comes \
+                          with a reader's first visit.";
 
 #[derive(Debug, Args)]
 pub struct AuditArguments {
@@ -73,10 +76,14 @@ pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<C
         }
         (tally, false)
     };
-    if arguments.readers.is_empty() && arguments.limit.is_none() && !interrupted {
+    let with_counters = arguments.readers.is_empty() && arguments.limit.is_none();
+    if with_counters && !interrupted {
         interrupted = audit_counters(&store, options.repair, &mut tally, &lifecycle).await?;
     }
     print_tally(&tally, options.repair, interrupted)?;
+    if with_counters && !interrupted && tally.readers == 0 {
+        print::line(NO_INBOXES)?;
+    }
     Ok(match (interrupted, tally.wrong + tally.miscounts) {
         (true, _) => Completion::Interrupted,
         (false, 0) => Completion::Done,

@@ -4,7 +4,7 @@ use anyhow::Context;
 
 use super::{completion::Completion, print};
 use crate::{
-    app::{AppError, inspect_certificates, inspect_redis, open_for_deliveries, open_store},
+    app::{AppError, inspect_certificates, inspect_redis, migration_names, open_for_deliveries, open_store},
     clock::{Clock, SystemClock},
     config::{Config, InboxPlace, SqlEngine},
     domain::limits::INBOX_BUCKETS,
@@ -85,19 +85,31 @@ fn shape(config: &Config) -> Finding {
     }
 }
 
+/// What is wrong, without the advice to run this command.
+fn reason(error: AppError) -> String {
+    match error {
+        AppError::Store(error) => error.with_causes(),
+        other => format!("{:#}", anyhow::Error::from(other)),
+    }
+}
+
 async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
+    // Opening it would make it.
+    if let Some(file) = config.store.url.sqlite_file().filter(|file| !file.exists()) {
+        let seen = format!("there is no file {} yet: `tidefeed migrate` and `tidefeed serve` make it", file.display());
+        return vec![Finding::fine("store", seen), tables(Ok(migration_names()))];
+    }
     let store = match open_store(config).await {
         Ok(store) => store,
         Err(error) => {
-            let reason = format!("{:#}", anyhow::Error::from(error));
             return vec![Finding::broken(
                 "store",
-                reason,
+                reason(error),
                 "check that the server runs, store.url, and the user's password",
             )];
         }
     };
-    let mut findings = vec![tables(&store).await];
+    let mut findings = vec![tables(store.pending().await)];
     let ready = findings.iter().all(|finding| finding.verdict == Verdict::Fine);
     findings.extend(store.inspect().await);
     findings.extend(clocks(&store, clock).await);
@@ -139,15 +151,17 @@ fn own_connections(opened: Result<(), AppError>) -> Finding {
     let subject = "connections for deliveries";
     match opened {
         Ok(()) => Finding::fine(subject, "they can be opened"),
-        Err(error) => {
-            let reason = format!("{:#}", anyhow::Error::from(error));
-            Finding::broken(subject, reason, "let the server accept store.max_connections connections from each node")
-        }
+        Err(error) => Finding::broken(
+            subject,
+            reason(error),
+            "let the server accept store.max_connections connections from each node",
+        ),
     }
 }
 
-async fn tables(schema: &dyn Schema) -> Finding {
-    match schema.pending().await {
+/// `pending`: names of the migrations that have not run.
+fn tables(pending: Result<Vec<String>, StoreError>) -> Finding {
+    match pending {
         Ok(pending) if pending.is_empty() => Finding::fine("tables", "up to date"),
         Ok(pending) => Finding::broken(
             "tables",

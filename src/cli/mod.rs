@@ -98,6 +98,9 @@ fn answer(arguments: Result<Arguments, clap::Error>) -> ExitCode {
 
 fn begin(arguments: Arguments) -> anyhow::Result<Completion> {
     let sources = Sources::new(arguments.config, Environment::of_the_process());
+    for (given, read) in Config::misspelt_variables(&sources) {
+        print::complaint(format!("warning: {given} is not read; the variable of this key is {read}."));
+    }
     match arguments.command {
         Command::Schema => {
             print::all(&schema_sdl())?;
@@ -105,7 +108,10 @@ fn begin(arguments: Arguments) -> anyhow::Result<Completion> {
         }
         Command::Config(arguments) => configuration::run(&arguments, &sources),
         command => {
-            let config = Config::load(&sources)?;
+            let mut config = Config::load(&sources)?;
+            if let Command::Serve(arguments) = &command {
+                arguments.replace(&mut config.server.listen);
+            }
             runtime::build()?.block_on(with_stores(command, &config))
         }
     }

@@ -10,7 +10,7 @@ use super::completion::Completion;
 use crate::{
     ambient::Ambient,
     app::App,
-    config::{Config, ConfigError, Problem, Warning},
+    config::{Config, ConfigError, Problem, ServerSettings, Warning},
     lifecycle::{Ending, Lifecycle},
     telemetry::{
         logs,
@@ -23,6 +23,20 @@ pub struct ServeArguments {
     /// Leave the workers to other nodes (`tidefeed work`).
     #[arg(long)]
     no_workers: bool,
+    /// Listen on this address and port, whatever server.listen says.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Listen on this port, on the address of server.listen. 0: a free one, which the log names.
+    #[arg(long, conflicts_with = "listen")]
+    port: Option<u16>,
+}
+
+impl ServeArguments {
+    /// Where to listen, if they say so, in place of what is configured.
+    pub(super) fn replace(&self, configured: &mut SocketAddr) {
+        *configured = self.listen.unwrap_or(*configured);
+        configured.set_port(self.port.unwrap_or(configured.port()));
+    }
 }
 
 /// Serves until a signal or a failure ends it. Binds the port before anything else starts.
@@ -32,6 +46,7 @@ pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Resul
     }
     let (lifecycle, measurements) = begin(config)?;
     let (listener, address) = listen(config).await?;
+    let config = &Config { server: ServerSettings { listen: address, ..config.server.clone() }, ..config.clone() };
     let app = Arc::new(open(config, &lifecycle).await?);
     if arguments.no_workers {
         app.spawn_no_workers(&lifecycle);
@@ -81,7 +96,9 @@ async fn listen(config: &Config) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let wanted = config.server.listen;
     let listener = TcpListener::bind(wanted).await;
     let listener = listener.with_context(|| {
-        format!("cannot listen on {wanted}: set server.listen to an address that no other process uses")
+        format!(
+            "cannot listen on {wanted}: choose an address that no other process uses (server.listen, or `serve --port`)"
+        )
     })?;
     let address = listener.local_addr()?;
     Ok((listener, address))

@@ -7,7 +7,11 @@ use super::source::Source;
 /// The prefix of all variables. Sections and keys follow, joined by two underscores.
 pub const PREFIX: &str = "TIDEFEED__";
 
-/// The configuring variables by name. They are passed in, so that tests need not touch the process.
+/// What variables begin with whose author forgot an underscore.
+const SHORT_PREFIX: &str = "TIDEFEED_";
+
+/// The configuring variables by name, and others that begin like them. They are passed in, so that tests need not touch
+/// the process.
 #[derive(Debug, Clone, Default)]
 pub struct Environment(Vec<(String, String)>);
 
@@ -22,13 +26,25 @@ impl Environment {
 
     /// The configuring ones among `variables`, in order of their names.
     pub fn of(variables: impl IntoIterator<Item = (String, String)>) -> Self {
-        let mut ours: Vec<_> = variables.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
+        let mut ours: Vec<_> = variables.into_iter().filter(|(name, _)| name.starts_with(SHORT_PREFIX)).collect();
         ours.sort();
         Self(ours)
     }
 
     pub(super) fn variables(&self) -> impl Iterator<Item = Variable<'_>> {
-        self.0.iter().map(|(name, text)| Variable { name, text })
+        self.0.iter().filter(|(name, _)| name.starts_with(PREFIX)).map(|(name, text)| Variable { name, text })
+    }
+
+    /// Variables that nothing reads although they name a key, and the names that are read instead. What the project's
+    /// scripts have for themselves, such as `TIDEFEED_URL`, names none.
+    pub(super) fn misspelt(&self, known: &[String]) -> Vec<(&str, String)> {
+        let plain = |text: &str| text.trim_start_matches('_').replace("__", "_").to_lowercase();
+        let meant = |name: &str| known.iter().find(|key| plain(name) == key.replace('.', "_"));
+        let others = self.0.iter().filter(|(name, _)| !name.starts_with(PREFIX));
+        others
+            .filter_map(|(name, _)| Some((name.as_str(), meant(name.strip_prefix(SHORT_PREFIX)?)?)))
+            .map(|(name, key)| (name, format!("{PREFIX}{}", key.replace('.', "__").to_uppercase())))
+            .collect()
     }
 }
 

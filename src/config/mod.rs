@@ -49,6 +49,13 @@ impl Config {
         reader.finish(config)
     }
 
+    /// Variables that nothing reads although they name a key, and the names that are read instead.
+    pub fn misspelt_variables(sources: &Sources) -> Vec<(&str, String)> {
+        let known = reader::keys(&sources::defaults());
+        let aliases = [reader::URL_ALIAS.to_owned()];
+        sources.environment().misspelt(&[known.as_slice(), &aliases].concat())
+    }
+
     /// The defaults alone; for tests.
     pub fn defaults() -> Result<Self, ConfigError> {
         Self::load(&Sources::default())

@@ -1,4 +1,4 @@
-//! Reads the origins whose pages may use this server.
+//! Reads the origins whose pages may use this server, and the address under which clients know it.
 
 use url::Url;
 
@@ -18,6 +18,17 @@ pub fn read(reader: &mut Reader) -> Vec<String> {
         );
     }
     origins
+}
+
+/// `server.public_url`: empty, or an address below which links can be.
+pub fn public_url(reader: &mut Reader) -> String {
+    let plain = |url: &Url| url.has_host() && url.query().is_none() && url.fragment().is_none();
+    let is_http = |text: &str| text.starts_with("https://") || text.starts_with("http://");
+    reader.parsed("server.public_url", |text| match Url::parse(text) {
+        _ if text.is_empty() => Ok(String::new()),
+        Ok(url) if is_http(text) && plain(&url) => Ok(text.to_owned()),
+        _ => Err("expected an address such as https://feed.example.org, or nothing".to_owned()),
+    })
 }
 
 /// Whether a browser can send this in `Origin`. Apps in web views and extensions have schemes of their own, such as

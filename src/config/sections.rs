@@ -61,6 +61,7 @@ fn server(reader: &mut Reader) -> ServerSettings {
     };
     ServerSettings {
         listen: reader.parsed("server.listen", listen).0,
+        public_url: origins::public_url(reader),
         allowed_origins: origins::read(reader),
         trusted_proxies: networks(reader, "server.trusted_proxies"),
         max_connections: reader.whole("server.max_connections", 0..=10_000_000),

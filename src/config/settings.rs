@@ -4,7 +4,10 @@
     reason = "config/default.toml says what each key means; saying it twice would let one of them rot"
 )]
 
-use std::{net::SocketAddr, num::NonZeroU32};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    num::NonZeroU32,
+};
 
 use ipnet::IpNet;
 
@@ -59,6 +62,7 @@ pub struct Config {
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
     pub listen: SocketAddr,
+    pub public_url: String,
     pub allowed_origins: Vec<String>,
     pub trusted_proxies: Vec<IpNet>,
     pub max_connections: usize,
@@ -73,6 +77,24 @@ pub struct ServerSettings {
     pub max_unsent_bytes_per_client: usize,
     pub unready_ms: Millis,
     pub drain_ms: Millis,
+}
+
+impl ServerSettings {
+    /// Where a process of this machine reaches the node.
+    pub fn reachable(&self) -> SocketAddr {
+        let ip = match self.listen.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            ip => ip,
+        };
+        SocketAddr::new(ip, self.listen.port())
+    }
+
+    /// Where clients reach the service, without a slash at its end.
+    pub fn base_url(&self) -> String {
+        let own = || format!("http://{}", self.reachable());
+        if self.public_url.is_empty() { own() } else { self.public_url.trim_end_matches('/').to_owned() }
+    }
 }
 
 /// `[store]`

@@ -26,6 +26,10 @@ impl Sources {
         Self { file: file.or_else(found), environment }
     }
 
+    pub(super) const fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
     /// The merged values, later sources over earlier ones, and the sources that cannot be read.
     pub(super) fn figment(&self) -> (Figment, Vec<Problem>) {
         let mut figment = default_figment();

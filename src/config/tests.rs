@@ -173,3 +173,27 @@ fn origins_of_apps_in_web_views_are_accepted_and_wildcards_are_not() {
     let problem = of("https://*.example.org").unwrap_err().to_string();
     assert!(problem.contains("without wildcards, and not \"https://*.example.org\""), "{problem}");
 }
+
+#[test]
+fn a_node_on_every_address_is_reached_on_the_loopback() {
+    for (listen, reached) in [
+        ("127.0.0.1:8080", "127.0.0.1:8080"),
+        ("0.0.0.0:9000", "127.0.0.1:9000"),
+        ("[::]:80", "[::1]:80"),
+        ("192.0.2.7:8080", "192.0.2.7:8080"),
+        ("[2001:db8::7]:8080", "[2001:db8::7]:8080"),
+    ] {
+        let server = load(&[("TIDEFEED__SERVER__LISTEN", listen)]).unwrap().server;
+        assert_eq!(server.reachable().to_string(), reached);
+        assert_eq!(server.base_url(), format!("http://{reached}"));
+    }
+}
+
+#[test]
+fn a_public_address_may_have_a_path_and_nothing_more() {
+    let base = |url| load(&[("TIDEFEED__SERVER__PUBLIC_URL", url)]).map(|config| config.server.base_url());
+    assert_eq!(base("https://example.org/feed/").unwrap(), "https://example.org/feed");
+    for url in ["example.org", "wss://example.org", "https://", "https://example.org/?a=b", "https://example.org/#a"] {
+        assert!(base(url).is_err(), "{url}");
+    }
+}

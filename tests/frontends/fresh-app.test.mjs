@@ -172,3 +172,9 @@ test("the React quick start signs in, and a clock a year ahead refreshes nothing
   assert.deepEqual(await page.locator("li").allTextContents(), texts.map((text, at) => `author_${(texts.length - 1 - at) % 4}: ${text}`));
   assert.deepEqual([failures, refreshes], [[], []]);
 });
+
+test("a page of an origin that the server does not allow is told so", async () => {
+  const { server, page, origin } = await open("quick.html", { name: "app.localhost" });
+  await signIn(page, PASSWORD);
+  await page.getByRole("alert").filter({ hasText: `http://${server.address}/graphql refuses pages of ${origin}: list it in server.allowed_origins.` }).waitFor();
+});

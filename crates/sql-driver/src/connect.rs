@@ -115,7 +115,9 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<Database, St
 async fn make_folder(file: &Path) -> Result<(), StoreError> {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => {
-            tokio::fs::create_dir_all(folder).await.map_err(|error| StoreError::Unavailable(Box::new(error)))
+            let named =
+                |error| std::io::Error::other(format!("the folder {} cannot be made: {error}", folder.display()));
+            tokio::fs::create_dir_all(folder).await.map_err(|error| StoreError::Unavailable(Box::new(named(error))))
         }
         _ => Ok(()),
     }

@@ -44,7 +44,7 @@ pub use self::{
     remembered_json::RememberedJson,
     scalars::{SCALARS, rfc3339},
     scope::{Undescribed, attach},
-    services::{Services, UseCases},
+    services::{OWN, Services, UseCases},
 };
 
 /// The schema and its services; cheap to clone. Requests must have passed [`attach`].

@@ -2,7 +2,7 @@
 //!
 //! Only use cases write. `tests/tidy.rs` lists the port methods that resolvers may call.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use tokio_util::task::TaskTracker;
 
@@ -17,6 +17,9 @@ use crate::{
 /// The use cases of a node, whose live feeds share what GraphQL shows of an event.
 pub type UseCases = use_cases::UseCases<FeedShare>;
 
+/// Stands in links for the address of this service, which is another one tomorrow. No host has this name (RFC 2606).
+pub const OWN: &str = "https://service.invalid";
+
 /// The services behind the schema. The fields are public, because the composition root and tests fill them.
 pub struct Services {
     /// The use cases of the node.
@@ -29,10 +32,19 @@ pub struct Services {
     pub sessions: Arc<SessionsService>,
     /// Issues links to exports.
     pub exports: Arc<Exports>,
+    /// Where clients reach the service, without a slash at its end.
+    pub base_url: String,
     /// Contents of pages as JSON.
     pub json: RememberedJson,
     /// Tells whether a token has expired since it was checked.
     pub clock: SharedClock,
     /// Runs loaders' batches that belong to no operation. Each ends with its statement.
     pub tasks: TaskTracker,
+}
+
+impl Services {
+    /// `url` as clients open it: one below [`OWN`] is this service's, wherever it is.
+    pub fn complete<'a>(&self, url: &'a str) -> Cow<'a, str> {
+        url.strip_prefix(OWN).map_or(url.into(), |path| format!("{}{path}", self.base_url).into())
+    }
 }

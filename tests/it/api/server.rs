@@ -102,6 +102,7 @@ const LONG: Duration = Duration::from_mins(10);
 pub fn settings() -> ApiSettings {
     let socket = SocketLimits { init_time: LONG, pong_time: LONG, send_time: LONG, ..SocketLimits::default() };
     ApiSettings {
+        base_url: "https://feed.example".to_owned(),
         http: HttpSettings { socket, ..HttpSettings::default() },
         secret: b"a secret of tests, long enough to sign with".to_vec(),
         former_secrets: Vec::new(),

@@ -182,6 +182,7 @@ fn passwords() -> PasswordSettings {
 fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
     let Benched { use_cases, ports, ambient } = use_cases(store, settings(), NOW);
     let api = ApiSettings {
+        base_url: "https://feed.example".to_owned(),
         http: HttpSettings::default(),
         secret: b"a secret of a benchmark, long enough to sign".to_vec(),
         former_secrets: Vec::new(),

@@ -14,6 +14,7 @@ use crate::{
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
         selection::ContentSelection,
+        services::Services,
     },
     domain::{self, ContentId, Counters, PageRequest, ViewerReactions, timeline::cursor::List},
     read::lists::PageOf,
@@ -139,7 +140,8 @@ impl Content {
 
     /// Its pictures and videos, in the author's order.
     async fn media(&self) -> Vec<Media> {
-        self.value.media.iter().map(Media::from).collect()
+        let complete = |medium| Media::of(medium, self.hydration.services());
+        self.value.media.iter().map(complete).collect()
     }
 
     /// When it was published. Timelines are in this order.
@@ -272,12 +274,12 @@ connections! { items: Likers(Content) {
     likers -> UserConnection;
 } }
 
-impl From<&domain::Media> for Media {
-    fn from(media: &domain::Media) -> Self {
-        let domain::Media { kind, url, width, height, alt } = media.clone();
+impl Media {
+    fn of(medium: &domain::Media, services: &Services) -> Self {
+        let domain::Media { kind, url, width, height, alt } = medium.clone();
         Self {
             kind: Metered(kind.into()),
-            url: url.into(),
+            url: services.complete(&url).into_owned().into(),
             width: width.into(),
             height: height.into(),
             alt: alt.into(),

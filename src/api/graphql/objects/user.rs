@@ -1,6 +1,6 @@
 //! A user as clients see them.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use async_graphql::{Context, ID, Object};
 use graphql_transport::metered::Metered;
@@ -121,8 +121,8 @@ impl User {
     }
 
     /// A link to a picture, if they have one.
-    async fn avatar_url(&self) -> Metered<Option<&str>> {
-        Metered(self.profile.avatar_url.as_deref())
+    async fn avatar_url(&self) -> Metered<Option<Cow<'_, str>>> {
+        Metered(self.profile.avatar_url.as_deref().map(|url| self.hydration.services().complete(url)))
     }
 
     /// Custom attributes, in the order of their keys. Null if they cannot be read now.

@@ -40,6 +40,11 @@ impl SqlStore {
         closed
     }
 
+    /// Names of all migrations, oldest first: what an empty database lacks.
+    pub fn migration_names() -> Vec<String> {
+        migrations().iter().map(|migration| migration.name().to_owned()).collect()
+    }
+
     /// Names of the migrations that have yet to be applied, oldest first. Reads only.
     pub async fn pending_migrations(&self) -> Result<Vec<String>, StoreError> {
         let connection = self.database.for_migrations().await?;

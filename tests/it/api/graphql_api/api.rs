@@ -87,6 +87,7 @@ impl Api {
             accounts: Arc::new(accounts),
             sessions,
             exports,
+            base_url: "https://feed.example".to_owned(),
             json: RememberedJson::default(),
             clock: clock.clone(),
             tasks,

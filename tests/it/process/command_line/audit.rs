@@ -39,6 +39,15 @@ on_each_backend! {
 }
 
 #[tokio::test]
+async fn an_audit_of_a_fresh_world_says_what_it_has_looked_at() -> Result<()> {
+    let it = CommandLine::embedded()?;
+    it.done(&["migrate"]).await?;
+    let said = it.done(&["audit"]).await?;
+    ensure!(said.contains("No reader has an inbox yet") && said.contains("from the authors' outboxes"), "{said}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn an_unknown_reader_is_reported() -> Result<()> {
     let it = CommandLine::embedded()?;
     it.done(&["migrate"]).await?;

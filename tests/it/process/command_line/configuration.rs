@@ -54,3 +54,17 @@ async fn arguments_that_are_not_known_end_with_code_2() -> Result<()> {
     ensure!(ended.code == Some(2) && ended.err.contains("serve"), "{ended:?}");
     Ok(())
 }
+
+#[tokio::test]
+async fn a_variable_with_an_underscore_too_few_is_named() -> Result<()> {
+    let it = CommandLine::embedded()?
+        .with("TIDEFEED_STORE_URL", "sqlite://elsewhere.db")
+        .with("TIDEFEED_SERVER__LISTEN", "127.0.0.1:1")
+        .with("TIDEFEED_URL", "http://127.0.0.1:8080")
+        .with("TIDEFEED_BIN", "target/debug/tidefeed");
+    let ended = it.run(&["config"]).await?;
+    let warnings = "warning: TIDEFEED_SERVER__LISTEN is not read; the variable of this key is TIDEFEED__SERVER__LISTEN.\n\
+                warning: TIDEFEED_STORE_URL is not read; the variable of this key is TIDEFEED__STORE__URL.\n";
+    ensure!(ended.code == Some(0) && ended.err == warnings, "{ended:?}");
+    Ok(())
+}

@@ -192,3 +192,16 @@ async fn silent_connections_take_no_room_for_long_and_never_the_operators() -> R
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn the_port_of_the_command_line_comes_before_the_configured_one() -> Result<()> {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let it = embedded()?.with("TIDEFEED__SERVER__LISTEN", &taken.local_addr()?.to_string());
+    for arguments in [["serve", "--port", "0"], ["serve", "--listen", "127.0.0.1:0"]] {
+        let node = Node::start(&it, &arguments)?.said("Serving the API.").await?;
+        ensure!(node["address"].as_str().is_some_and(|address| address.starts_with("127.0.0.1:")), "{node}");
+    }
+    let refused = it.run(&["serve"]).await?;
+    ensure!(refused.code == Some(1) && refused.err.contains("`serve --port`"), "{refused:?}");
+    Ok(())
+}

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::{
     CommandLine, Ended,
-    process::{LIMIT, send_signal, until},
+    process::{LIMIT, Node, send_signal, until},
 };
 use crate::{
     harness::{CacheBackend, TestApp},
@@ -191,5 +191,34 @@ async fn a_bulk_insert_waits_longer_for_the_store_than_other_writes() -> Result<
 async fn a_database_without_tables_is_sent_to_migrate() -> Result<()> {
     let ended = CommandLine::embedded()?.run(&["seed"]).await?;
     ensure!(ended.code == Some(1) && ended.err.contains("run `tidefeed migrate` first"), "{ended:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_help_shows_where_the_number_of_a_picture_goes() -> Result<()> {
+    let help = CommandLine::embedded()?.done(&["seed", "--help"]).await?;
+    ensure!(
+        help.contains("--pictures <https://../{n}.jpg>") && help.contains("--avatars <https://../{n}.jpg>"),
+        "{help}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn seeded_pictures_are_below_the_address_of_the_node_that_serves_them() -> Result<()> {
+    let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json");
+    it.done(&["migrate"]).await?;
+    it.done(&["seed", "--users", "3"]).await?;
+    let shown = "{ user(handle: \"demo\") { avatarUrl mediaContents(first: 1) { edges { node { media { url } } } } } }";
+    let (node, peer) = Node::listening(&it, &["serve", "--port", "0"], "Serving the API.").await?;
+    let answer = peer.query(None, shown).await?;
+    let avatar = answer["data"]["user"]["avatarUrl"].as_str().with_context(|| answer.to_string())?;
+    let path = avatar.strip_prefix(&format!("http://{}/", peer.address())).with_context(|| avatar.to_owned())?;
+    ensure!(path.starts_with("avatars/") && peer.get(path).await?.0 == 200, "{avatar}");
+    drop(node);
+    let behind = it.with("TIDEFEED__SERVER__PUBLIC_URL", "https://example.org/feed");
+    let (_other, peer) = Node::listening(&behind, &["serve", "--port", "0"], "Serving the API.").await?;
+    let answer = peer.query(None, shown).await?.to_string();
+    ensure!(answer.contains("https://example.org/feed/avatars/") && !answer.contains("127.0.0.1"), "{answer}");
     Ok(())
 }

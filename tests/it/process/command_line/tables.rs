@@ -77,3 +77,21 @@ mod redis_server {
         Ok(())
     }
 }
+
+#[tokio::test]
+async fn the_doctor_makes_nothing_and_names_the_file_that_cannot_be_opened() -> Result<()> {
+    let it = CommandLine::embedded()?;
+    let before = std::fs::read_dir(it.path())?.count();
+    let ill = it.run(&["doctor"]).await?;
+    ensure!(ill.code == Some(1) && ill.out.contains("there is no file data/tidefeed.db yet"), "{ill:?}");
+    ensure!(std::fs::read_dir(it.path())?.count() == before, "the doctor has made something");
+    std::fs::create_dir_all(it.path().join("data/tidefeed.db"))?;
+    let ill = it.run(&["doctor"]).await?;
+    ensure!(ill.out.contains("data/tidefeed.db") && !ill.out.contains("run `tidefeed doctor`"), "{ill:?}");
+    let failed = it.run(&["migrate"]).await?;
+    ensure!(failed.err.contains("data/tidefeed.db") && failed.err.contains("run `tidefeed doctor`"), "{failed:?}");
+    std::fs::write(it.path().join("occupied"), "")?;
+    let failed = it.with("TIDEFEED__STORE__URL", "sqlite://occupied/t.db").run(&["migrate"]).await?;
+    ensure!(failed.code == Some(1) && failed.err.contains("the folder occupied cannot be made"), "{failed:?}");
+    Ok(())
+}
