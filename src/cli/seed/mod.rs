@@ -144,7 +144,6 @@ fn print_written(written: &Written, elapsed: Duration) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use super::*;
 
     #[test]
