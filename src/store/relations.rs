@@ -33,7 +33,8 @@ pub trait Relations: Send + Sync {
     /// The pair's record; `None` if nothing is pending.
     async fn find(&self, pair: Pair) -> Result<Option<PendingRelation>, StoreError>;
 
-    /// Deletes the record if its version is unchanged.
+    /// Deletes the record if its version is unchanged, unless the edge is still to be filled: then a fail-over has lost
+    /// the covering, which must be repeated.
     async fn done(&self, relation: &PendingRelation) -> Result<(), StoreError>;
 
     /// Counts a failure and sets when the sweeper looks again.

@@ -1,12 +1,12 @@
 //! Runs after every commit: updates the oracle and the reads under way, and checks the invariant of docs/coverage.md on
 //! every row that the commit touched.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use tidefeed::domain::{EdgeMode, Entry, UserId};
 
 use crate::{
-    oracle::{Fact, Oracle, Version},
+    oracle::{Fact, Oracle, Shown, Version},
     primary_store::{
         audits::is_hole,
         tables::{Change, Tables},
@@ -36,6 +36,8 @@ pub struct Checks {
 struct Watch {
     reader: UserId,
     versions: Vec<Version>,
+    /// What cards showed meanwhile, each while the timeline had the version with this index.
+    shown: Vec<(usize, Arc<Shown>)>,
 }
 
 impl Checks {
@@ -59,15 +61,23 @@ impl Checks {
     /// From now on the reader's timeline is remembered.
     pub fn watch(&mut self, reader: UserId) -> u64 {
         self.last += 1;
-        self.watched.insert(self.last, Watch { reader, versions: vec![self.oracle.timeline(reader)] });
+        let (versions, shown) = (vec![self.oracle.timeline(reader)], vec![(0, Arc::clone(&self.oracle.shown.0))]);
+        self.watched.insert(self.last, Watch { reader, versions, shown });
         self.last
     }
 
     /// What it has been; and, if `anew`, it is remembered from now on again.
     pub fn versions(&mut self, watch: u64, anew: bool) -> Vec<Version> {
         let Some(watch) = self.watched.get_mut(&watch) else { return Vec::new() };
+        watch.shown = watch.shown.last().map(|(_, latest)| (0, Arc::clone(latest))).into_iter().collect();
         let latest: Vec<Version> = watch.versions.last().cloned().into_iter().filter(|_| anew).collect();
         std::mem::replace(&mut watch.versions, latest)
+    }
+
+    /// What cards showed since the timeline's version with this index.
+    pub fn shown_since(&self, watch: u64, version: usize) -> Vec<Arc<Shown>> {
+        let shown = self.watched.get(&watch).map_or(&[][..], |watch| &watch.shown);
+        shown.iter().filter(|(index, _)| *index >= version).map(|(_, shown)| Arc::clone(shown)).collect()
     }
 
     /// What it has been, remembered still.
@@ -81,19 +91,26 @@ impl Checks {
 
     /// A transaction was committed.
     pub fn committed(&mut self, tables: &Tables, changes: &[Change]) {
-        let mut news = false;
+        let (mut news, shown_before) = (false, self.oracle.shown.1);
         for change in changes {
             news |= self.learn(change);
         }
         if news {
             let outlived = self.oracle.has_outlived_block();
             self.fail_if(outlived, "an edge outlives a block", || format!("{changes:?}"));
-            let Self { oracle, watched, .. } = self;
-            for watch in watched.values_mut() {
-                let now = oracle.timeline(watch.reader);
-                if watch.versions.last() != Some(&now) {
-                    watch.versions.push(now);
-                }
+        }
+        let Self { oracle, watched, .. } = self;
+        for watch in watched.values_mut() {
+            let mut has_changed = oracle.shown.1 != shown_before;
+            if news
+                && let now = oracle.timeline(watch.reader)
+                && watch.versions.last() != Some(&now)
+            {
+                watch.versions.push(now);
+                has_changed = true;
+            }
+            if has_changed {
+                watch.shown.push((watch.versions.len() - 1, Arc::clone(&oracle.shown.0)));
             }
         }
         if self.rows {
@@ -112,6 +129,18 @@ impl Checks {
                     self.fail(what, || format!("{entry:?}"));
                 }
                 true
+            }
+            Change::Content(id, None, Some(_)) => {
+                self.oracle.lose(*id);
+                true
+            }
+            Change::User(id, Some(user), _) => {
+                self.oracle.call(*id, &user.registration.name);
+                false
+            }
+            Change::Reaction(key, after, _) => {
+                self.oracle.react(*key, after.is_some());
+                false
             }
             Change::Edge((reader, author), after, _) => {
                 self.oracle.state(Fact::Follows(*reader, *author), after.is_some())

@@ -3,13 +3,19 @@
 use std::sync::Arc;
 
 use tidefeed::{
+    accounts::{EditOutcome, ProfileChange},
     app::UseCases,
     domain::{
-        ContentId, Direction, Entry, Kinds, PageRequest, UserId, content::Draft, reference::Reference,
+        ContentId, Direction, Entry, Kinds, PageRequest, Reaction, UserId, content::Draft, reference::Reference,
         timeline::folding::Folded,
     },
     follow::{ExclusionOutcome, FollowOutcome, UnfollowOutcome},
-    publish::{PublishError, PublishOutcome, RemoveOutcome},
+    publish::{PublishError, PublishOutcome, ReactionOutcome, RemoveOutcome},
+    read::TimelinePage,
+    store::{
+        Cards as _,
+        cards::{ContentCard, ContentParts, UserParts},
+    },
 };
 
 use crate::{
@@ -97,9 +103,13 @@ impl Client {
     pub async fn remove(self, entry: Entry) {
         Counts::count(&self.shared.counts.removals, 1);
         self.shared.injector.note(|| format!("{} removes {}", entry.author, entry.content));
+        let losses = self.shared.primary_store.base().losses;
         match self.app.publisher.remove(entry.author, entry.content).await {
             Ok(RemoveOutcome::Removed | RemoveOutcome::Unknown) => {
-                if self.shared.primary_store.base().checks.oracle.content(entry) == Some(true) {
+                // A fail-over may have lost the removal since.
+                if self.shared.primary_store.base().losses == losses
+                    && self.shared.primary_store.base().checks.oracle.content(entry) == Some(true)
+                {
                     self.fail("what was removed is there", || format!("{entry:?}"));
                 }
             }
@@ -168,6 +178,31 @@ impl Client {
         }
     }
 
+    pub async fn rename(self, user: UserId, name: u64) {
+        Counts::count(&self.shared.counts.reactions, 1);
+        self.shared.injector.note(|| format!("{user} is called {name}"));
+        let change = ProfileChange { name: Some(format!("name{name}")), ..ProfileChange::default() };
+        match self.app.profiles.edit(user, change).await {
+            Ok(EditOutcome::Edited) => {}
+            Ok(outcome) => self.fail("a name was refused", || format!("{outcome:?}")),
+            Err(error) => self.shared.excuse("a profile was not changed", &error),
+        }
+    }
+
+    /// Likes or bookmarks, or takes it back.
+    pub async fn react(self, user: UserId, content: ContentId, reaction: Reaction, there: bool) {
+        Counts::count(&self.shared.counts.reactions, 1);
+        self.shared.injector.note(|| format!("{user} reacts to {content}: {reaction:?} {there}"));
+        let outcome = match there {
+            true => self.app.reacting.react(user, content, reaction).await,
+            false => self.app.reacting.take_back(user, content, reaction).await,
+        };
+        match outcome {
+            Ok(ReactionOutcome::Done(_) | ReactionOutcome::UnknownContent) => {}
+            Err(error) => self.shared.excuse("a reaction failed", &error),
+        }
+    }
+
     fn expect(&self, began: usize, fact: Fact, there: bool) {
         if !self.shared.primary_store.base().checks.oracle.was_since(began, fact, there) {
             self.fail("what was acknowledged did not happen", || format!("{fact:?} should be {there}"));
@@ -183,13 +218,14 @@ impl Client {
     async fn judged(&self, watch: &Watch<'_>, reader: UserId, request: PageRequest) -> Option<Folded> {
         Counts::count(&self.shared.counts.pages, 1);
         self.shared.injector.note(|| format!("{reader} reads {request:?}"));
-        let page = match self.app.reader.page_with_cards(reader, &request).await {
-            Ok(page) => page.folded,
+        let TimelinePage { folded: page, cards } = match self.app.reader.page_with_cards(reader, &request).await {
+            Ok(page) => page,
             Err(error) => {
                 self.shared.excuse("a read failed", &error);
                 return None;
             }
         };
+        self.judge_cards(watch, (reader, &request), &page, &cards);
         let versions = watch.versions(true);
         self.shared.injector.note(|| format!("{reader} is shown {}", words(&page)));
         Counts::count(&self.shared.counts.checked, 1);
@@ -199,7 +235,54 @@ impl Client {
             let all: Vec<String> = versions.iter().map(due).collect();
             self.fail(what, || format!("{reader} asks for {request:?}\n  is shown {}\n  due: {all:#?}", words(&page)));
         }
+        self.hydrate(reader, &page, &cards).await;
         Some(page)
+    }
+
+    /// Cards show what was so at the page's instant, or later.
+    fn judge_cards(
+        &self,
+        watch: &Watch<'_>,
+        (reader, request): (UserId, &PageRequest),
+        page: &Folded,
+        cards: &[ContentCard],
+    ) {
+        if cards.is_empty() {
+            return;
+        }
+        Counts::count(&self.shared.counts.cards, cards.len() as u64);
+        let wrong = {
+            let base = self.shared.primary_store.base();
+            let checks = &base.checks;
+            let is_of = |version: &Version| due(version, request) == *page;
+            let Some(first) = checks.remembered(watch.number).iter().position(is_of) else { return };
+            let shown = checks.shown_since(watch.number, first);
+            let wrong = cards.iter().find(|card| !shown.iter().any(|shown| shown.has(reader, card)));
+            wrong.map(|card| format!("{reader}: {card:?}\n  due: {shown:#?}"))
+        };
+        if let Some(detail) = wrong {
+            self.fail("a card shows what is not so", || detail);
+        }
+    }
+
+    /// As the API's loaders: reads the cards that the node does not remember, and remembers them, perhaps late.
+    async fn hydrate(&self, reader: UserId, page: &Folded, cards: &[ContentCard]) {
+        if self.shared.plan.cards == 0 {
+            return;
+        }
+        let is_known = |id: &ContentId| cards.iter().any(|card| card.content.id == *id && card.author.is_some());
+        let missing: Vec<ContentId> = page.entries.iter().map(|it| it.content).filter(|id| !is_known(id)).collect();
+        if missing.is_empty() {
+            return;
+        }
+        let parts = ContentParts { counters: true, reactions: true, author: Some(UserParts::default()) };
+        match self.shared.primary_store.content_cards(Some(reader), &missing, parts).await {
+            Ok(read) => {
+                self.shared.injector.switch().await;
+                self.app.reader.remember_cards(&read);
+            }
+            Err(error) => self.shared.excuse("cards could not be read", &error),
+        }
     }
 
     /// Page after page, from one end of the timeline to the other. What was there all the while must have been shown,

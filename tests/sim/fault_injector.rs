@@ -44,6 +44,8 @@ pub struct Rates {
     pub rolled_back: u32,
     /// A commit succeeds, but its caller gets `Unavailable`.
     pub answer_lost: u32,
+    /// The store fails over and loses its last commits, of each step.
+    pub commits_lost: u32,
     /// A statement fails with contention.
     pub contended: u32,
     /// Messages: lost, sent twice, late.
@@ -60,6 +62,10 @@ pub struct Rates {
     pub cache_wiped: u32,
     /// Announcements: lost (listeners get a gap), duplicated, late.
     pub announcement: [u32; 3],
+    /// Something happens to the store of inboxes, of each step.
+    pub inboxes_happen: u32,
+    /// The store of inboxes does not answer, of each script and each answer.
+    pub inboxes_away: u32,
     /// A node's clock jumps, of each step.
     pub clock_jumps: u32,
     /// Time leaps ahead, of each step.

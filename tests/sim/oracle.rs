@@ -2,9 +2,16 @@
 //! followed authors without an exclusion, except reposts of excluded authors. It sees commits only: no inbox, floor or
 //! mode.
 
-use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use tidefeed::domain::{ContentId, ContentKind, Entry, Reference, UserId};
+use tidefeed::{
+    domain::{ContentId, ContentKind, Counters, Entry, Reaction, Reference, UserId},
+    store::cards::ContentCard,
+};
 
 /// An entry of a timeline, and what of its content never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +34,48 @@ pub enum Fact {
     Excluded(UserId, UserId, i32),
 }
 
+/// What cards show, whoever reads them.
+#[derive(Debug, Clone, Default)]
+pub struct Shown {
+    /// Of all contents that ever were there.
+    counters: BTreeMap<ContentId, Counters>,
+    names: BTreeMap<UserId, String>,
+    /// By content, reaction and user.
+    reactions: BTreeSet<(ContentId, i32, UserId)>,
+}
+
+impl Shown {
+    /// Whether everything on the reader's card is so.
+    pub fn has(&self, reader: UserId, card: &ContentCard) -> bool {
+        let id = card.content.id;
+        let reacted = |reaction: Reaction| self.reactions.contains(&(id, reaction.code(), reader));
+        let author = card.author.as_ref().map(|author| &author.profile);
+        card.counters.is_none_or(|counters| self.counters.get(&id) == Some(&counters))
+            && card.reactions.is_none_or(|own| own.liked == reacted(Reaction::Like))
+            && card.reactions.is_none_or(|own| own.bookmarked == reacted(Reaction::Bookmark))
+            && author.is_none_or(|profile| self.names.get(&profile.id) == Some(&profile.name))
+    }
+
+    fn counter(&mut self, content: ContentId, of: impl Fn(&mut Counters) -> &mut i64, more: i64) {
+        *of(self.counters.entry(content).or_default()) += more;
+    }
+
+    /// A content that refers to another came, or went.
+    fn refer(&mut self, reference: Reference, more: i64) {
+        if let Some(other) = reference.repost_of() {
+            self.counter(other, |it| &mut it.reposts, more);
+        } else if let Some(other) = reference.reply_to() {
+            self.counter(other, |it| &mut it.replies, more);
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Oracle {
+    /// What cards show now, and how often that has changed.
+    pub shown: (Arc<Shown>, u64),
+    /// Contents that were committed, and that a fail-over has lost.
+    lost: BTreeSet<ContentId>,
     contents: Vec<Kept>,
     facts: BTreeSet<Fact>,
     /// Every fact that changed.
@@ -40,6 +87,7 @@ struct Kept {
     item: Item,
     /// Of what it reposts.
     original_author: Option<UserId>,
+    reference: Reference,
     key: Option<String>,
     removed: bool,
 }
@@ -54,9 +102,13 @@ impl Oracle {
         removed: bool,
     ) -> Option<&'static str> {
         if let Some(known) = self.contents.iter_mut().find(|it| it.item.entry.content == entry.content) {
-            known.removed = removed;
+            let before = std::mem::replace(&mut known.removed, removed);
+            self.show().refer(reference, i64::from(before) - i64::from(removed));
             return None;
         }
+        self.show().refer(reference, 1);
+        self.show().counters.entry(entry.content).or_default();
+        self.lost.remove(&entry.content);
         let original = reference.repost_of();
         let item = Item { entry, kind: reference.kind(), subject: original.unwrap_or(entry.content) };
         let original_author = original.and_then(|original| self.author(original));
@@ -64,12 +116,44 @@ impl Oracle {
         let used = own().any(|it| key.is_some() && it.key.as_ref() == key);
         let reposts = |it: &Kept| it.original_author.is_some() && it.item.subject == item.subject && !it.removed;
         let reposted = original.is_some() && own().any(reposts);
-        self.contents.push(Kept { item, original_author, key: key.cloned(), removed });
+        self.contents.push(Kept { item, original_author, reference, key: key.cloned(), removed });
         match (used, reposted) {
             (true, _) => Some("one idempotency key gave two contents"),
             (_, true) => Some("an author has two reposts of one content"),
             _ => None,
         }
+    }
+
+    /// A fail-over has lost the content.
+    pub fn lose(&mut self, content: ContentId) {
+        if let Some(index) = self.contents.iter().position(|it| it.item.entry.content == content) {
+            let lost = self.contents.remove(index);
+            self.show().refer(lost.reference, i64::from(lost.removed) - 1);
+            self.lost.insert(content);
+        }
+    }
+
+    /// Somebody is called so.
+    pub fn call(&mut self, user: UserId, name: &str) {
+        if self.shown.0.names.get(&user).is_none_or(|known| known != name) {
+            self.show().names.insert(user, name.to_owned());
+        }
+    }
+
+    /// A reaction came or went.
+    pub fn react(&mut self, (content, code, user): (ContentId, i32, UserId), there: bool) {
+        let key = (content, code, user);
+        let shown = self.show();
+        if if there { shown.reactions.insert(key) } else { shown.reactions.remove(&key) } {
+            let more = if there { 1 } else { -1 };
+            let is_like = code == Reaction::Like.code();
+            shown.counter(content, |it| if is_like { &mut it.likes } else { &mut it.bookmarks }, more);
+        }
+    }
+
+    fn show(&mut self) -> &mut Shown {
+        self.shown.1 += 1;
+        Arc::make_mut(&mut self.shown.0)
     }
 
     fn author(&self, content: ContentId) -> Option<UserId> {
@@ -111,7 +195,8 @@ impl Oracle {
 
     /// Whether the content was ever committed, and whether it is there.
     pub fn content(&self, entry: Entry) -> Option<bool> {
-        self.contents.iter().find(|it| it.item.entry == entry).map(|it| !it.removed)
+        let kept = self.contents.iter().find(|it| it.item.entry == entry).map(|it| !it.removed);
+        kept.or_else(|| self.lost.contains(&entry.content).then_some(false))
     }
 
     /// Changes of facts so far.

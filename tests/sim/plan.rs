@@ -13,7 +13,7 @@ use tidefeed::{
     publish::FirstServed,
 };
 
-use crate::{fault_injector::Rates, rng::SimRng};
+use crate::{fault_injector::Rates, inbox_stores::Kind, rng::SimRng};
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct Plan {
     /// Shares of publish, remove, follow, unfollow, page, walk, keeping somebody out, and many following or
     /// unfollowing at once.
     pub shares: [u64; 8],
+    /// The share of reactions and changes of profiles beside `shares`. With any, clients read cards.
+    pub cards: u64,
     /// Of the publishes, how many in a million are reposts, and how many replies.
     pub references: [u32; 2],
     /// A star, and how many in a million publishes, follows and unfollows concern it.
@@ -46,6 +48,8 @@ pub struct Plan {
     pub leap: i64,
     pub rates: Rates,
     pub watchers: Watchers,
+    /// Rows that inboxes outside SQL keep, if there are any.
+    pub outside: Option<(Kind, u32)>,
     /// Of the workers' steps, how many in a million are audits, and how many mend an inbox that needs none.
     pub audits: [u32; 2],
 }
@@ -68,6 +72,11 @@ pub const CHECK_EVERY: Duration = Duration::from_mins(5);
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
 const DAY: i64 = 24 * 60 * MINUTE;
+
+/// The first world with cards: those before it, many of which docs/broken-rules.md keeps, stay what they were.
+pub const FIRST_WITH_CARDS: u64 = 10_000;
+/// Makes of a world's seed that of what is drawn for inboxes outside SQL.
+const OUTSIDE: u64 = 0x006f_7574_7369_6465;
 
 impl Plan {
     /// Draws a plan; `operations` client operations long.
@@ -103,6 +112,7 @@ impl Plan {
                 rng.below(3),
                 rng.below(3),
             ],
+            cards: 0,
             references: rng.pick(&[[0, 0], [100_000, 100_000], [600_000, 50_000]]),
             star: (rng.index(6), rng.pick(&[0, 400_000, 800_000])),
             page: rng.within(1, 4),
@@ -125,6 +135,7 @@ impl Plan {
             leap: rng.pick(&[20 * SECOND, 20 * MINUTE, 40 * MINUTE, 2 * DAY]),
             rates: fault_rates(rng),
             watchers: Watchers::default(),
+            outside: None,
             audits: [0, 0],
         };
         any.of_some_kind(rng)
@@ -229,6 +240,63 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Every other world from [`FIRST_WITH_CARDS`] on has cards, one in four a store that loses commits. Devices would
+    /// have to learn by looking that what they hold was lost: nobody watches there.
+    pub fn with_cards(mut self, seed: u64) -> Self {
+        if has_cards(seed) {
+            self.cards = 4;
+        }
+        if loses_commits(seed) {
+            self.rates.commits_lost = 1_000;
+            self.watchers = Watchers::default();
+        }
+        self
+    }
+
+    /// Two worlds in eight have inboxes outside SQL, whose readers come, stay and leave.
+    pub fn with_outside_inboxes(mut self, seed: u64) -> Self {
+        let Some(kind) = store_of(seed) else { return self };
+        let mut rng = SimRng::of(seed ^ OUTSIDE);
+        self.outside = u32::try_from(rng.within(2, 6)).ok().map(|keep| (kind, keep));
+        self.users = rng.pick(&[2, 3, 3]);
+        self.nodes = 2;
+        self.watchers = Watchers::default();
+        self.shares = [6, 1, 3, 2, 9, 1, rng.below(2), 0];
+        self.cards = 2;
+        self.work = 600_000;
+        self.rates.inboxes_happen = rng.pick(&[0, 1_000, 3_000, 10_000]);
+        self.rates.inboxes_away = rng.pick(&[0, 5_000, 30_000]);
+        self.rates.commits_lost = rng.pick(&[0, 500, 2_000]);
+        self.settings.seen_every_ms = 1;
+        self.settings.policy = DeliveryPolicy {
+            rule: rng.pick(&[EdgeRule::Threshold { push_threshold: 100, active_days: 0 }, EdgeRule::Random { seed }]),
+            dormant_days: 30,
+        };
+        self
+    }
+}
+
+/// The store of inboxes outside SQL, if the world has one.
+pub const fn store_of(seed: u64) -> Option<Kind> {
+    match seed % 8 {
+        _ if seed < FIRST_WITH_CARDS => None,
+        2 => Some(Kind::Redis),
+        4 => Some(Kind::Cassandra),
+        _ => None,
+    }
+}
+
+/// Whether clients of the world read cards.
+pub const fn has_cards(seed: u64) -> bool {
+    seed >= FIRST_WITH_CARDS && seed.is_multiple_of(2)
+}
+
+/// Whether the world's store may lose commits.
+pub const fn loses_commits(seed: u64) -> bool {
+    seed >= FIRST_WITH_CARDS && seed % 4 == 2
+}
+
 /// How often the store undoes a transaction by itself, in a million statements: of three seeds in sixteen, so that the
 /// other worlds stay what they were.
 pub const fn rolled_back(seed: u64) -> u32 {
@@ -259,6 +327,7 @@ fn fault_rates(rng: &mut SimRng) -> Rates {
         cancel: rate(300, 6_000),
         statement_lost: rate(1_000, 20_000),
         rolled_back: 0,
+        commits_lost: 0,
         answer_lost: rate(2_000, 60_000),
         contended: rate(2_000, 30_000),
         message: [rate(20_000, 500_000), rate(20_000, 300_000), rate(20_000, 300_000)],
@@ -268,6 +337,8 @@ fn fault_rates(rng: &mut SimRng) -> Rates {
         cache_away: rate(5_000, 100_000),
         cache_wiped: rate(300, 6_000),
         announcement: [rate(20_000, 300_000), rate(20_000, 300_000), rate(20_000, 300_000)],
+        inboxes_happen: 0,
+        inboxes_away: 0,
         clock_jumps: rate(200, 3_000),
         leap,
         switch,

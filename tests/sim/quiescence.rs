@@ -76,9 +76,15 @@ impl World {
 
     /// Every worker of every node works until there is nothing to do.
     fn work_off(&mut self) {
+        let tiers: Vec<_> = self.nodes.iter().map(|node| Arc::clone(&node.tier)).collect();
         let apps: Vec<Arc<UseCases>> = self.nodes.iter().map(|node| Arc::clone(&node.app)).collect();
         let shared = Arc::clone(&self.shared);
         self.in_peace(async move {
+            for tier in tiers {
+                if let Err(error) = tier.run_once().await {
+                    shared.excuse("the keeper failed", &error);
+                }
+            }
             for app in &apps {
                 for worker in
                     [Worker::Sweeper, Worker::Dispatcher, Worker::Executor, Worker::Reconciler, Worker::Reactivator]

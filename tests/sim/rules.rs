@@ -1,6 +1,11 @@
 //! Lists the rules of docs/coverage.md. The models can break each one on purpose, in one place. A check must then
 //! fail, which shows that the rule is needed and that the simulation notices.
 
+use crate::{
+    inbox_stores::Kind,
+    plan::{self},
+};
+
 macro_rules! rules {
     ($($rule:ident $place:literal $words:literal;)+) => {
         /// A rule that can be broken; named by what happens then.
@@ -58,6 +63,7 @@ rules! {
     CutCoverKeepsFloor "COVER" "the floor stays when the author's contents were cut";
     CoverInsertsOnlyNewest "COVER" "the insert has a limit of its own, beside the floor";
     AnyRelationIsDone "COVER" "a pending relation is deleted although the pair has changed again";
+    FillingIsDone "COVER" "a pending relation is deleted although its edge is still to be filled, because SQL has lost the covering";
     CleanUpOfFollowed "X2" "rows of a followed author are cleared, too";
     CleanUpLooksBeforeLocking "X2" "the edge is looked at before the reader's state is locked";
     TrimLowersFloor "TRIM" "the floor becomes the oldest row kept, lower or not";
@@ -105,6 +111,52 @@ rules! {
     StretchIsAll "Stretch" "a timeline ends where the stretch of a page ends";
     CutStretchIsWhole "Stretch" "a stretch with more rows than are read counts as read";
     NothingAtBoundIsNothingBehind "Stretch" "nothing lies behind a page if no entry stands at its bound";
+    ProfileKeepsVersion "Cards" "a changed profile keeps its version";
+    ProfileVersionIsCounted "Cards" "versions of profiles are counted, not drawn, so that one returns after SQL has lost a change";
+    ProfileVersionIsReadApart "Cards" "a profile's version is read by a statement after the one that read the profile";
+    ProfileVersionOfAnEarlierSnapshot "Cards" "the versions of a page's profiles are of an earlier snapshot than the page";
+    ReactionKeepsVersion "Cards" "a reaction leaves the version of the reader's reactions as it is";
+    ReactionsAreCounted "Cards" "versions of reactions are counted, not drawn, so that one returns after SQL has lost a reaction";
+    ReactionsOfAnEarlierSnapshot "Cards" "remembered reactions are of an earlier snapshot than their version";
+    StretchVersionIsReadApart "Stretch" "the version of the reader's reactions is of an earlier snapshot than the stretch";
+    EpochStays "OUTSIDE" "a bucket is admitted again under the epoch that it had";
+    AnyNodeAnswers "OUTSIDE" "scripts do not compare the node's identity";
+    IdentityIsRemembered "OUTSIDE" "role and identity are those of an earlier look, not of the script's instant";
+    ReplicaAnswers "OUTSIDE" "a replica answers as its master does";
+    GenerationStays "OUTSIDE" "a reader enters the outside tier with the generation of the last stay";
+    AnyTokenIsBelieved "OUTSIDE" "the header's token is not compared with the snapshot's";
+    AnyGenerationIsBelieved "OUTSIDE" "the header's generation is not compared with the snapshot's";
+    AnyBasisIsBelieved "OUTSIDE" "a claim counts although SQL has lost what it was read from";
+    AfterIsNotRead "OUTSIDE" "the slice is read before the statement only";
+    RowsAreNotCompared "OUTSIDE" "only the headers are compared, before and after";
+    DeliveredBeforeCommit "OUTSIDE" "recipients are read before the content is committed";
+    OutsideFillIsSkipped "OUTSIDE" "deliveries to outside inboxes pass over edges that are being filled";
+    OutsideBelowFloorIsSkipped "OUTSIDE" "deliveries pass over outside inboxes whose floor lies above the content";
+    UnclaimedIsSkipped "OUTSIDE" "deliveries pass over outside inboxes that claim nothing yet";
+    OutsideProgressBeforeRows "OUTSIDE" "progress is committed before the rows are written outside";
+    ProgressOfAnyAttempt "OUTSIDE" "progress counts although SQL has lost what the recipients were read from";
+    OutsideTrimKeepsFloor "OUTSIDE" "rows of an outside inbox go and the floor stays";
+    OutsideTrimLowersFloor "OUTSIDE" "the floor of an outside inbox becomes the lowest row kept, lower or not";
+    TrimKeepsRevision "OUTSIDE" "rows go and the revision stays";
+    OpeningKeepsRevision "OUTSIDE" "an inbox is opened over another without a new revision";
+    RevisionIsCounted "OUTSIDE" "revisions are counted in each inbox, not drawn";
+    LateScriptRepeatsRevision "OUTSIDE" "the next revision is the script's own number, whatever it finds, and a script runs twice";
+    LateOpeningRepeatsRevision "OUTSIDE" "an opening that runs twice gives the same revision where there is no inbox";
+    BuildReadsBeforeOpening "OUTSIDE" "contents are read before the inbox is opened";
+    BuildOfPushedOnly "OUTSIDE" "a build passes over edges that are pulled or being filled";
+    ClaimOfAnyRevision "OUTSIDE" "a build claims whatever the revision is";
+    OutsideCutCoverKeepsFloor "OUTSIDE" "the floor of an outside inbox stays when the author's contents were cut";
+    CoverKeepsRevision "OUTSIDE" "an author is covered without a new revision";
+    CoverOfAnyIncarnation "OUTSIDE" "an edge becomes trusted although it is not the one that was covered";
+    CoverKeepsIncarnation "OUTSIDE" "the covered edge keeps its identity, so that a lost reading goes unnoticed";
+    CoverKeepsVersion "OUTSIDE" "a covering outside leaves the authors' version, so that its loss goes unnoticed";
+    HeaderInAKeyOfItsOwn "OUTSIDE" "header and rows are two keys, which are evicted one by one";
+    ClaimBeforeRows "Cassandra" "a build's claim is written before its rows";
+    HeaderOfAnyRevision "Cassandra" "the header is set whatever its revision is";
+    OneAcknowledges "Cassandra" "a delivery counts although no majority has acknowledged its row";
+    RowsGoBeforeHeader "Cassandra" "the rows of the former fence go before the header names another";
+    FenceIsUsedAgain "Cassandra" "an inbox is opened under a fence whose rows were removed";
+    HeadersAreDeleted "Cassandra" "headers are deleted, and with them the memory of fences whose rows were removed";
     ConnectionIsTrusted "Commit" "a connection is used again although its transaction ended unasked, and a commit within the one that stays open counts";
     CommitIsAssumed "Commit" "a commit that failed or was not answered counts as done";
     LossIsNotAnnounced "Live" "announcements are lost, and listeners get no gap in their place";
@@ -113,4 +165,22 @@ rules! {
     RepostsAreAnnouncedAsPosts "Live" "announcements do not name what a repost shows";
     FoldedCountsAsHeld "Live" "a token counts what was folded away as held";
     OnlyTheNewestIsTaken "Live" "a device takes only what is newer than all it holds, not what comes back";
+}
+
+impl Rule {
+    /// Whether the world has what the rule is about: cards, a store that loses commits, or inboxes outside SQL.
+    pub fn is_of(self, seed: u64) -> bool {
+        match (self, self.place()) {
+            (Self::StretchVersionIsReadApart, _) | (_, "Cards") => plan::has_cards(seed),
+            (Self::FillingIsDone, _) => plan::loses_commits(seed),
+            (_, "OUTSIDE") => plan::store_of(seed) == Some(Kind::Redis),
+            (_, "Cassandra") => plan::store_of(seed) == Some(Kind::Cassandra),
+            _ => true,
+        }
+    }
+
+    /// Whether the walks of inboxes outside SQL show it broken, too. They are shorter, so that they show more.
+    pub fn is_walked(self) -> bool {
+        matches!(self.place(), "OUTSIDE" | "Cassandra")
+    }
 }

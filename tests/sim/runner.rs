@@ -33,6 +33,9 @@ pub struct Sums {
     pub pages: u64,
     pub checked: u64,
     pub entries: u64,
+    pub reactions: u64,
+    pub cards: u64,
+    pub outside: u64,
     pub steps: u64,
     pub faults: u64,
     pub unanswered: u64,
@@ -44,7 +47,7 @@ pub struct Sums {
 impl Sums {
     /// What clients did.
     pub const fn operations(&self) -> u64 {
-        self.publishes + self.removals + self.follows + self.unfollows + self.exclusions + self.pages
+        self.publishes + self.removals + self.follows + self.unfollows + self.exclusions + self.reactions + self.pages
     }
 
     pub fn add(&mut self, more: &Self) {
@@ -58,6 +61,9 @@ impl Sums {
             (&mut self.pages, more.pages),
             (&mut self.checked, more.checked),
             (&mut self.entries, more.entries),
+            (&mut self.reactions, more.reactions),
+            (&mut self.cards, more.cards),
+            (&mut self.outside, more.outside),
             (&mut self.steps, more.steps),
             (&mut self.faults, more.faults),
             (&mut self.unanswered, more.unanswered),
@@ -83,6 +89,9 @@ impl Sums {
             pages: of(&counts.pages),
             checked: of(&counts.checked),
             entries: of(&counts.entries),
+            reactions: of(&counts.reactions),
+            cards: of(&counts.cards),
+            outside: world.shared.primary_store.base().claimed,
             steps: of(&counts.steps),
             faults: world.shared.injector.faults(),
             unanswered: of(&counts.unanswered),
@@ -107,8 +116,11 @@ impl fmt::Display for Sums {
             self.steps, self.faults
         )?;
         write!(f, "{} operations without an answer, {} pages checked ", self.unanswered, self.checked)?;
-        let Self { entries, audits, events, mismatches, .. } = self;
-        write!(f, "({entries} entries), {events} live events, {audits} audits, {mismatches} mismatches")
+        let Self { entries, reactions, cards, outside, audits, events, mismatches, .. } = self;
+        write!(
+            f,
+            "({entries} entries, {cards} cards from memory, {outside} inboxes outside SQL), {reactions} reactions and new names, {events} live events, {audits} audits, {mismatches} mismatches"
+        )
     }
 }
 

@@ -4,8 +4,8 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use tidefeed::{
     app::UseCases,
-    domain::{ContentKind, Direction, Entry, Kinds, PageRequest, PageSize, Position, Reference, UserId},
-    store::StoreError,
+    domain::{ContentKind, Direction, Entry, Kinds, PageRequest, PageSize, Position, Reaction, Reference, UserId},
+    store::{InboxTier, StoreError},
 };
 
 use crate::{
@@ -79,6 +79,17 @@ async fn work(shared: Arc<Shared>, app: Arc<UseCases>, worker: Worker) {
     match worker.step(&app).await {
         Ok(_) => shared.injector.note(|| format!("{worker:?} ends")),
         Err(error) => shared.excuse("a worker failed", &error),
+    }
+}
+
+/// A round of the keeper of inboxes outside SQL, or this reader goes back to SQL.
+async fn keep_outside(shared: Arc<Shared>, tier: Arc<dyn InboxTier>, leaves: Option<UserId>) {
+    let kept = match leaves {
+        Some(reader) => tier.move_to_sql(reader).await.map(drop),
+        None => tier.run_once().await.map(drop),
+    };
+    if let Err(error) = kept {
+        shared.excuse("the keeper failed", &error);
     }
 }
 
@@ -158,7 +169,12 @@ impl World {
     fn begin_work(&mut self, node: usize) {
         let (shared, Node { app, auditor, .. }) = (Arc::clone(&self.shared), &self.nodes[node]);
         let [audits, repairs] = shared.plan.audits;
-        let work: Work = if shared.injector.chance(audits) {
+        let keeps = shared.inboxes.is_some() && shared.injector.chance(150_000);
+        let work: Work = if keeps {
+            let (tier, reader) = (Arc::clone(&self.nodes[node].tier), shared.injector.pick(&shared.people));
+            let leaves = shared.injector.chance(300_000);
+            Box::pin(keep_outside(shared, tier, leaves.then_some(reader)))
+        } else if shared.injector.chance(audits) {
             Box::pin(audits::audit(shared, Arc::clone(auditor)))
         } else if shared.injector.chance(repairs) {
             let reader = shared.injector.pick(&shared.people);
@@ -199,6 +215,14 @@ impl World {
             let (dump, empty) = (injector.chance(400_000), injector.chance(500_000));
             if dump { shared.queue.dump() } else { shared.queue.restart(empty) }
         }
+        if let Some(inboxes) = &shared.inboxes
+            && injector.injects(rates.inboxes_happen)
+        {
+            inboxes.happen();
+        }
+        if injector.injects(rates.commits_lost) {
+            shared.primary_store.lose_commits();
+        }
         if let Some(cache) = &shared.cache
             && injector.injects(rates.cache_wiped)
         {
@@ -218,9 +242,10 @@ fn operation(client: Client) -> Option<Work> {
     let kinds = if rng.chance(800_000) { Kinds::ALL } else { Kinds::try_new([rng.pick(&ContentKind::ALL)]).ok()? };
     let newest = PageRequest::newest(size).of(kinds);
     let direction = if rng.chance(750_000) { Direction::Older } else { Direction::Newer };
-    let all: u64 = shared.plan.shares.iter().sum();
+    let parts = || shared.plan.shares.iter().chain([&shared.plan.cards]);
+    let all: u64 = parts().sum();
     let mut drawn = rng.below(all);
-    let kind = shared.plan.shares.iter().position(|share| {
+    let kind = parts().position(|share| {
         let here = drawn < *share;
         drawn = drawn.saturating_sub(*share);
         here
@@ -245,6 +270,12 @@ fn operation(client: Client) -> Option<Work> {
         6 => {
             let how = rng.pick(&Exclusion::ALL);
             Box::pin(client.keep_out(somebody, other, how, rng.chance(500_000)))
+        }
+        8 if rng.chance(400_000) => Box::pin(client.rename(author, rng.next())),
+        8 => {
+            let (content, reaction) =
+                (any_content(&shared, &mut rng)?.content, rng.pick(&[Reaction::Like, Reaction::Bookmark]));
+            Box::pin(client.react(somebody, content, reaction, rng.chance(600_000)))
         }
         _ => {
             let crowd = shared.people.iter().copied().filter(|_| rng.chance(600_000)).collect();

@@ -11,7 +11,8 @@ use tidefeed::{
     domain::{UserId, account::profile::Registration},
     live::LiveError,
     rng::SharedRng,
-    store::{Accounts, Announcements as _, OutboxCache, Queue, StoreError, accounts::NewAccount},
+    store::{Accounts, Announcements as _, InboxTier, OutboxCache, Queue, StoreError, accounts::NewAccount},
+    tier::{OutsideStores, OutsideTier},
     upkeep::Auditor,
 };
 
@@ -20,6 +21,7 @@ use crate::{
     checks::Checks,
     device::Device,
     fault_injector::{FaultInjector, SkewedClock},
+    inbox_stores::SimInboxes,
     notifications::{SimAnnouncements, SimCache, SimQueue},
     plan::{self, Plan},
     primary_store::{Engine, PrimaryStore},
@@ -30,6 +32,10 @@ use crate::{
 
 /// Steps of what is done in peace at most.
 const PATIENCE: usize = 100_000;
+/// Reactions of a reader that nodes remember; few, so that more of them are common.
+const MOST_REACTIONS: usize = 4;
+/// Readers who were not seen for so long have their inboxes in SQL, in ms.
+const ACTIVE_MS: i64 = 30_000;
 
 /// How a world is run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,6 +61,10 @@ pub struct Counts {
     /// Pages that were judged.
     pub checked: AtomicU64,
     pub entries: AtomicU64,
+    /// Reactions and changes of profiles.
+    pub reactions: AtomicU64,
+    /// Cards that were made from memory.
+    pub cards: AtomicU64,
     /// Operations that a fault kept from an answer.
     pub unanswered: AtomicU64,
     /// Workers' steps.
@@ -79,6 +89,8 @@ pub struct Shared {
     pub queue: Arc<SimQueue>,
     pub cache: Option<Arc<SimCache>>,
     pub announcements: Arc<SimAnnouncements>,
+    /// Of inboxes outside SQL, if there are any.
+    pub inboxes: Option<SimInboxes>,
     pub people: Vec<UserId>,
     /// The rule that devices break.
     pub broken: Option<Rule>,
@@ -108,6 +120,7 @@ impl Shared {
 pub struct Node {
     pub app: Arc<UseCases>,
     pub auditor: Arc<Auditor>,
+    pub tier: Arc<dyn InboxTier>,
     clock: Arc<SkewedClock>,
     primary_store: Arc<PrimaryStore>,
 }
@@ -130,16 +143,17 @@ impl World {
         let mut rng = SimRng::of(seed);
         let mut plan = Plan::draw(&mut rng, operations);
         plan.rates.rolled_back = plan::rolled_back(seed);
-        plan = plan.of_remembered_readers(seed);
+        plan = plan.of_remembered_readers(seed).with_cards(seed).with_outside_inboxes(seed);
         let injector = FaultInjector::new(rng.next(), plan.rates.clone(), way.traced);
         let Plan { one_writer, ranges_at_once, .. } = plan;
-        let engine = Engine { one_writer, ranges_at_once, broken: way.broken };
+        let engine = Engine { one_writer, ranges_at_once, most_reactions: MOST_REACTIONS, broken: way.broken };
         let primary_store = PrimaryStore::new(injector.clone(), engine, Checks::new(!way.as_clients_see));
         let shared = Arc::new(Shared {
             people: (1..=plan.users).filter_map(|id| UserId::try_new(id * 10).ok()).collect(),
             queue: Arc::new(SimQueue::new(injector.clone())),
             cache: (plan.cache > 0).then(|| Arc::new(SimCache::new(primary_store.clone(), plan.cache))),
             announcements: Arc::new(SimAnnouncements::new(injector.clone(), way.broken)),
+            inboxes: plan.outside.map(|(kind, _)| SimInboxes::new(kind, injector.clone(), way.broken)),
             broken: way.broken,
             counts: Counts::default(),
             plan,
@@ -150,6 +164,8 @@ impl World {
         let devices = Vec::new();
         let mut world = Self { shared, scheduler: Scheduler::new(injector), nodes, devices };
         world.settle_people();
+        world.shared.primary_store.replicate();
+        world.admit_buckets();
         world.settle_devices();
         world
     }
@@ -170,6 +186,18 @@ impl World {
                 shared.primary_store.register(account).await.expect("nothing goes wrong yet");
             }
         });
+    }
+
+    /// With inboxes outside SQL, readers may enter the tier from the beginning on.
+    fn admit_buckets(&mut self) {
+        if self.shared.inboxes.is_some() {
+            let (tier, shared) = (Arc::clone(&self.nodes[0].tier), Arc::clone(&self.shared));
+            self.in_peace(async move {
+                if let Err(error) = tier.run_once().await {
+                    shared.excuse("buckets were not admitted", &error);
+                }
+            });
+        }
     }
 
     fn settle_devices(&mut self) {
@@ -239,11 +267,17 @@ impl Node {
         let cache = shared.cache.clone().map(|cache| cache as Arc<dyn OutboxCache>);
         let queue: Arc<dyn Queue> = shared.queue.clone();
         let primary_store = Arc::new(shared.primary_store.of_a_node());
-        let ports = Ports::with_primary_store(primary_store.clone(), queue, cache, shared.announcements.clone());
+        let mut ports = Ports::with_primary_store(primary_store.clone(), queue, cache, shared.announcements.clone());
         let ambient = Ambient { clock: clock.clone(), rng: SharedRng::from_seed(shared.injector.next()) };
+        if let (Some(inboxes), Some((_, keep))) = (&shared.inboxes, shared.plan.outside) {
+            let (inboxes, states) = (inboxes.port(), primary_store.clone());
+            let stores = OutsideStores { inboxes, states, keep, active_ms: ACTIVE_MS, builds_at_once: 1 };
+            let (in_sql, grows_by) = (ports.tier.in_sql().clone(), shared.plan.settings.tiers.step);
+            ports.tier = Arc::new(OutsideTier::new(stores, in_sql, grows_by, ambient.clone()));
+        }
         let app = UseCases::build(&ports, shared.plan.settings, &ambient);
         let audits = Arc::new(shared.primary_store.clone());
         let auditor = auditor(&ports, audits, app.reader.clone(), audits::options(shared));
-        Self { app: Arc::new(app), auditor: Arc::new(auditor), clock, primary_store }
+        Self { app: Arc::new(app), auditor: Arc::new(auditor), tier: ports.tier.clone(), clock, primary_store }
     }
 }

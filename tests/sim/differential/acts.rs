@@ -11,7 +11,7 @@ use tidefeed::{
     store::StoreError,
 };
 
-use super::{contents, deliveries, edges, inboxes, reads};
+use super::{cards, contents, deliveries, edges, inboxes, reads};
 use crate::{primary_store::tables::Tables, rng::SimRng};
 
 /// Users that exist; calls also name as many that do not.
@@ -26,6 +26,7 @@ pub struct Step {
 
 #[derive(Debug, Clone)]
 enum Act {
+    Cards(cards::Act),
     Contents(contents::Act),
     Edges(edges::Act),
     Inboxes(inboxes::Act),
@@ -35,7 +36,8 @@ enum Act {
 
 impl Step {
     pub fn draw(from: &mut Drawer<'_>) -> Self {
-        let act = match from.rng.below(20) {
+        let act = match from.rng.below(22) {
+            20.. => Act::Cards(cards::Act::draw(from)),
             0..=4 => Act::Contents(contents::Act::draw(from)),
             5..=8 => Act::Edges(edges::Act::draw(from)),
             9..=12 => Act::Inboxes(inboxes::Act::draw(from)),
@@ -48,6 +50,7 @@ impl Step {
     /// What the ports say to it, in words that can be compared.
     pub async fn answer(&self, ports: &Ports) -> String {
         match &self.act {
+            Act::Cards(act) => act.answer(ports, self.now).await,
             Act::Contents(act) => act.answer(ports, self.now).await,
             Act::Edges(act) => act.answer(ports, self.now).await,
             Act::Inboxes(act) => act.answer(ports, self.now).await,

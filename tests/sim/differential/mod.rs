@@ -3,6 +3,7 @@
 //! the model holds for the store.
 
 mod acts;
+mod cards;
 mod contents;
 mod deliveries;
 mod edges;
@@ -17,7 +18,7 @@ use sea_orm::{Database, DatabaseConnection};
 use tempfile::TempDir;
 use tidefeed::{
     app::Ports,
-    domain::UserId,
+    domain::{UserId, limits::MAX_REMEMBERED_REACTIONS},
     store::{
         memory::{MemoryAnnouncements, MemoryQueue},
         sql::{SqlOptions, SqlStore},
@@ -77,7 +78,7 @@ impl Real {
 /// The model without faults and without concurrent work.
 fn model() -> (PrimaryStore, Ports) {
     let injector = FaultInjector::new(0, Rates::default(), false);
-    let engine = Engine { ranges_at_once: usize::MAX, ..Engine::default() };
+    let engine = Engine { ranges_at_once: usize::MAX, most_reactions: MAX_REMEMBERED_REACTIONS, ..Engine::default() };
     let primary_store = PrimaryStore::new(injector.clone(), engine, Checks::new(true));
     let queue = Arc::new(MemoryQueue::new(1, Duration::ZERO));
     let ports = Ports::with_primary_store(

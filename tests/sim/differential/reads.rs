@@ -1,12 +1,15 @@
 //! Calls about timelines, and about people.
 
+use std::collections::BTreeMap;
+
 use tidefeed::{
     app::Ports,
     domain::{
         ContentId, Direction, PageRequest, Position, UserId,
         timeline::{
-            candidates::{Ask, CandidateLimits, Pulled, Wanted},
-            stretch::Stretch,
+            candidates::{Ask, CandidateLimits, CardFacts, Pulled, Wanted},
+            plan::Snapshot,
+            stretch::{OutboxesSnapshot, Stretch},
         },
     },
     store::accounts::{NewAccount, PasswordHash},
@@ -16,7 +19,7 @@ use super::acts::{Drawer, in_any_order, outcome, registration};
 
 #[derive(Debug, Clone)]
 pub enum Act {
-    Definition(UserId, PageRequest),
+    Definition(UserId, PageRequest, bool),
     Reader(UserId),
     Page(UserId, PageRequest, OwnedAsk),
     Stretch(UserId, PageRequest, Stretch),
@@ -65,14 +68,11 @@ impl Act {
                 let far = from.rng.within(0, 40_000) * if request.direction == Direction::Older { -1 } else { 1 };
                 let begin = request.bound.map_or(from.later(), Position::publish_time);
                 // The model reads few of them.
+                let facts_end_ms = from.rng.chance(500_000).then_some((begin + far / 2).max(0));
                 let most_rows = from.rng.index(request.need() + 2);
-                Self::Stretch(
-                    from.user(),
-                    request,
-                    Stretch { end_ms: (begin + far).max(0), most_rows, facts_end_ms: None },
-                )
+                Self::Stretch(from.user(), request, Stretch { end_ms: (begin + far).max(0), most_rows, facts_end_ms })
             }
-            12..=18 => Self::Definition(from.user(), from.request()),
+            12..=18 => Self::Definition(from.user(), from.request(), from.rng.chance(500_000)),
             19..=20 => Self::Visible(from.user(), from.contents()),
             21..=22 => Self::VisibleTo(from.content(), from.users()),
             23..=24 => Self::Oracle(from.user(), from.request()),
@@ -88,23 +88,21 @@ impl Act {
     pub async fn answer(&self, ports: &Ports, now: i64) -> String {
         let (timelines, accounts) = (&ports.timelines, &ports.accounts);
         match self {
-            Self::Definition(reader, request) => {
-                outcome(timelines.definition(*reader, request, false).await.map(|found| found.snapshot))
+            Self::Definition(reader, request, with_facts) => {
+                outcome(timelines.definition(*reader, request, *with_facts).await.map(in_order))
             }
             Self::Stretch(reader, request, stretch) => match timelines.reader(*reader).await {
                 Ok(Some(known)) => {
                     let found = timelines.stretch(*reader, request, *stretch, &known.authors).await;
-                    outcome(found.map(|found| found.map(|it| it.snapshot)))
+                    outcome(found.map(|found| found.map(in_order)))
                 }
                 known => outcome(known),
             },
             Self::Reader(reader) => outcome(timelines.reader(*reader).await),
             Self::Page(reader, request, ask) => {
                 outcome(timelines.candidates(*reader, request, &ask.borrowed()).await.map(|mut page| {
-                    // The model looks through fewer of them, and has no facts.
+                    // The model looks through fewer of them.
                     page.in_flight = None;
-                    let rows = page.ahead.iter_mut().chain(&mut page.pulled_ahead);
-                    rows.for_each(|candidate| candidate.facts = None);
                     page.versions.sort_unstable_by_key(|outbox| outbox.author);
                     page
                 }))
@@ -123,6 +121,11 @@ impl Act {
             }
         }
     }
+}
+
+/// The facts by content, so that they stand in one order.
+fn in_order(found: OutboxesSnapshot) -> (Snapshot, i64, BTreeMap<ContentId, CardFacts>) {
+    (found.snapshot, found.reactions_version, found.facts.into_iter().collect())
 }
 
 /// Some have passwords.

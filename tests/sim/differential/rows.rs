@@ -13,7 +13,7 @@ const WIDTH: usize = 8;
 pub type Row = (&'static str, Vec<Option<i64>>);
 
 /// Each table with the columns that are compared, its key first.
-const COMPARED: [(&str, &str); 11] = [
+const COMPARED: [(&str, &str); 13] = [
     ("contents", "id, author_id, kind, publish_time, removed_at IS NOT NULL, reply_to, repost_of, repost_author_id"),
     ("counters", "content_id, replies, likes, reposts, bookmarks"),
     ("deliveries", "content_id, author_id, publish_time, attempts, look_at, looks"),
@@ -22,9 +22,11 @@ const COMPARED: [(&str, &str); 11] = [
     ("inboxes", "user_id, publish_time, content_id, author_id"),
     ("inbox_states", "user_id, floor_time, floor_content, rev, last_seen, read_every_ms, deep_until"),
     ("outbox_heads", "author_id, stamp, published_at, publish_every_ms"),
+    ("reactions", "content_id, kind, user_id"),
     ("relations", "follower_id, author_id, version, attempts, look_at"),
     ("subtasks", "content_id, first_fan, task_no, last_fan, pushed_through, lease_until"),
-    ("user_counts", "user_id, followers, following, contents, authors_version"),
+    ("user_counts", "user_id, followers, following, contents, authors_version, reactions_version"),
+    ("users", "id, profile_version"),
 ];
 
 /// All rows of the database, in one statement.
@@ -129,7 +131,15 @@ fn of_people(tables: &Tables) -> Vec<Row> {
         row("relations", [follower.get(), author.get(), it.version, it.attempts.into(), it.look_at])
     }));
     rows.extend(tables.counts.iter().map(|(user, it)| {
-        row("user_counts", [user.get(), it.followers, it.following, it.contents, it.authors_version])
+        let counted = [it.followers, it.following, it.contents, it.authors_version, it.reactions_version];
+        ("user_counts", [user.get()].into_iter().chain(counted).map(Some).collect())
     }));
+    rows.extend(tables.users.iter().map(|(user, it)| row("users", [user.get(), it.profile_version])));
+    rows.extend(
+        tables
+            .reactions
+            .keys()
+            .map(|(content, kind, user)| row("reactions", [content.get(), (*kind).into(), user.get()])),
+    );
     rows
 }

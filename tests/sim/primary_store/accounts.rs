@@ -72,6 +72,7 @@ async fn register(mut tx: Tx, account: &NewAccount) -> Result<Registered, StoreE
     let user = User {
         registration: account.registration.clone(),
         created_at: account.now_ms,
+        profile_version: 0,
         password_hash: account.password_hash.as_ref().map(|hash| hash.0.clone()),
     };
     let taken = tx.look(|tables| tables.users.values().any(|user| user.registration.handle == *handle));
@@ -91,7 +92,8 @@ async fn register(mut tx: Tx, account: &NewAccount) -> Result<Registered, StoreE
     tx.commit(Registered::Created).await
 }
 
-fn profile(id: UserId, user: &User) -> Profile {
+/// As others see it.
+pub fn profile(id: UserId, user: &User) -> Profile {
     let it = user.registration.clone();
     Profile {
         id,
@@ -100,6 +102,6 @@ fn profile(id: UserId, user: &User) -> Profile {
         bio: it.bio,
         avatar_url: it.avatar_url,
         created_at: user.created_at,
-        version: 0,
+        version: user.profile_version,
     }
 }

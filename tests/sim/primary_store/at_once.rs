@@ -11,6 +11,7 @@ use tidefeed::{
 use super::{
     deliveries::{delete_with_subtasks, served},
     follows::facts,
+    outside_states::expect_unused,
     tables::{Change, Row, Tables},
     transaction::{PrimaryStore, Tx},
 };
@@ -29,6 +30,15 @@ pub struct DeliveryState {
     pub removed: bool,
     pub author: AuthorFacts,
     pub is_cut: bool,
+    /// The last one that has read the recipients outside SQL.
+    attempt: Option<i64>,
+}
+
+impl DeliveryState {
+    /// Whether one transaction may serve all followers.
+    pub fn is_small(&self, most: u32, policy: &DeliveryPolicy) -> bool {
+        !self.is_cut && self.author.followers < u64::from(most) && !policy.is_selective(&self.author)
+    }
 }
 
 /// See `Deliveries::deliver_at_once`.
@@ -37,6 +47,7 @@ pub async fn deliver(
     mut tx: Tx,
     content: ContentId,
     (most, policy): (u32, &DeliveryPolicy),
+    attempt: Option<i64>,
 ) -> Result<Ended, StoreError> {
     let ended = |rows| Ended::AtOnce(AtOnce::Ended { rows });
     let counted = match primary_store.breaks(Rule::SmallEndsAtItsCount) {
@@ -46,23 +57,28 @@ pub async fn deliver(
     if !tx.lock(Row::Delivery(content)).await? {
         return tx.commit(ended(0)).await;
     }
-    let Some(DeliveryState { entry, removed, author, is_cut }) = tx.read(|tables| state_of(tables, content)).await?
-    else {
-        return tx.commit(ended(0)).await;
-    };
-    if removed {
+    let Some(state) = tx.read(|tables| state_of(tables, content)).await? else { return tx.commit(ended(0)).await };
+    let (entry, author) = (state.entry, state.entry.author);
+    if state.removed {
         delete_with_subtasks(&mut tx, content).await?;
         return tx.commit(ended(0)).await;
     }
-    if is_cut || author.followers >= u64::from(most) || policy.is_selective(&author) {
+    if !state.is_small(most, policy) {
         return tx.roll_back(Ended::AtOnce(AtOnce::ToBeCut)).await;
+    }
+    match attempt {
+        None => tx.look(expect_unused)?,
+        Some(_) if state.attempt != attempt && !primary_store.breaks(Rule::ProgressOfAnyAttempt) => {
+            return tx.roll_back(ended(0)).await;
+        }
+        Some(_) => {}
     }
     let now = primary_store.injector.now();
     let last = match counted {
-        Some(counted) => tx.read(|tables| last_counted(tables, author.author, counted)).await?,
+        Some(counted) => tx.read(|tables| last_counted(tables, author, counted)).await?,
         None => END,
     };
-    let rows_later = primary_store.breaks(Rule::SmallRecordGoesFirst);
+    let rows_later = attempt.is_none() && primary_store.breaks(Rule::SmallRecordGoesFirst);
     let rows = match rows_later {
         true => 0,
         false => tx.insert_selected(|it| served(primary_store, it, entry, (0, last), now)).await?,
@@ -80,6 +96,7 @@ pub fn state_of(tables: &Tables, content: ContentId) -> Option<DeliveryState> {
         removed: !tables.is_visible(content),
         author: facts(tables, record.author).unwrap_or(nobody),
         is_cut: tables.chain(content).next().is_some(),
+        attempt: record.attempt,
     })
 }
 

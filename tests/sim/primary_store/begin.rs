@@ -16,6 +16,7 @@ use super::{
     at_once::state_of,
     chains,
     deliveries::{Part, delete_with_subtasks, end, push_within},
+    outside_states::is_used,
     tables::{Row, Tables},
     transaction::{PrimaryStore, Tx},
 };
@@ -40,10 +41,11 @@ pub async fn begin(
     lease: Lease,
     (size, policy): (u32, &DeliveryPolicy),
 ) -> Result<Begun, StoreError> {
-    let Some((author, is_last)) = tx.read(|tables| before(tables, content, after)).await? else {
+    let before = |tables: &Tables| Some((before(tables, content, after)?, is_used(tables)));
+    let Some(((author, is_last), is_outside_used)) = tx.read(before).await? else {
         return tx.roll_back(Begun::NotTaken).await;
     };
-    if policy.is_selective(&author) {
+    if is_outside_used || policy.is_selective(&author) {
         return tx.roll_back(Begun::ToBeJudged(author)).await;
     }
     if is_last && !tx.lock(Row::Delivery(content)).await? {
@@ -52,7 +54,7 @@ pub async fn begin(
     let Some(taken) = chains::take(primary_store, &mut tx, (content, after), lease).await? else {
         return tx.roll_back(Begun::NotTaken).await;
     };
-    let pushed = push_within(primary_store, &mut tx, &taken, size, Part::Both).await?;
+    let pushed = push_within(primary_store, &mut tx, &taken, (size, None), Part::Both).await?;
     let subtask = Subtask { progress: pushed.progress.unwrap_or(taken.progress), ..taken };
     let ended = if is_last && primary_store.breaks(Rule::FirstBatchIsAll) {
         delete_with_subtasks(&mut tx, content).await?;

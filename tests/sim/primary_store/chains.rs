@@ -53,7 +53,7 @@ pub async fn extend(
         }
         number = number.saturating_add(1);
         let Range { after, through } = range;
-        let task = Task { number, last_fan: through, pushed_through: after, lease_until: 0 };
+        let task = Task { number, last_fan: through, pushed_through: after, lease_until: 0, attempt: None };
         let fresh = tx.insert(Change::Subtask((content, after), Some(task), None)).await?;
         if !fresh && !primary_store.breaks(Rule::BrokenChainIsExtended) {
             return Err(StoreError::Refused("a range that is there was added again".into()));

@@ -13,6 +13,7 @@ use tidefeed::{
 
 use super::{
     exclusions::BLOCKS,
+    outside_states::recipients,
     references::{self, Referred},
     tables::{self, Change, Head, Record, Row, Tables},
     timelines::Side,
@@ -25,6 +26,10 @@ const FIRST_LOOK_MS: i64 = 10_000;
 #[async_trait]
 impl Contents for PrimaryStore {
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError> {
+        if self.breaks(Rule::DeliveredBeforeCommit) {
+            let early = self.read(|tables| recipients(self, tables, new.author, (0, i64::MAX))).await?;
+            self.base().early.recipients.insert(new.id, early);
+        }
         let published = transaction!(self, tx => publish(self, tx, &new))?;
         if self.breaks(Rule::RecordInASecondTransaction) && matches!(published, Published::Created { .. }) {
             return transaction!(self, tx => record_only(tx, &new, published.clone()));
@@ -256,6 +261,7 @@ async fn record(tx: &mut Tx, new: &NewContent) -> Result<(), StoreError> {
         last_error: String::new(),
         look_at: new.publish_time.saturating_add(FIRST_LOOK_MS),
         look_count: 0,
+        attempt: None,
     };
     tx.insert(Change::Delivery(new.id, Some(record), None)).await.map(|_| ())
 }

@@ -4,7 +4,10 @@ use async_trait::async_trait;
 use tidefeed::{
     domain::{
         ContentId, EdgeMode, Entry, Floor, UserId,
-        delivery::{DeliveryPolicy, subtask::Progress},
+        delivery::{
+            DeliveryPolicy,
+            subtask::{Progress, Range},
+        },
         limits::MAX_WAIT_MS,
     },
     store::{
@@ -15,6 +18,7 @@ use tidefeed::{
 
 use super::{
     at_once, begin, chains, first,
+    outside_states::expect_unused,
     tables::{Change, Record, Row, Tables, Task},
     transaction::{PrimaryStore, Tx, transaction},
 };
@@ -33,7 +37,7 @@ impl Deliveries for PrimaryStore {
         policy: &DeliveryPolicy,
     ) -> Result<AtOnce, StoreError> {
         let rows_later = self.breaks(Rule::SmallRecordGoesFirst);
-        let ended = transaction!(self, tx => at_once::deliver(self, tx, content, (most, policy)))?;
+        let ended = transaction!(self, tx => at_once::deliver(self, tx, content, (most, policy), None))?;
         match ended {
             at_once::Ended::AtOnce(ended) => Ok(ended),
             at_once::Ended::RowsLater(entry) if rows_later => {
@@ -158,16 +162,18 @@ async fn push(
     size: u32,
     part: Part,
 ) -> Result<Pushed, StoreError> {
-    let pushed = push_within(primary_store, &mut tx, task, size, part).await?;
+    tx.look(expect_unused)?;
+    let pushed = push_within(primary_store, &mut tx, task, (size, None), part).await?;
     tx.commit(pushed).await
 }
 
-/// One batch of a transaction that the caller ends.
+/// One batch of a transaction that the caller ends: the next so many followers, or up to this one, if that is the last
+/// attempt that has read the recipients outside SQL.
 pub async fn push_within(
     primary_store: &PrimaryStore,
     tx: &mut Tx,
     task: &Subtask,
-    size: u32,
+    (size, attempt): (u32, Option<(i64, i64)>),
     part: Part,
 ) -> Result<Pushed, StoreError> {
     let gone = Pushed { progress: None, rows: 0 };
@@ -177,6 +183,10 @@ pub async fn push_within(
     }
     let row = tx.look(|tables| tables.subtasks.get(&key).copied());
     let Some(row) = row else { return Ok(gone) };
+    let any = primary_store.breaks(Rule::ProgressOfAnyAttempt);
+    if attempt.is_some_and(|(_, attempt)| row.attempt != Some(attempt) && !any) {
+        return Ok(gone);
+    }
     let mut progress = chains::subtask(key.0, key.1, row).progress;
     if part == Part::Rows {
         progress.pushed_through = task.progress.pushed_through;
@@ -186,8 +196,15 @@ pub async fn push_within(
     let author = record.author;
     let skipped = usize::try_from(size.max(1)).unwrap_or(1) - 1;
     let last = |it: &Tables| it.targets(author, progress.pushed_through, progress.range.through).nth(skipped);
-    let last = tx.read(last).await?;
-    let Some(batch) = progress.next_batch(last) else {
+    let batch = match attempt {
+        Some((through, _)) => {
+            let through = through.min(progress.range.through);
+            let range = Range { after: progress.pushed_through, through };
+            (range.through > range.after).then_some(range)
+        }
+        None => progress.next_batch(tx.read(last).await?),
+    };
+    let Some(batch) = batch else {
         return Ok(Pushed { progress: Some(progress), rows: 0 });
     };
     let (mut rows, mut through) = (0, batch.through);

@@ -30,15 +30,21 @@ pub async fn cover(
         true => Some(tx.read(|it| (it.floor(reader), outbox(it, author))).await?),
         false => None,
     };
-    let mut floor = match primary_store.breaks(Rule::CoverWithoutLock) {
-        true => tx.read(|tables| tables.floor(reader)).await?,
-        false => lock_state(&mut tx, reader).await?.floor,
+    let (mut floor, is_outside) = match primary_store.breaks(Rule::CoverWithoutLock) {
+        true => (tx.read(|tables| tables.floor(reader)).await?, false),
+        false => {
+            let locked = lock_state(&mut tx, reader).await?;
+            (locked.floor, locked.stay.is_some())
+        }
     };
     let any = primary_store.breaks(Rule::CoverOfAnyEdge);
     let there = tx.lock(Row::Edge(pair)).await?;
     let mode = tx.look(|tables| tables.mode(reader, author));
     if !there || (mode != Some(EdgeMode::Fill) && !any) || mode.is_none() {
         return tx.roll_back(Covered::NotFilling).await;
+    }
+    if is_outside {
+        return tx.roll_back(Covered::Outside).await;
     }
     let mut rows = 0;
     let read = stale.as_ref().map(|(_, read)| read.clone());

@@ -24,8 +24,15 @@ use crate::rules::Rule;
 const MAX_LIST: u64 = 1_000;
 
 /// The state of somebody who has none.
-pub const OFF: State =
-    State { floor: Floor::Off, rev: 0, last_seen: None, read_every: None, deep_until: None, passed_over: false };
+pub const OFF: State = State {
+    floor: Floor::Off,
+    rev: 0,
+    last_seen: None,
+    read_every: None,
+    deep_until: None,
+    stay: None,
+    passed_over: false,
+};
 
 #[async_trait]
 impl Inboxes for PrimaryStore {
@@ -151,7 +158,7 @@ async fn see(primary_store: &PrimaryStore, tx: &mut Tx, reader: UserId, now_ms: 
     let before = lock_state(tx, reader).await?;
     let read_every_ms = rate::smoothed(before.read_every, before.last_seen, now_ms, VISIT_MS);
     let opened = if primary_store.breaks(Rule::ReturningIsTrusted) { Floor::At(Position::OLDEST) } else { Floor::OPEN };
-    let was_off = before.floor == Floor::Off;
+    let was_off = before.floor == Floor::Off && before.stay.is_none();
     let floor = if was_off { opened } else { before.floor };
     change_state(tx, reader, |state| State {
         floor,

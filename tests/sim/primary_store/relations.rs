@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{UserId, limits::MAX_WAIT_MS},
+    domain::{EdgeMode, UserId, limits::MAX_WAIT_MS},
     store::{
         Relations, StoreError,
         relations::{Pair, PendingRelation},
@@ -24,13 +24,16 @@ impl Relations for PrimaryStore {
     }
 
     async fn done(&self, relation: &PendingRelation) -> Result<(), StoreError> {
-        let any = self.breaks(Rule::AnyRelationIsDone);
-        transaction!(self, tx => change(tx, relation, any, |_| None))
+        let (any, filling) = (self.breaks(Rule::AnyRelationIsDone), self.breaks(Rule::FillingIsDone));
+        let key = (relation.pair.follower, relation.pair.author);
+        let is_left = |tables: &Tables| any || filling || tables.mode(key.0, key.1) != Some(EdgeMode::Fill);
+        let is_meant = |tables: &Tables, row: &Relation| (any || row.version == relation.version) && is_left(tables);
+        transaction!(self, tx => change(tx, relation, is_meant, |_| None))
     }
 
     async fn record_failure(&self, relation: &PendingRelation, retry_at_ms: i64) -> Result<(), StoreError> {
         let later = |row: Relation| Some(Relation { attempts: row.attempts + 1, look_at: retry_at_ms, ..row });
-        transaction!(self, tx => change(tx, relation, false, later))
+        transaction!(self, tx => change(tx, relation, |_, row| row.version == relation.version, later))
     }
 
     async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
@@ -51,12 +54,12 @@ fn found(tables: &Tables, key: (UserId, UserId)) -> Option<PendingRelation> {
 async fn change(
     mut tx: Tx,
     relation: &PendingRelation,
-    any: bool,
+    is_meant: impl Fn(&Tables, &Relation) -> bool,
     to: impl Fn(Relation) -> Option<Relation>,
 ) -> Result<(), StoreError> {
     let key = (relation.pair.follower, relation.pair.author);
     tx.write(|tables| {
-        let row = tables.relations.get(&key).filter(|row| any || row.version == relation.version);
+        let row = tables.relations.get(&key).filter(|row| is_meant(tables, row));
         row.map(|row| Change::Relation(key, to(*row), None)).into_iter().collect()
     })
     .await?;

@@ -1,7 +1,5 @@
 //! Reads a page from a stretch of time, in the model.
 
-use std::collections::HashMap;
-
 use tidefeed::domain::{
     Direction, Entry, PageRequest, Run,
     timeline::{
@@ -12,6 +10,7 @@ use tidefeed::domain::{
 };
 
 use super::{
+    cards::{self, Earlier},
     tables::Tables,
     timelines::{Side, View},
 };
@@ -21,12 +20,13 @@ use crate::rules::Rule;
 const BESIDE: usize = 2;
 
 impl View<'_> {
-    /// See `Timelines::stretch`. No page of this simulation is read with cards.
+    /// See `Timelines::stretch`.
     pub fn stretch(
         &self,
         tables: &Tables,
         (request, stretch): (&PageRequest, Stretch),
         authors: &TimelineAuthors,
+        earlier: &Earlier,
     ) -> Option<OutboxesSnapshot> {
         let version = tables.counts.get(&self.reader)?.authors_version;
         let is_believed = version == authors.version() || self.primary_store.breaks(Rule::StretchOfAnyVersion);
@@ -50,6 +50,12 @@ impl View<'_> {
         // As the index has them: the rows that are read are those of the first authors.
         found.sort_unstable_by_key(|it| (it.author, it.position()));
         found.truncate(most_rows);
+        let with_facts = |it: &&Entry| match direction {
+            Direction::Older => stretch.facts_end_ms.is_some_and(|end_ms| it.publish_time >= end_ms),
+            Direction::Newer => stretch.facts_end_ms.is_some_and(|end_ms| it.publish_time <= end_ms),
+        };
+        let shown_first: Vec<Entry> = found.iter().filter(with_facts).copied().collect();
+        let facts = earlier.facts(tables, &shown_first);
         let ahead = if self.primary_store.breaks(Rule::StretchIsAll) {
             Run::from_limited_query(direction, found, usize::MAX)
         } else if is_cut && !self.primary_store.breaks(Rule::CutStretchIsWhole) {
@@ -68,6 +74,7 @@ impl View<'_> {
         });
         let snapshot =
             Snapshot { floor: tables.floor(self.reader), ahead: vec![ahead], behind: behind.into_iter().collect() };
-        Some(OutboxesSnapshot { snapshot, reactions_version: 0, facts: HashMap::new() })
+        let reactions_version = earlier.reactions_version(cards::reactions_version(tables, self.reader));
+        Some(OutboxesSnapshot { snapshot, reactions_version, facts })
     }
 }

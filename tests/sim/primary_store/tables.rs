@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tidefeed::domain::{
-    ContentId, ContentKind, Counters, EdgeMode, Entry, Floor, Kinds, Position, UserId, account::profile::Registration,
+    ContentId, ContentKind, Counters, EdgeMode, Entry, Floor, Kinds, Position, UserId,
+    account::profile::Registration,
     content::Draft,
+    timeline::outside::{Basis, Bucket, BucketToken, Generation},
 };
 
 /// A user, with the password's hash.
@@ -13,6 +15,7 @@ use tidefeed::domain::{
 pub struct User {
     pub registration: Registration,
     pub created_at: i64,
+    pub profile_version: i64,
     pub password_hash: Option<String>,
 }
 
@@ -43,6 +46,14 @@ pub struct Edge {
     pub incarnation: i64,
 }
 
+/// A reader's stay in the tier outside SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stay {
+    pub generation: Generation,
+    /// Of the claim, if there is one.
+    pub basis: Option<Basis>,
+}
+
 /// A reader's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
@@ -51,6 +62,8 @@ pub struct State {
     pub last_seen: Option<i64>,
     pub read_every: Option<i64>,
     pub deep_until: Option<i64>,
+    /// Outside SQL; the floor is off then.
+    pub stay: Option<Stay>,
     /// Only if a rule is broken: deliveries pass over the reader although the floor says that they do not.
     pub passed_over: bool,
 }
@@ -64,6 +77,8 @@ pub struct Record {
     pub last_error: String,
     pub look_at: i64,
     pub look_count: u32,
+    /// The last one that has read the recipients outside SQL.
+    pub attempt: Option<i64>,
 }
 
 /// A subtask; its content and start are the key.
@@ -73,6 +88,8 @@ pub struct Task {
     pub last_fan: i64,
     pub pushed_through: i64,
     pub lease_until: i64,
+    /// As of a delivery record.
+    pub attempt: Option<i64>,
 }
 
 /// A pending relation.
@@ -91,6 +108,8 @@ pub struct Counts {
     pub contents: i64,
     /// Of the authors of the user's timeline.
     pub authors_version: i64,
+    /// Of the user's reactions.
+    pub reactions_version: i64,
 }
 
 /// An inbox row's key.
@@ -125,6 +144,11 @@ macro_rules! tables {
         impl Change {
             pub const fn row(&self) -> Row {
                 match self { $(Self::$change(key, ..) => Row::$change(*key),)+ }
+            }
+
+            /// What undoes it, once it was made.
+            pub fn inverse(&self) -> Self {
+                match self { $(Self::$change(key, _, before) => Self::$change(*key, before.clone(), None),)+ }
             }
         }
 
@@ -175,6 +199,8 @@ tables! {
     relations, Relation: (UserId, UserId) => Relation;
     counts, Counts: UserId => Counts;
     exclusions, Exclusion: (UserId, UserId, i32) => ();
+    reactions, Reaction: (ContentId, i32, UserId) => ();
+    buckets, Bucket: Bucket => Option<BucketToken>;
 }
 
 impl Tables {

@@ -13,10 +13,19 @@ use tidefeed::{
             stretch::{OutboxesSnapshot, Stretch},
         },
     },
-    store::{StoreError, Timelines},
+    store::{
+        StoreError, Timelines,
+        outside_states::{OutsideCandidates, SideRead},
+    },
 };
 
-use super::{exclusions::EVERY_CAUSE, known_authors, tables::Tables, transaction::PrimaryStore};
+use super::{
+    cards::{self, Earlier},
+    exclusions::EVERY_CAUSE,
+    known_authors,
+    tables::Tables,
+    transaction::PrimaryStore,
+};
 use crate::rules::Rule;
 
 /// One side of a page's bound.
@@ -62,19 +71,26 @@ impl Side {
 
 #[async_trait]
 impl Timelines for PrimaryStore {
-    async fn definition(&self, reader: UserId, request: &PageRequest, _: bool) -> Result<OutboxesSnapshot, StoreError> {
+    async fn definition(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        with_facts: bool,
+    ) -> Result<OutboxesSnapshot, StoreError> {
         let view = View { primary_store: self, reader };
+        let earlier = Earlier::read(self, reader).await?;
         let authors = PrimaryStore::read(self, |tables| view.followed_authors(tables)).await?;
         PrimaryStore::read(self, |tables| {
             let later = self.breaks(Rule::PulledInALaterSnapshot);
             let authors = if later { authors.clone() } else { view.followed_authors(tables) };
-            let run = |side: Side| {
-                Run::from_limited_query(side.direction, view.contents_of(&authors, tables, side), side.limit)
-            };
+            let rows = |side: Side| view.contents_of(&authors, tables, side);
+            let run = |side: Side| Run::from_limited_query(side.direction, rows(side), side.limit);
+            let facts = if with_facts { earlier.facts(tables, &rows(Side::ahead(request))) } else { HashMap::new() };
             let behind = Side::behind(request).map(run).into_iter().collect();
             let floor = tables.floor(reader);
             let snapshot = Snapshot { floor, ahead: vec![run(Side::ahead(request))], behind };
-            OutboxesSnapshot { snapshot, reactions_version: 0, facts: HashMap::new() }
+            let reactions_version = earlier.reactions_version(cards::reactions_version(tables, reader));
+            OutboxesSnapshot { snapshot, reactions_version, facts }
         })
         .await
     }
@@ -87,7 +103,8 @@ impl Timelines for PrimaryStore {
         authors: &TimelineAuthors,
     ) -> Result<Option<OutboxesSnapshot>, StoreError> {
         let view = View { primary_store: self, reader };
-        PrimaryStore::read(self, |tables| view.stretch(tables, (request, stretch), authors)).await
+        let earlier = Earlier::read(self, reader).await?;
+        PrimaryStore::read(self, |tables| view.stretch(tables, (request, stretch), authors, &earlier)).await
     }
 
     async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
@@ -98,9 +115,30 @@ impl Timelines for PrimaryStore {
         known_authors::candidates(self, reader, request, ask).await
     }
 
-    /// No page of this simulation is read with cards.
-    async fn card_facts(&self, _: UserId, _: &[ContentId]) -> Result<HashMap<ContentId, CardFacts>, StoreError> {
-        Ok(HashMap::new())
+    async fn candidates_with(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        sides: (&SideRead, Option<&SideRead>),
+        ask: &Ask<'_>,
+    ) -> Result<OutsideCandidates, StoreError> {
+        known_authors::candidates_with(self, reader, request, sides, ask).await
+    }
+
+    async fn card_facts(
+        &self,
+        reader: UserId,
+        contents: &[ContentId],
+    ) -> Result<HashMap<ContentId, CardFacts>, StoreError> {
+        PrimaryStore::read(self, |tables| {
+            let facts = contents.iter().filter_map(|id| {
+                let it = tables.contents.get(id).filter(|it| !it.removed)?;
+                let entry = Entry { publish_time: it.publish_time, content: *id, author: it.author };
+                Some((*id, cards::facts(tables, &entry, Some(reader))?))
+            });
+            facts.collect()
+        })
+        .await
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {

@@ -4,13 +4,16 @@
 //! transaction is rolled back. The store may end a transaction by itself, at any statement or instead of its commit.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     future::poll_fn,
     sync::{Arc, Mutex, MutexGuard},
     task::{Poll, Waker},
 };
 
-use tidefeed::store::StoreError;
+use tidefeed::{
+    domain::{ContentId, Position, UserId},
+    store::{StoreError, outside_states::Recipient},
+};
 
 use super::{
     connections::{Connections, Outer},
@@ -20,6 +23,8 @@ use crate::{checks::Checks, fault_injector::FaultInjector, rules::Rule};
 
 /// Attempts of a contended transaction.
 pub const ATTEMPTS: u32 = 6;
+/// Commits that a fail-over may lose.
+const REPLICATED_LATE: usize = 12;
 
 /// How the model behaves; drawn for each seed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,6 +33,8 @@ pub struct Engine {
     pub one_writer: bool,
     /// Ranges that one transaction adds to a chain at most.
     pub ranges_at_once: usize,
+    /// Reactions of a reader with which all of them are remembered.
+    pub most_reactions: usize,
     /// The rule that is broken in this run.
     pub broken: Option<Rule>,
 }
@@ -49,6 +56,23 @@ pub struct Base {
     locks: BTreeMap<Row, u64>,
     waiting: BTreeMap<u64, (Row, Waker)>,
     last: u64,
+    /// The last commits, the newest last.
+    commits: VecDeque<Vec<Change>>,
+    /// Pages whose inbox outside SQL claims what this store knows of.
+    pub claimed: u64,
+    /// What broken rules have read too early.
+    pub early: Early,
+    /// Fail-overs that have lost commits.
+    pub losses: u64,
+}
+
+/// What only broken rules read: before the content's commit, before the inbox is opened, and of which edge.
+#[derive(Default)]
+pub struct Early {
+    pub recipients: BTreeMap<ContentId, Vec<Recipient>>,
+    pub rows: BTreeMap<UserId, Vec<Position>>,
+    /// The incarnation that an edge has kept, by the one that it was to get.
+    pub incarnations: BTreeMap<i64, i64>,
 }
 
 /// An open transaction.
@@ -57,6 +81,8 @@ pub struct Tx {
     number: u64,
     changes: Vec<Change>,
     connection: Connection,
+    /// Fail-overs before it began.
+    losses: u64,
 }
 
 /// What a transaction runs on.
@@ -90,6 +116,25 @@ impl PrimaryStore {
         }
     }
 
+    /// What was committed until now is never lost.
+    pub fn replicate(&self) {
+        self.base().commits.clear();
+    }
+
+    /// The server fails over to one that lacks the last commits. Whatever transaction is open is undone.
+    pub fn lose_commits(&self) {
+        let lost = 1 + self.injector.index(REPLICATED_LATE);
+        self.injector.note(|| format!("the store fails over and loses up to {lost} commits"));
+        let mut base = self.base();
+        let kept = base.commits.len().saturating_sub(lost);
+        let lost: Vec<Change> = base.commits.drain(kept..).flatten().collect();
+        base.losses += 1;
+        base.locks.clear();
+        base.waiting.values().for_each(|(_, waker)| waker.wake_by_ref());
+        base.make_so(lost.iter().rev().map(Change::inverse).collect(), &self.injector);
+        base.commits.pop_back();
+    }
+
     pub fn base(&self) -> MutexGuard<'_, Base> {
         self.base.try_lock().expect("nobody else looks at the tables: a world has one thread")
     }
@@ -109,18 +154,15 @@ impl PrimaryStore {
 
     pub async fn begin(&self) -> Result<Tx, StoreError> {
         self.injector.statement().await?;
-        let tx = match self.connections.take() {
+        let (number, changes, connection) = match self.connections.take() {
             Some(Outer { number, changes }) => {
                 let connection = Connection::Nested(changes.len());
-                Tx { primary_store: self.clone(), number, changes, connection }
+                (number, changes, connection)
             }
-            None => Tx {
-                primary_store: self.clone(),
-                number: self.number(),
-                changes: Vec::new(),
-                connection: Connection::Fresh,
-            },
+            None => (self.number(), Vec::new(), Connection::Fresh),
         };
+        let losses = self.base().losses;
+        let tx = Tx { primary_store: self.clone(), number, changes, connection, losses };
         if self.engine.one_writer {
             tx.wait_for(Row::Everything).await?;
         }
@@ -224,12 +266,21 @@ impl Tx {
             self.connection = Connection::Broken;
         }
         sent?;
+        self.goes_on()?;
         if self.primary_store.injector.injects(self.primary_store.injector.rates().rolled_back) {
             self.primary_store.injector.note(|| "    the store rolls back by itself".to_owned());
             self.connection = Connection::RolledBack;
             return Err(StoreError::Unavailable("the simulated store is full".into()));
         }
         Ok(())
+    }
+
+    /// Fails if the server has failed over since the transaction began.
+    fn goes_on(&self) -> Result<(), StoreError> {
+        match self.primary_store.base().losses == self.losses {
+            true => Ok(()),
+            false => Err(StoreError::Unavailable("the simulated store has failed over".into())),
+        }
     }
 
     /// A statement that reads.
@@ -334,6 +385,7 @@ impl Tx {
 
     async fn wait_for(&self, row: Row) -> Result<(), StoreError> {
         poll_fn(|context| {
+            self.goes_on()?;
             let mut base = self.primary_store.base();
             base.waiting.remove(&self.number);
             match base.take(row, self.number) {
@@ -394,6 +446,10 @@ impl Base {
         }
         let Self { tables, checks, .. } = self;
         checks.committed(tables, &changes);
+        if self.commits.len() == REPLICATED_LATE {
+            self.commits.pop_front();
+        }
+        self.commits.push_back(changes);
     }
 }
 

@@ -3,10 +3,9 @@
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
-        ContentId, Entry, Handle, Listing, PageRequest, Position, Reaction, SessionId, UserId, ViewerReactions,
+        ContentId, Entry, Listing, PageRequest, Position, SessionId, UserId,
         account::{
             attempts::SignInDecision,
-            attributes::Attributes,
             session::{Presented, Session},
         },
         search::{
@@ -15,15 +14,11 @@ use tidefeed::{
         },
     },
     store::{
-        AccountDeletions, Attempts, Cards, FollowLists, Identities, People, Profiles, Reactions, ReadMarkers,
-        SearchTerms, Sessions, StoreError,
+        AccountDeletions, Attempts, FollowLists, Identities, People, ReadMarkers, SearchTerms, Sessions, StoreError,
         account_deletions::{Deleted, DeletedAccount, LeftContent},
         accounts::{NewAccount, PasswordHash},
         attempts::Subjects,
-        cards::{ContentCard, ContentParts, UserCard, UserParts},
         identities::{Adopted, Identity},
-        profiles::{ProfileEdit, Renamed},
-        reactions::Reacted,
         relations::Pair,
         search_terms::{Indexed, Unindexed},
         sessions::Rotation,
@@ -32,24 +27,9 @@ use tidefeed::{
 
 use super::transaction::PrimaryStore;
 
-fn refused<T>() -> Result<T, StoreError> {
+/// There is no such thing.
+pub fn refused<T>() -> Result<T, StoreError> {
     Err(StoreError::Refused("the simulation has no such thing".into()))
-}
-
-#[async_trait]
-impl Cards for PrimaryStore {
-    async fn content_cards(
-        &self,
-        _: Option<UserId>,
-        _: &[ContentId],
-        _: ContentParts,
-    ) -> Result<Vec<ContentCard>, StoreError> {
-        refused()
-    }
-
-    async fn user_cards(&self, _: Option<UserId>, _: &[UserId], _: UserParts) -> Result<Vec<UserCard>, StoreError> {
-        refused()
-    }
 }
 
 #[async_trait]
@@ -138,21 +118,6 @@ impl Sessions for PrimaryStore {
 }
 
 #[async_trait]
-impl Profiles for PrimaryStore {
-    async fn edit(&self, _: UserId, _: &ProfileEdit, _: i64) -> Result<bool, StoreError> {
-        refused()
-    }
-
-    async fn rename(&self, _: UserId, _: &Handle, _: i64) -> Result<Renamed, StoreError> {
-        refused()
-    }
-
-    async fn attributes(&self, _: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError> {
-        refused()
-    }
-}
-
-#[async_trait]
 impl People for PrimaryStore {
     async fn named(
         &self,
@@ -205,34 +170,6 @@ impl FollowLists for PrimaryStore {
         _: &[UserId],
         _: &PageRequest,
     ) -> Result<Vec<Listing<UserId>>, StoreError> {
-        refused()
-    }
-}
-
-#[async_trait]
-impl Reactions for PrimaryStore {
-    async fn react(&self, _: UserId, _: ContentId, _: Reaction, _: i64, _: i64) -> Result<Reacted, StoreError> {
-        refused()
-    }
-
-    async fn take_back(&self, _: UserId, _: ContentId, _: Reaction, _: i64) -> Result<Reacted, StoreError> {
-        refused()
-    }
-
-    async fn of_user(&self, _: UserId, _: &[ContentId]) -> Result<Vec<(ContentId, ViewerReactions)>, StoreError> {
-        refused()
-    }
-
-    async fn likers(
-        &self,
-        _: Option<UserId>,
-        _: &[ContentId],
-        _: &PageRequest,
-    ) -> Result<Vec<Listing<UserId>>, StoreError> {
-        refused()
-    }
-
-    async fn reacted_to(&self, _: UserId, _: Reaction, _: &PageRequest) -> Result<Listing<Entry>, StoreError> {
         refused()
     }
 }

@@ -11,7 +11,7 @@ use super::super::{
     rows::{DomainColumns as _, MAX_LIST, Row},
 };
 use crate::{
-    domain::limits::MAX_WAIT_MS,
+    domain::{EdgeMode, limits::MAX_WAIT_MS},
     store::{
         Relations, StoreError,
         relations::{Pair, PendingRelation},
@@ -31,9 +31,14 @@ impl Relations for SqlStore {
     }
 
     async fn done(&self, relation: &PendingRelation) -> Result<(), StoreError> {
-        let sql = "DELETE FROM relations WHERE follower_id = ? AND author_id = ? AND version = ?";
+        let sql = format!(
+            "DELETE FROM relations WHERE follower_id = ? AND author_id = ? AND version = ? \
+             AND NOT EXISTS (SELECT 1 FROM follows f WHERE f.follower_id = relations.follower_id \
+             AND f.author_id = relations.author_id AND f.mode = {fill})",
+            fill = EdgeMode::Fill.code(),
+        );
         let PendingRelation { pair, version, .. } = relation;
-        self.write(sql, [pair.follower.get().into(), pair.author.get().into(), (*version).into()]).await.map(|_| ())
+        self.write(&sql, [pair.follower.get().into(), pair.author.get().into(), (*version).into()]).await.map(|_| ())
     }
 
     async fn record_failure(&self, relation: &PendingRelation, retry_at_ms: i64) -> Result<(), StoreError> {

@@ -1,9 +1,12 @@
 //! Tests what the relations port promises: one record for each pair, which only a call with its version ends.
 
 use anyhow::{Context as _, Result};
-use tidefeed::store::{
-    Relations as _,
-    relations::{Pair, PendingRelation},
+use tidefeed::{
+    domain::EdgeMode,
+    store::{
+        Relations as _,
+        relations::{Pair, PendingRelation},
+    },
 };
 
 use super::{World, at_once, user};
@@ -42,6 +45,20 @@ on_each_backend! {
         world.store.done(&new).await?;
         assert_eq!(world.store.find(pair).await?, None);
         assert!(world.store.find(pair_of(user(1), user(2))).await?.is_some(), "another pair is left alone");
+        Ok(())
+    }
+
+    async fn a_pair_whose_covering_was_lost_is_not_done(backend: Backend) -> Result<()> {
+        let world = world(backend, 1).await?;
+        let pair = pair_of(user(1), user(1));
+        let covered = world.store.find(pair).await?.context("a record")?;
+        let fill = EdgeMode::Fill.code();
+        world.insert("follows", "follower_id, author_id, mode, inc", &[format!("(1, 1, {fill}, 10)")]).await?;
+        world.store.done(&covered).await?;
+        assert!(world.store.find(pair).await?.is_some(), "the edge is still to be filled");
+        world.run(&format!("UPDATE follows SET mode = {}", EdgeMode::Push.code())).await?;
+        world.store.done(&covered).await?;
+        assert_eq!(world.store.find(pair).await?, None);
         Ok(())
     }
 

@@ -1,0 +1,58 @@
+//! Calls about what cards show: names, reactions, and the cards themselves.
+
+use tidefeed::{
+    app::Ports,
+    domain::{ContentId, Reaction, UserId},
+    store::{
+        cards::{ContentParts, UserParts},
+        profiles::ProfileEdit,
+    },
+};
+
+use super::acts::{Drawer, in_any_order, outcome};
+
+#[derive(Debug, Clone)]
+pub enum Act {
+    Rename(UserId, i64),
+    React(UserId, ContentId, Reaction, bool, i64),
+    Cards(Option<UserId>, Vec<ContentId>, ContentParts),
+    Facts(UserId, Vec<ContentId>),
+}
+
+impl Act {
+    pub fn draw(from: &mut Drawer<'_>) -> Self {
+        match from.rng.below(10) {
+            0..=1 => Self::Rename(from.user(), from.fresh()),
+            2..=6 => {
+                let reaction = from.rng.pick(&[Reaction::Like, Reaction::Bookmark]);
+                Self::React(from.user(), from.content(), reaction, from.rng.chance(700_000), from.fresh())
+            }
+            7..=8 => {
+                let [counters, reactions, author] = [(); 3].map(|()| from.rng.chance(500_000));
+                let author = author.then(UserParts::default);
+                Self::Cards(from.viewer(), from.contents(), ContentParts { counters, reactions, author })
+            }
+            _ => Self::Facts(from.user(), from.contents()),
+        }
+    }
+
+    pub async fn answer(&self, ports: &Ports, now: i64) -> String {
+        match self {
+            Self::Rename(user, version) => {
+                let edit = ProfileEdit { name: Some(format!("name{version}")), ..ProfileEdit::default() };
+                outcome(ports.profiles.edit(*user, &edit, *version).await)
+            }
+            Self::React(user, content, reaction, true, version) => {
+                outcome(ports.reactions.react(*user, *content, *reaction, *version, now).await)
+            }
+            Self::React(user, content, reaction, false, version) => {
+                outcome(ports.reactions.take_back(*user, *content, *reaction, *version).await)
+            }
+            Self::Cards(viewer, ids, shown) => in_any_order(ports.cards.content_cards(*viewer, ids, *shown).await),
+            Self::Facts(reader, ids) => {
+                let facts = ports.timelines.card_facts(*reader, ids).await;
+                in_any_order(facts.map(|facts| facts.into_iter().collect()))
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The tables of a Cassandra with inboxes: headers that change by compare-and-set alone, and rows in partitions by
+//! fence. What a majority has acknowledged stays. What was not answered may have reached one copy or none, and may run
+//! later.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use tidefeed::domain::{
+    Direction, Position, UserId,
+    timeline::outside::{Fence, NodeId, Revision, StoredHeader, Window},
+};
+
+use super::redis::draw_id;
+use crate::{rng::SimRng, rules::Rule};
+
+/// Statements that may still run.
+const REMEMBERED: usize = 24;
+/// One statement in so many is not answered.
+const UNANSWERED: u64 = 16;
+
+/// One statement.
+#[derive(Debug, Clone)]
+pub enum Statement {
+    Insert {
+        fence: Fence,
+        rows: Vec<Position>,
+    },
+    /// Sets the header if it has this revision, or if there is none.
+    Set {
+        expected: Option<Revision>,
+        next: StoredHeader,
+    },
+    /// Removes the whole partition.
+    Drop {
+        fence: Fence,
+    },
+}
+
+/// The client knows nothing of what became of its statement.
+#[derive(Debug)]
+pub struct Unanswered;
+
+#[derive(Debug, Default)]
+struct Partition {
+    rows: BTreeSet<Position>,
+    /// Rows that one copy has and a majority has not.
+    doubtful: BTreeSet<Position>,
+    /// Whether its rows were removed: that may hide what is written later, because clocks differ.
+    is_dropped: bool,
+}
+
+#[derive(Debug)]
+pub struct Partitions {
+    pub node: NodeId,
+    headers: BTreeMap<UserId, StoredHeader>,
+    by_fence: HashMap<(UserId, Fence), Partition>,
+    late: Vec<(UserId, Statement)>,
+    broken: Option<Rule>,
+}
+
+impl Partitions {
+    pub fn new(rng: &mut SimRng, broken: Option<Rule>) -> Self {
+        let (headers, by_fence, late) = (BTreeMap::new(), HashMap::new(), Vec::new());
+        Self { node: draw_id(rng), headers, by_fence, late, broken }
+    }
+
+    pub fn header(&self, reader: UserId) -> Option<&StoredHeader> {
+        self.headers.get(&reader)
+    }
+
+    /// The rows of a fence in a window. One that only one copy has is seen or not; if so, it is copied to a majority
+    /// before the answer.
+    pub fn rows(&mut self, rng: &mut SimRng, reader: UserId, fence: Fence, window: &Window) -> Vec<Position> {
+        let Some(partition) = self.by_fence.get_mut(&(reader, fence)) else { return Vec::new() };
+        for row in std::mem::take(&mut partition.doubtful) {
+            let seen = rng.below(2) == 0;
+            if seen { &mut partition.rows } else { &mut partition.doubtful }.insert(row);
+        }
+        let start = window.bound.unwrap_or(window.direction.start());
+        let beyond = |row: &&Position| window.direction.meets_first(start, **row);
+        let mut rows: Vec<Position> = partition.rows.iter().filter(beyond).copied().collect();
+        if window.direction == Direction::Older {
+            rows.reverse();
+        }
+        rows.truncate(window.limit);
+        rows
+    }
+
+    /// Runs a statement; whether a conditional one applied.
+    pub fn execute(&mut self, rng: &mut SimRng, reader: UserId, statement: &Statement) -> Result<bool, Unanswered> {
+        if rng.below(UNANSWERED) == 0 {
+            self.fail(rng, reader, statement);
+            return Err(Unanswered);
+        }
+        // What is no transaction may be sent to a second node as well.
+        if !matches!(statement, Statement::Set { .. }) && rng.below(4) == 0 {
+            self.keep(reader, statement.clone());
+        }
+        Ok(self.run(rng, reader, statement))
+    }
+
+    fn fail(&mut self, rng: &mut SimRng, reader: UserId, statement: &Statement) {
+        match rng.below(3) {
+            0 => {}
+            1 => self.keep(reader, statement.clone()),
+            _ => match statement {
+                Statement::Insert { fence, rows } => {
+                    self.by_fence.entry((reader, *fence)).or_default().doubtful.extend(rows);
+                }
+                _ => drop(self.run(rng, reader, statement)),
+            },
+        }
+    }
+
+    fn keep(&mut self, reader: UserId, statement: Statement) {
+        if self.late.len() == REMEMBERED {
+            self.late.remove(0);
+        }
+        self.late.push((reader, statement));
+    }
+
+    /// A statement that was on its way for long runs: each at most once.
+    pub fn run_late(&mut self, rng: &mut SimRng) {
+        if !self.late.is_empty() {
+            let (reader, statement) = self.late.swap_remove(rng.index(self.late.len()));
+            self.run(rng, reader, &statement);
+        }
+    }
+
+    fn run(&mut self, rng: &mut SimRng, reader: UserId, statement: &Statement) -> bool {
+        match statement {
+            Statement::Insert { fence, rows } => {
+                let Partition { rows: there, is_dropped, .. } = self.by_fence.entry((reader, *fence)).or_default();
+                for row in rows {
+                    if !*is_dropped || rng.below(2) == 0 {
+                        there.insert(*row);
+                    }
+                }
+                true
+            }
+            Statement::Set { expected, next } => {
+                let found = self.headers.get(&reader).map(|stored| stored.header.revision);
+                let applies = found == *expected || self.broken == Some(Rule::HeaderOfAnyRevision);
+                if applies {
+                    self.headers.insert(reader, next.clone());
+                }
+                applies
+            }
+            Statement::Drop { fence } => {
+                let dropped = Partition { is_dropped: true, ..Partition::default() };
+                self.by_fence.insert((reader, *fence), dropped);
+                true
+            }
+        }
+    }
+
+    /// Loses one header; or all of them, which only a broken rule does.
+    pub fn lose_headers(&mut self, rng: &mut SimRng, all: bool) {
+        let readers: Vec<UserId> = self.headers.keys().copied().collect();
+        if all {
+            self.headers.clear();
+        } else if let Some(reader) = readers.get(rng.index(readers.len())) {
+            self.headers.remove(reader);
+        }
+    }
+}
