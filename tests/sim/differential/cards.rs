@@ -40,15 +40,15 @@ impl Act {
         match self {
             Self::Rename(user, version) => {
                 let edit = ProfileEdit { name: Some(format!("name{version}")), ..ProfileEdit::default() };
-                outcome(ports.profiles.edit(*user, &edit, *version).await)
+                outcome(ports.accounts.edit(*user, &edit, *version).await)
             }
             Self::React(user, content, reaction, true, version) => {
-                outcome(ports.reactions.react(*user, *content, *reaction, *version, now).await)
+                outcome(ports.contents.react(*user, *content, *reaction, *version, now).await)
             }
             Self::React(user, content, reaction, false, version) => {
-                outcome(ports.reactions.take_back(*user, *content, *reaction, *version).await)
+                outcome(ports.contents.take_back(*user, *content, *reaction, *version).await)
             }
-            Self::Cards(viewer, ids, shown) => in_any_order(ports.cards.content_cards(*viewer, ids, *shown).await),
+            Self::Cards(viewer, ids, shown) => in_any_order(ports.contents.content_cards(*viewer, ids, *shown).await),
             Self::Facts(reader, ids) => {
                 let facts = ports.timelines.card_facts(*reader, ids).await;
                 in_any_order(facts.map(|facts| facts.into_iter().collect()))

@@ -14,7 +14,7 @@ use tidefeed::{
     },
     store::{
         InboxStore, StoreError,
-        outside_inboxes::{OutsideError, Push},
+        inbox_store::{InboxStoreError, Push},
     },
 };
 
@@ -73,8 +73,8 @@ impl SimCassandra {
         self.execute(reader, Statement::Set { expected, next }).await
     }
 
-    fn admits(&self, token: BucketToken) -> Result<(), OutsideError> {
-        if token.node == self.partitions().node { Ok(()) } else { Err(OutsideError::OtherNode) }
+    fn admits(&self, token: BucketToken) -> Result<(), InboxStoreError> {
+        if token.node == self.partitions().node { Ok(()) } else { Err(InboxStoreError::OtherNode) }
     }
 }
 
@@ -96,7 +96,7 @@ impl InboxStore for SimCassandra {
         Ok(Some(Slice { header, rows }))
     }
 
-    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, InboxStoreError> {
         self.admits(fence.token)?;
         for _ in 0..TRIES {
             let mut before = self.stored(reader).await;
@@ -104,7 +104,7 @@ impl InboxStore for SimCassandra {
                 before.dropped.clear();
             }
             let Opening::Next(next, former) = StoredHeader::open(before.as_ref(), fence, nonce) else {
-                return Err(OutsideError::Spent);
+                return Err(InboxStoreError::Spent);
             };
             let drops_first = self.broken == Some(Rule::RowsGoBeforeHeader);
             if let Some(fence) = former.filter(|_| drops_first) {
@@ -121,7 +121,7 @@ impl InboxStore for SimCassandra {
         Err(overtaken().into())
     }
 
-    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
+    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, InboxStoreError> {
         self.admits(push.token)?;
         for (reader, generation) in &push.recipients {
             let fence = Fence { token: push.token, generation: *generation };
@@ -139,7 +139,7 @@ impl InboxStore for SimCassandra {
         at: (BucketToken, Revision),
         claim: &Claim,
         _: usize,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         self.admits(at.0)?;
         let Some(before) = self.stored(reader).await else { return Ok(false) };
         let Some(next) = before.claim(at, claim) else { return Ok(false) };
@@ -153,7 +153,7 @@ impl InboxStore for SimCassandra {
         Ok(self.set(reader, Some(&before), next).await?)
     }
 
-    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, _: usize) -> Result<bool, OutsideError> {
+    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, _: usize) -> Result<bool, InboxStoreError> {
         self.admits(fence.token)?;
         let mut is_inserted = false;
         for _ in 0..TRIES {
@@ -170,7 +170,7 @@ impl InboxStore for SimCassandra {
         Err(overtaken().into())
     }
 
-    async fn remove(&self, _: UserId, _: (BucketToken, Revision), _: &Cleared) -> Result<bool, OutsideError> {
+    async fn remove(&self, _: UserId, _: (BucketToken, Revision), _: &Cleared) -> Result<bool, InboxStoreError> {
         Ok(false)
     }
 

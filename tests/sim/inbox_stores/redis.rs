@@ -17,7 +17,7 @@ use tidefeed::{
     },
     store::{
         InboxStore, StoreError,
-        outside_inboxes::{OutsideError, Push},
+        inbox_store::{InboxStoreError, Push},
     },
 };
 
@@ -55,7 +55,7 @@ pub struct SimRedis {
     nodes: Mutex<Nodes>,
 }
 
-type Answer = Result<Option<(bool, Revision)>, OutsideError>;
+type Answer = Result<Option<(bool, Revision)>, InboxStoreError>;
 
 pub fn draw_id(rng: &mut SimRng) -> NodeId {
     let mut bytes = [1; 20];
@@ -150,7 +150,7 @@ impl SimRedis {
         let mut nodes = self.nodes();
         let (node, instant) = (nodes.route(&mut rng), i64::try_from(rng.next() >> 1).unwrap_or_default());
         if !nodes.admits(node, script.token().node, self.broken) {
-            return Err(OutsideError::OtherNode);
+            return Err(InboxStoreError::OtherNode);
         }
         Ok(script.run(&mut nodes.each[node].inboxes, reader, instant, self.broken))
     }
@@ -253,12 +253,12 @@ impl InboxStore for SimRedis {
         Ok(slice)
     }
 
-    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, InboxStoreError> {
         let opened = self.send(reader, Script::Open(fence, nonce)).await?;
-        opened.map(|(_, revision)| revision).ok_or(OutsideError::Spent)
+        opened.map(|(_, revision)| revision).ok_or(InboxStoreError::Spent)
     }
 
-    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
+    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, InboxStoreError> {
         let mut delivered = Vec::new();
         for (reader, generation) in &push.recipients {
             let fence = Fence { token: push.token, generation: *generation };
@@ -275,12 +275,12 @@ impl InboxStore for SimRedis {
         (token, expected): (BucketToken, Revision),
         claim: &Claim,
         keep: usize,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         let answer = self.send(reader, Script::Claim(token, expected, claim.clone(), keep)).await?;
         Ok(answer.is_some_and(|(done, _)| done))
     }
 
-    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
+    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, InboxStoreError> {
         let answer = self.send(reader, Script::Cover(fence, newest.clone(), keep)).await?;
         Ok(answer.is_some_and(|(done, _)| done))
     }
@@ -290,7 +290,7 @@ impl InboxStore for SimRedis {
         reader: UserId,
         (token, expected): (BucketToken, Revision),
         cleared: &Cleared,
-    ) -> Result<bool, OutsideError> {
+    ) -> Result<bool, InboxStoreError> {
         let answer = self.send(reader, Script::Remove(token, expected, cleared.clone())).await?;
         Ok(answer.is_some_and(|(done, _)| done))
     }

@@ -19,9 +19,9 @@ use tidefeed::{
 use super::{
     accounts::profile,
     contents::{content, is_open},
-    outside::refused,
     tables::{Change, Counts, Tables, User},
     transaction::{PrimaryStore, Tx, transaction},
+    unsimulated::refused,
 };
 use crate::rules::Rule;
 

@@ -11,7 +11,7 @@ use tidefeed::{
     store::{
         OutsideStates, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
-        outside_states::{Batch, NotConfigured, Occupancy, Recipient},
+        outside_states::{NotConfigured, Occupancy, OutsideBatch, Recipient},
         relations::Pair,
     },
 };
@@ -128,7 +128,7 @@ impl OutsideStates for PrimaryStore {
         most: u32,
         policy: &DeliveryPolicy,
         attempt: i64,
-    ) -> Result<Option<Batch>, StoreError> {
+    ) -> Result<Option<OutsideBatch>, StoreError> {
         transaction!(self, tx => begin_at_once(self, tx, content, (most, policy), attempt))
     }
 
@@ -145,7 +145,12 @@ impl OutsideStates for PrimaryStore {
         }
     }
 
-    async fn begin_batch(&self, subtask: &Subtask, batch_size: u32, attempt: i64) -> Result<Option<Batch>, StoreError> {
+    async fn begin_batch(
+        &self,
+        subtask: &Subtask,
+        batch_size: u32,
+        attempt: i64,
+    ) -> Result<Option<OutsideBatch>, StoreError> {
         transaction!(self, tx => begin_batch(self, tx, subtask, batch_size, attempt))
     }
 
@@ -154,7 +159,7 @@ impl OutsideStates for PrimaryStore {
     }
 
     async fn occupancy(&self) -> Result<Occupancy, StoreError> {
-        super::outside::refused()
+        super::unsimulated::refused()
     }
 }
 
@@ -323,7 +328,7 @@ async fn begin_at_once(
     content: ContentId,
     (most, policy): (u32, &DeliveryPolicy),
     attempt: i64,
-) -> Result<Option<Batch>, StoreError> {
+) -> Result<Option<OutsideBatch>, StoreError> {
     if !tx.lock(Row::Delivery(content)).await? {
         return tx.roll_back(None).await;
     }
@@ -341,7 +346,7 @@ async fn begin_at_once(
     if primary_store.breaks(Rule::OutsideProgressBeforeRows) {
         delete_with_subtasks(&mut tx, content).await?;
     }
-    tx.commit(Some(Batch { entry: state.entry, recipients, through: END, attempt })).await
+    tx.commit(Some(OutsideBatch { entry: state.entry, recipients, through: END, attempt })).await
 }
 
 async fn begin_batch(
@@ -350,7 +355,7 @@ async fn begin_batch(
     task: &Subtask,
     size: u32,
     attempt: i64,
-) -> Result<Option<Batch>, StoreError> {
+) -> Result<Option<OutsideBatch>, StoreError> {
     let key = (task.content, task.progress.range.after);
     if !tx.lock(Row::Subtask(key)).await? {
         return tx.roll_back(None).await;
@@ -372,7 +377,7 @@ async fn begin_batch(
     .await?;
     let entry = Entry { publish_time, content: task.content, author };
     let recipients = recipients_of(primary_store, &mut tx, entry, (range.after, range.through)).await?;
-    tx.commit(Some(Batch { entry, recipients, through: range.through, attempt })).await
+    tx.commit(Some(OutsideBatch { entry, recipients, through: range.through, attempt })).await
 }
 
 async fn push_batch_as(

@@ -137,7 +137,10 @@ async fn a_taken_port_is_reported_with_the_key_to_set() -> Result<()> {
     let it = it.with("TIDEFEED__REDIS__URL", "redis://127.0.0.1:1");
     for command in [&["serve"][..], &["serve", "--no-workers"], &["work"]] {
         let ended = it.run(command).await?;
-        ensure!(ended.code == Some(1) && ended.err.contains("(server.listen, or `serve --port`)"), "{command:?}: {ended:?}");
+        ensure!(
+            ended.code == Some(1) && ended.err.contains("(server.listen, or `serve --port`)"),
+            "{command:?}: {ended:?}"
+        );
     }
     Ok(())
 }

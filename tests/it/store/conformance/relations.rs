@@ -53,7 +53,8 @@ on_each_backend! {
         let pair = pair_of(user(1), user(1));
         let covered = world.store.find(pair).await?.context("a record")?;
         let fill = EdgeMode::Fill.code();
-        world.insert("follows", "follower_id, author_id, mode, inc", &[format!("(1, 1, {fill}, 10)")]).await?;
+        let edge = format!("(1, 1, {fill}, 10, 5)");
+        world.insert("follows", "follower_id, author_id, mode, inc, followed_at", &[edge]).await?;
         world.store.done(&covered).await?;
         assert!(world.store.find(pair).await?.is_some(), "the edge is still to be filled");
         world.run(&format!("UPDATE follows SET mode = {}", EdgeMode::Push.code())).await?;
