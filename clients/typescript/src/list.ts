@@ -141,7 +141,7 @@ function changeOf(list: List, event: TimelineChange, holds: boolean): Change {
   }
 }
 
-/** `list` after an event of `newFeed`, or with what a mutation has answered. Nothing waits behind a list of which nothing is left to see. */
+/** `list` after an event of `newFeed`, or with a mutation's answer. If nothing of the list is shown any more, nothing is held back. */
 export function changed(list: List, event: TimelineChange, holds: boolean): Change {
   const change = changeOf(list, event, holds);
   return visible(change.list).length === 0 ? { ...change, list: nothingWaits(change.list) } : change;

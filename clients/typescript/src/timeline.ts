@@ -68,7 +68,7 @@ class LiveTimeline {
   #isInUse = false;
   /** A stream is asked for that has not told yet what was missed: what is read meanwhile may lack what nobody tells. */
   #isAwaited = false;
-  /** The server is telling what a list has of which nothing was seen, the oldest first: nothing of it waits until all is told. */
+  /** The server sends the entries of a list that showed none, the oldest first: none is held back until all have come. */
   #isFilling = false;
   #readMarker: string | null = null;
   #token: string | null = null;

@@ -96,7 +96,7 @@ impl Cassandra {
             self.fail(rng, reader, statement);
             return Err(Unanswered);
         }
-        // What is no transaction may be sent to a second node as well.
+        // A statement outside a transaction may be sent to a second node as well.
         if !matches!(statement, Statement::Set { .. }) && rng.below(4) == 0 {
             self.keep(reader, statement.clone());
         }
