@@ -3,7 +3,7 @@ PORT ?= 8080
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help first-run-test run run-servers release install image secrets web test test-fast check lint oldest advisories sim soak chaos bench schema clean-data
+.PHONY: help first-run-test run run-servers release npm install image secrets web test test-fast check lint oldest advisories sim soak chaos bench schema clean-data
 
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -16,6 +16,9 @@ run-servers: ## As run, with a private MariaDB and Redis in ./data/servers
 
 release: ## Build the pages and a stripped binary, target/tidefeed
 	@scripts/release.sh
+
+npm: ## Pack a release for npm (`npx tidefeed`) into target/npm: the launcher, and the binary of this platform
+	@scripts/npm-packages.sh target/npm
 
 install: ## Build the pages and install the binary with cargo, into ~/.cargo/bin
 	@scripts/install.sh
