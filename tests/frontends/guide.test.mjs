@@ -14,7 +14,7 @@ import { live } from "./live-list.mjs";
 import { publish, sessionOf } from "./world.mjs";
 
 /** `timeline.mjs` is run by the package that it shows: clients/typescript. */
-const USED = ["timeline.mjs", "sign-in.sh", "session.mjs", "search.sh", "feed.mjs", "live.mjs", "frames.jsonl", "stream.sh", "export.mjs", "watched-fetch.mjs", "apollo.mjs", "urql.mjs", "relay.jsx", "codegen.ts", "Profile.tsx"];
+const USED = ["timeline.mjs", "sign-in.sh", "session.mjs", "search.sh", "feed.mjs", "live.mjs", "frames.jsonl", "stream.sh", "export.mjs", "watched-fetch.mjs", "apollo.mjs", "urql.mjs", "relay.jsx", "codegen.ts", "Profile.tsx", "uploads.mjs", "Composer.tsx"];
 
 test("every example of the guide is run", () => {
   assert.deepEqual(namesOf().toSorted(), USED.toSorted());

@@ -49,7 +49,7 @@ test("generated documents bring their types to query, request and useQuery", asy
   const files = {
     "package.json": JSON.stringify({ type: "module" }), "tsconfig.json": JSON.stringify({ compilerOptions, include: ["src"] }),
     "codegen.ts": textOf("codegen.ts").replace("127.0.0.1:8080", server.address),
-    "src/Profile.tsx": textOf("Profile.tsx"), "src/main.tsx": QUICK_START, "src/uses.tsx": USES,
+    "src/Profile.tsx": textOf("Profile.tsx"), "src/Composer.tsx": textOf("Composer.tsx"), "src/main.tsx": QUICK_START, "src/uses.tsx": USES,
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder, name), text);
   const run = (program, ...words) => {

@@ -32,7 +32,7 @@ const CHANGES: &[&str] = &["like", "follow", "publish"];
 pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let steps: &[usize] = if site.options.quick { &[1, 4] } else { &[1, 4, 64, 256] };
     let most = steps.last().copied().unwrap_or(1);
-    let people = site.people((5, 200), most).await?;
+    let people = site.people((10, 200), most).await?;
     people::make_active(site, &people).await?;
     let mut all = Vec::new();
     for (place, person) in people.iter().enumerate() {
@@ -65,7 +65,7 @@ fn fairness(seen: &Burst) -> Figure {
 /// still served, and whether pages and changes are refused in like proportion.
 pub async fn overload(site: &mut Site) -> Result<Vec<Figure>> {
     let (clients, times) = (site.options.size(FULL, 4), TIMES_CAPACITY);
-    let people = site.people((5, 200), clients * times).await?;
+    let people = site.people((10, 200), clients * times).await?;
     people::make_active(site, &people).await?;
     let mut all = Vec::new();
     for (place, person) in people.iter().enumerate() {

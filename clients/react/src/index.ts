@@ -2,6 +2,8 @@
 import type { ConnectionState, Content, Observable, Query, QueryOptions, QuerySnapshot, Read, Rest, SessionState, Tidefeed, Timeline, TimelineOptions, TimelineSnapshot, TypedDocument, User, Viewer } from "@tidefeed/client";
 import { createContext, createElement, type ReactNode, useCallback, useContext, useMemo, useState, useSyncExternalStore } from "react";
 
+export * from "./uploads.js";
+
 const Client = createContext<Tidefeed | null>(null);
 
 /** Gives `client` to the hooks below it. */
