@@ -72,9 +72,12 @@ pub async fn overload(site: &mut Site) -> Result<Vec<Figure>> {
         all.push(mixed(site, person, place).await?);
     }
     let (pids, length) = (site.pids(), site.options.length() * LONGER);
+    let mut database = site.database().await?;
     let full = burst(&mut all[..clients], &pids, length, Refusal::Repeats).await?;
+    // What the first has published would be delivered during the second.
+    people::wait_for_none(&mut database, OPEN, "deliveries").await?;
     let over = burst(&mut all, &pids, length, Refusal::Repeats).await?;
-    people::wait_for_none(&mut site.database().await?, OPEN, "deliveries").await?;
+    people::wait_for_none(&mut database, OPEN, "deliveries").await?;
     let millis = |seen: &Burst| KINDS.map(|kind| format!("{kind} {:.1}", seen.quantile(kind, 0.99) / 1e3)).join(", ");
     let mut figures = Vec::new();
     for (seen, what) in [(&full, format!("{clients} clients")), (&over, format!("{times} times as many"))] {
