@@ -132,6 +132,7 @@ stage_browser() {
     step "Seeding an embedded server on port $port for the browser"
     # All the people of these tests register from one address, more than a node takes from it in an hour.
     export TIDEFEED__STORE__URL=sqlite://$scratch/tidefeed.db TIDEFEED__SERVER__LISTEN=127.0.0.1:$port TIDEFEED__AUTH__REGISTRATIONS_PER_HOUR=0
+    export TIDEFEED__API__PUBLIC_PAGES=true
     "$tidefeed_bin" migrate
     "$tidefeed_bin" seed --if-empty
     "$tidefeed_bin" serve >"$logs/serve.log" 2>&1 &

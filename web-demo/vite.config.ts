@@ -24,7 +24,7 @@ const fetchedAhead: Plugin = {
 };
 
 export default defineConfig({
-  base: "./", // A proxy may serve the pages below a path.
+  base: "./", // A proxy may serve the pages below a path, and a page may be deep (src/api/public_pages/html.rs).
   plugins: [react(), fetchedAhead],
   // The packages bring modules of their own for their tests: the page has one React.
   resolve: { dedupe: ["react", "react-dom", "graphql", "graphql-ws", "@tidefeed/client"] },
@@ -40,7 +40,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: {
       // What the entry needs is one file, not four: a browser has six connections to a server.
-      output: { codeSplitting: { groups: [{ name: "client", test: /clients\/typescript|graphql-ws|src\/api\/(tidefeed|timelineLists)|preload-helper/ }] } },
+      output: { codeSplitting: { groups: [{ name: "client", test: /clients\/typescript|graphql-ws|src\/(root|api\/(tidefeed|timelineLists))\.ts|preload-helper/ }] } },
       // GraphiQL's modules carry "use no memo", which means nothing to a bundler.
       onLog: (level, log, handle) => {
         if (log.code !== "MODULE_LEVEL_DIRECTIVE") handle(level, log);

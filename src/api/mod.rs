@@ -5,3 +5,4 @@
 pub mod export;
 pub mod graphql;
 pub mod pages;
+pub mod public_pages;

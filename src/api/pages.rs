@@ -99,19 +99,29 @@ pub fn schema(asked: &HeaderMap) -> Response {
     SCHEMA.answer(asked)
 }
 
-/// The pages' routes.
-pub fn router() -> Router {
-    serve(&ASSETS, BUILT)
+/// What is said of a path that leads nowhere to who is no browser.
+pub const NO_SUCH_PATH: &str =
+    "There is nothing at this path. Send queries to /graphql; its schema is at /schema.graphql.\n";
+
+/// The pages' routes. `/` is not among them with `api.public_pages`, which has a page of its own there.
+pub fn router(has_root: bool) -> Router {
+    serve(&ASSETS, BUILT, has_root)
 }
 
-fn serve(assets: &'static [Asset], built: bool) -> Router {
+/// The app's document.
+pub fn document() -> String {
+    let asset = ASSETS.iter().find(|asset| asset.route == "/index.html");
+    asset.map(|asset| String::from_utf8_lossy(&asset.bytes.plain()).into_owned()).unwrap_or_default()
+}
+
+fn serve(assets: &'static [Asset], built: bool, has_root: bool) -> Router {
     let graphiql = if built { "/graphiql/index.html" } else { "/index.html" };
     let mut router = Router::new().route("/graphiql", get(to_graphiql));
     for asset in assets {
         let answer = async move |headers: HeaderMap| asset.answer(&headers);
         router = router.route(asset.route, get(answer));
         for (alias, meant) in [("/", "/index.html"), ("/graphiql/", graphiql)] {
-            if asset.route == meant {
+            if asset.route == meant && (has_root || alias != "/") {
                 router = router.route(alias, get(answer));
             }
         }
@@ -129,10 +139,11 @@ async fn to_graphiql(RawQuery(query): RawQuery) -> Redirect {
 /// Sends a browser that opens `/graphql` as a page to GraphiQL, with the query that it brings. Programs ask for JSON or
 /// for anything.
 pub async fn lead_browsers(request: Request, next: Next) -> Response {
-    let accepted =
-        request.headers().get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
-    let is_page = accepted.contains("text/html") && !accepted.contains("json");
-    if request.method() == Method::GET && request.uri().path() == "/graphql" && is_page {
+    let accepts_page = |headers: &HeaderMap| {
+        let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
+        accepted.contains("text/html") && !accepted.contains("json")
+    };
+    if request.method() == Method::GET && request.uri().path() == "/graphql" && accepts_page(request.headers()) {
         return to_graphiql(RawQuery(request.uri().query().map(str::to_owned))).await.into_response();
     }
     next.run(request).await
@@ -141,8 +152,7 @@ pub async fn lead_browsers(request: Request, next: Next) -> Response {
 impl Asset {
     /// A text that the binary makes itself. It is never freed.
     fn text(route: &'static str, text: String) -> Self {
-        let nibbles = Sha256::digest(&text).iter().take(16).flat_map(|byte| [byte >> 4, byte & 15]).collect::<Vec<_>>();
-        let etag = nibbles.into_iter().filter_map(|nibble| char::from_digit(nibble.into(), 16)).collect::<String>();
+        let etag = etag_of(text.as_bytes());
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
         let bytes = match gzip.write_all(text.as_bytes()).and_then(|()| gzip.finish()) {
             Ok(packed) => Packed::Gzip { bytes: packed.leak(), unpacked: OnceLock::from(Bytes::from(text)) },
@@ -159,8 +169,7 @@ impl Asset {
         let best = weighed.rev().filter(|(.., weight)| *weight > 0.0).max_by(|a, b| a.2.total_cmp(&b.2));
         let (coding, packed) = best.map_or((None, None), |(coding, bytes, _)| (Some(coding), Some(bytes)));
         let etag = format!("\"{}{}\"", self.etag, coding.map(|coding| format!("-{coding}")).unwrap_or_default());
-        let known = asked.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
-        let is_known = known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag);
+        let is_known = has(asked, &etag);
         let headers = [
             (header::CACHE_CONTROL, "no-cache".to_owned()),
             (header::ETAG, etag),
@@ -175,6 +184,19 @@ impl Asset {
     }
 }
 
+/// A hash of the bytes, in hexadecimal.
+pub fn etag_of(bytes: &[u8]) -> String {
+    let nibbles = Sha256::digest(bytes).iter().take(16).flat_map(|byte| [byte >> 4, byte & 15]).collect::<Vec<_>>();
+    nibbles.into_iter().filter_map(|nibble| char::from_digit(nibble.into(), 16)).collect()
+}
+
+/// Whether the client has the form with this tag, which need not be the same bytes (RFC 9110, 8.8.3.2).
+pub fn has(asked: &HeaderMap, etag: &str) -> bool {
+    let known = asked.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
+    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    known.split(',').any(|tag| opaque(tag) == opaque(etag))
+}
+
 /// The client's quality value for a coding (RFC 9110, 12.5.3): 0 means never.
 fn weight(asked: &HeaderMap, coding: &str) -> f32 {
     let lines = asked.get_all(header::ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
@@ -186,7 +208,8 @@ fn weight(asked: &HeaderMap, coding: &str) -> f32 {
     named.next_back().unwrap_or(0.0)
 }
 
-async fn with_headers(request: Request, next: Next) -> Response {
+/// Adds the headers of a page, and lets names with a hash be kept for ever.
+pub async fn with_headers(request: Request, next: Next) -> Response {
     let is_hashed = is_hashed(request.uri().path());
     let mut response = next.run(request).await;
     let is_asset = matches!(response.status(), StatusCode::OK | StatusCode::NOT_MODIFIED);
@@ -258,7 +281,7 @@ mod tests {
     #[tokio::test]
     async fn both_pages_are_served_and_never_kept_without_asking() {
         for (path, text) in [("/", "demo"), ("/index.html", "demo"), ("/graphiql/", "graphiql")] {
-            let (status, headers, body) = fetch(serve(&FIXTURE, true), path, "").await;
+            let (status, headers, body) = fetch(serve(&FIXTURE, true, true), path, "").await;
             assert_eq!(
                 (status, headers[header::CACHE_CONTROL].to_str().unwrap()),
                 (StatusCode::OK, "no-cache"),
@@ -274,7 +297,7 @@ mod tests {
             ("/graphiql", "graphiql/"),
             ("/graphiql?query=%7Bviewer%7Bid%7D%7D", "graphiql/?query=%7Bviewer%7Bid%7D%7D"),
         ] {
-            let (status, headers, _) = fetch(serve(&FIXTURE, true), path, "").await;
+            let (status, headers, _) = fetch(serve(&FIXTURE, true, true), path, "").await;
             let expected = (StatusCode::TEMPORARY_REDIRECT, &HeaderValue::from_static(target));
             assert_eq!((status, &headers[header::LOCATION]), expected);
         }
@@ -301,9 +324,9 @@ mod tests {
 
     #[tokio::test]
     async fn only_names_with_a_hash_are_kept_for_ever() {
-        let (_, headers, _) = fetch(serve(&FIXTURE, true), "/assets/index-DiwrgTda.js", "").await;
+        let (_, headers, _) = fetch(serve(&FIXTURE, true, true), "/assets/index-DiwrgTda.js", "").await;
         assert!(headers[header::CACHE_CONTROL].to_str().unwrap().ends_with("immutable"));
-        let (_, headers, _) = fetch(serve(&FIXTURE, true), "/favicon.svg", "").await;
+        let (_, headers, _) = fetch(serve(&FIXTURE, true, true), "/favicon.svg", "").await;
         assert_eq!(headers[header::CACHE_CONTROL], "no-cache");
         for path in ["/assets/index.js", "/assets/a-b.js", "/x/index-DiwrgTda.js", "/assets/é-Diwrg da.js", "/assets/"]
         {
@@ -314,7 +337,7 @@ mod tests {
     #[tokio::test]
     async fn an_unchanged_page_is_answered_with_304() {
         let (status, headers, body) =
-            fetch(serve(&FIXTURE, true), "/assets/index-DiwrgTda.js", "\"/assets/index-DiwrgTda.js\"").await;
+            fetch(serve(&FIXTURE, true, true), "/assets/index-DiwrgTda.js", "\"/assets/index-DiwrgTda.js\"").await;
         assert_eq!((status, body.as_str()), (StatusCode::NOT_MODIFIED, ""));
         assert!(headers.contains_key(header::CONTENT_SECURITY_POLICY));
     }
@@ -343,7 +366,7 @@ mod tests {
         ] {
             let assets = packed(has_brotli);
             let request = Request::get(PATH).header(header::ACCEPT_ENCODING, accepted);
-            let response = serve(assets, true).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+            let response = serve(assets, true, true).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
             let (parts, body) = response.into_parts();
             let encoding = parts.headers.get(header::CONTENT_ENCODING).map(|value| value.to_str().unwrap());
             assert_eq!(encoding, sent, "{accepted}");
@@ -401,7 +424,7 @@ mod tests {
 
     #[tokio::test]
     async fn pages_cannot_be_framed_and_load_only_their_own_scripts() {
-        let (_, headers, _) = fetch(serve(&FIXTURE, true), "/", "").await;
+        let (_, headers, _) = fetch(serve(&FIXTURE, true, true), "/", "").await;
         let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
         assert!(policy.contains("script-src 'self';") && policy.contains("frame-ancestors 'none'"), "{policy}");
         assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
@@ -413,14 +436,14 @@ mod tests {
         static UNBUILT: [Asset; 1] =
             [asset("/index.html", "text/html", include_bytes!("../../web-demo/unbuilt/index.html"))];
         for path in ["/", "/graphiql/"] {
-            let (status, _, body) = fetch(serve(&UNBUILT, false), path, "").await;
+            let (status, _, body) = fetch(serve(&UNBUILT, false, true), path, "").await;
             assert!(status == StatusCode::OK && body.contains("make web"), "{path}: {status}");
         }
     }
 
     #[tokio::test]
     async fn the_binary_has_pages() {
-        let (status, _, body) = fetch(router(), "/", "").await;
+        let (status, _, body) = fetch(router(true), "/", "").await;
         assert_eq!(status, StatusCode::OK);
         assert!(body.contains("<!doctype html>"), "{body}");
     }

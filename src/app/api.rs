@@ -31,6 +31,7 @@ use crate::{
             attach, build_schema, schema_sdl,
         },
         pages,
+        public_pages::{self, PublicPages},
     },
     rng::SharedRng,
     store::Ports,
@@ -57,6 +58,8 @@ pub struct ApiSettings {
     pub open_registration: bool,
     /// Registrations allowed from one network in an hour; 0 for no limit.
     pub registrations_per_hour: u32,
+    /// Whether profiles and posts have addresses that can be sent.
+    pub public_pages: bool,
     /// An issuer whose tokens are accepted, too.
     pub issuer: Option<ExternalIssuer>,
 }
@@ -144,17 +147,34 @@ pub fn endpoints(
         }),
         public_operations: &WITHOUT_TOKEN,
         always_admitted: &ALWAYS_ADMITTED,
-        settings: settings.http.clone(),
+        settings: http_settings(settings),
         entropy: entropy(runtime.ambient.rng),
         stop: runtime.stop,
         sockets: runtime.tasks,
     };
     let Endpoints { router, charges } = http::endpoints(transport).map_err(AppError::Manifest)?;
     let copies = export::router(exporting, ExportRuntime { tasks, charges: charges.clone(), trusted_proxies });
-    let router = router.merge(described).merge(copies).merge(pages::router());
+    let router = with_pages(router, settings, ports).merge(described).merge(copies);
     #[cfg(feature = "demo")]
     let router = router.merge(demo::pictures::router());
     Ok(Endpoints { router, charges })
+}
+
+fn with_pages(api: Router, settings: &ApiSettings, ports: &Ports) -> Router {
+    let router = api.clone().merge(pages::router(!settings.public_pages));
+    if !settings.public_pages {
+        return router;
+    }
+    let (contents, base_url) = (ports.contents.clone(), settings.base_url.clone());
+    router.merge(public_pages::router(PublicPages { api, contents, base_url }))
+}
+
+fn http_settings(settings: &ApiSettings) -> HttpSettings {
+    let mut http = settings.http.clone();
+    if settings.public_pages {
+        http.persisted.manifest = http.persisted.manifest.map(public_pages::with_documents);
+    }
+    http
 }
 
 const SCHEMA_IS_OFF: &str =

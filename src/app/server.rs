@@ -24,7 +24,7 @@ use tower_http::{
 
 use super::adapters::Adapters;
 use crate::{
-    api::pages,
+    api::pages::{self, NO_SUCH_PATH},
     lifecycle::Lifecycle,
     store::{StoreError, sql::Writes},
     telemetry::metrics::{HTTP_REQUESTS, HTTP_SECONDS, Measurements},
@@ -32,8 +32,6 @@ use crate::{
 
 /// A store that takes longer to answer is not ready.
 const PROBE_LIMIT: Duration = Duration::from_secs(2);
-const NO_SUCH_PATH: &str =
-    "There is nothing at this path. Send queries to /graphql; its schema is at /schema.graphql.\n";
 const NO_SUCH_PATH_OF_A_WORKER: &str = "There is nothing at this path. A worker serves /healthz, /readyz and /metrics only; send queries to a serving node.\n";
 
 /// A page of any origin may learn that somebody is there, so that it can tell a refusal from a wrong address.

@@ -28,8 +28,8 @@ pub use secret::Secret;
 pub use settings::{
     AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, DeliverySettings, GraphqlSettings,
     InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings,
-    OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings, ServerSettings, SseSettings,
-    StoreSettings, UpkeepSettings, WebsocketSettings,
+    OutboxCacheSettings, PagesSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings,
+    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
 };
 pub use signing_secret::{SecretError, signing_secret};
 pub use sources::{DEFAULTS, Sources};

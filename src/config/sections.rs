@@ -11,8 +11,8 @@ use tracing_subscriber::EnvFilter;
 use super::{
     Address, AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, DeliverySettings,
     GraphqlSettings, InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings,
-    Millis, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings, Secret,
-    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings, origins,
+    Millis, OutboxCacheSettings, PagesSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings,
+    Secret, ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings, origins,
     reader::{Reader, URL_ALIAS},
 };
 use crate::domain::limits::{MAX_CATCH_UP, MIN_CATCH_UP};
@@ -47,6 +47,7 @@ pub fn read(reader: &mut Reader) -> Config {
             required: reader.flag("persisted.required"),
         },
         rate_limit: rate_limit(reader),
+        api: PagesSettings { public_pages: reader.flag("api.public_pages") },
         websocket: websocket(reader),
         sse: sse(reader),
         live: live(reader),

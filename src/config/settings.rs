@@ -46,6 +46,8 @@ pub struct Config {
     pub persisted: PersistedSettings,
     /// Rate limits in points.
     pub rate_limit: RateLimitSettings,
+    /// Pages that anybody may open.
+    pub api: PagesSettings,
     /// The sockets of subscriptions.
     pub websocket: WebsocketSettings,
     /// Streams of server-sent events.
@@ -363,6 +365,12 @@ pub enum LogFormat {
 pub struct LogSettings {
     pub format: LogFormat,
     pub filter: String,
+}
+
+/// `[api]`
+#[derive(Debug, Clone)]
+pub struct PagesSettings {
+    pub public_pages: bool,
 }
 
 /// `[metrics]`

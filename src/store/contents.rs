@@ -113,6 +113,9 @@ pub trait Contents: Cards + Reactions + SearchTerms {
     /// anonymous), in any order. One statement.
     async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError>;
 
+    /// Whether there is, or was, a content with this id. One statement.
+    async fn was_published(&self, id: ContentId) -> Result<bool, StoreError>;
+
     /// The counters of `ids`, without missing contents. One statement.
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError>;
 

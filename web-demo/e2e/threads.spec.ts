@@ -87,7 +87,7 @@ test("actions stand in the same columns below one's own posts and others', and t
   await takePicture(page, "menu-own");
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("notice")).toHaveText("The link is copied.");
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(new URL(`/#/p/${own}`, baseURL).href);
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(new URL(`/post/${own}`, baseURL).href);
   await mine.getByTestId("more").click();
   await page.keyboard.press("Escape");
   await expect(mine.getByTestId("more")).toBeFocused();

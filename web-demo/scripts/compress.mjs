@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
-const COMPRESSIBLE = /\.(css|html|js|json|svg|ttf)$/;
+const COMPRESSIBLE = /\.(css|html|js|json|svg|ttf|webmanifest)$/;
 /** Below this the headers outweigh what is saved. */
 const LEAST_BYTES = 1_024;
 

@@ -76,6 +76,15 @@ impl Manifest {
         Ok(Self(documents))
     }
 
+    /// The manifest with a document of the service's own, unless it has one of this id.
+    #[must_use]
+    pub fn with(mut self, id: &str, text: &str) -> Self {
+        if self.0.iter().all(|(known, _)| known != id) {
+            self.0.push((id.to_owned(), text.to_owned()));
+        }
+        self
+    }
+
     /// The number of documents.
     pub fn len(&self) -> usize {
         self.0.len()

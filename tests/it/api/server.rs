@@ -111,6 +111,7 @@ pub fn settings() -> ApiSettings {
         passwords: PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() },
         open_registration: true,
         registrations_per_hour: 0,
+        public_pages: false,
         issuer: None,
     }
 }

@@ -58,6 +58,10 @@ impl Contents for PrimaryStore {
         .await
     }
 
+    async fn was_published(&self, id: ContentId) -> Result<bool, StoreError> {
+        self.read(|tables| tables.contents.contains_key(&id)).await
+    }
+
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
         self.read(|tables| ids.iter().filter_map(|id| Some((*id, *tables.counters.get(id)?))).collect()).await
     }

@@ -191,6 +191,7 @@ fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
         passwords: passwords(),
         open_registration: true,
         registrations_per_hour: 0,
+        public_pages: false,
         issuer: None,
     };
     let runtime = ApiRuntime { ambient, stop: CancellationToken::new(), tasks: TaskTracker::new() };

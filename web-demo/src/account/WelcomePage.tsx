@@ -1,5 +1,6 @@
 // What someone who is not signed in sees: what this is, and the two ways in.
 import { useState } from "react";
+import { fromRoot } from "../root";
 import { Brand } from "../parts/Brand";
 import { useSession } from "@tidefeed/react";
 import { Glimpse } from "./Glimpse";
@@ -38,7 +39,7 @@ export function WelcomePage() {
             {joining ? "Sign in" : "Create an account"}
           </button>
         </p>
-        <p className="switch"><a href="graphiql/">Explore the API in GraphiQL</a></p>
+        <p className="switch"><a href={fromRoot("graphiql/")}>Explore the API in GraphiQL</a></p>
       </main>
       <Glimpse />
     </div>

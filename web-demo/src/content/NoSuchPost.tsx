@@ -5,7 +5,7 @@ export function NoSuchPost() {
   return (
     <EmptyState title="There is no such post" heading="h1" testId="no-such-post">
       <title>No such post · Tidefeed</title>
-      <p>It may have been deleted. <a href={timelinePath}>Go back to your timeline</a>.</p>
+      <p>It may have been deleted. <a href={timelinePath}>Go to the start page</a>.</p>
     </EmptyState>
   );
 }

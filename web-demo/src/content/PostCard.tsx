@@ -4,7 +4,7 @@ import { Icon } from "../parts/Icon";
 import { counted } from "../parts/numbers";
 import { exactTime, RelativeTime, useAgeInWords } from "../parts/RelativeTime";
 import { Avatar } from "../people/Avatar";
-import { likersPath, profilePath, threadPath } from "../routing";
+import { likersPath, navigate, profilePath, threadPath } from "../routing";
 import { ActionRow, DeletePost } from "./ActionRow";
 import { MediaGrid } from "./MediaGrid";
 import { remember } from "./remembered";
@@ -111,7 +111,7 @@ function openThread(event: MouseEvent<HTMLElement>, id: string) {
   const isOther = event.target instanceof Element && event.target.closest("a, button, input, textarea, video, dialog, .confirm, .menu") !== null;
   if (isOther || event.button !== 0 || id.startsWith("draft:") || window.getSelection()?.isCollapsed === false) return;
   if (event.metaKey || event.ctrlKey) window.open(threadPath(id));
-  else window.location.hash = threadPath(id);
+  else navigate(threadPath(id));
 }
 
 /** The post that a page is about. */

@@ -6,6 +6,7 @@ import { useRead } from "../api/useRead";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PageHead } from "../parts/PageHead";
 import { PostSkeletons } from "../parts/Skeletons";
+import { signInPath } from "../routing";
 import { NoSuchPost } from "./NoSuchPost";
 import { MainPost, PostCard } from "./PostCard";
 import { PostList } from "./PostList";
@@ -48,7 +49,9 @@ export function ThreadPage({ id }: { id: string }) {
           : <PostCard key={above.id} post={{ ...above, repostOf: null }} position={index + 1} total={-1} place="above" />)}
         <MainPost post={shown} testId="thread-post" />
       </div>
-      {signedIn && <ReplyForm contentId={post.id} to={shown.author?.handle} />}
+      {signedIn
+        ? <ReplyForm contentId={post.id} to={shown.author?.handle} />
+        : <p className="card guest-reply"><a className="button quiet" href={signInPath} data-testid="sign-in-to-reply">Sign in to reply</a></p>}
       {answered.length > 0 && <PostList label="Replies" posts={answered} nextPage={nextPage} end="No more replies." />}
     </>
   );

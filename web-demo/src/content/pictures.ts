@@ -1,3 +1,6 @@
+// Where pictures come from.
+import { fromRoot } from "../root";
+
 /** What `tidefeed seed` links to: pictures and avatars that every node with the demo draws, the same on each of them. */
 const DRAWN = /^http:\/\/[^/]+\/((?:pictures|avatars)\/[\w-]+\.svg)$/;
 
@@ -5,12 +8,12 @@ const DRAWN = /^http:\/\/[^/]+\/((?:pictures|avatars)\/[\w-]+\.svg)$/;
  * Where the page loads a picture from. The links of the seeded world name the address on which the server listens; who has come to the page by another name, or
  * through a proxy, gets them from there. The page shows no other picture of plain http that is not this server's.
  */
-export const pictureFrom = (url: string): string => DRAWN.exec(url)?.[1] ?? url;
+export const pictureFrom = (url: string): string => url.replace(DRAWN, (_, path: string) => fromRoot(path));
 
 export const isDrawn = (url: string) => DRAWN.test(url);
 
 /** The face that a server with the demo draws for a user; somebody who is not known any more has nobody's. */
-export const avatarOf = (id: string): string => `avatars/${id === "" ? "nobody" : id}.svg`;
+export const avatarOf = (id: string): string => fromRoot(`avatars/${id === "" ? "nobody" : id}.svg`);
 
 /** The banner that goes with it. */
-export const bannerOf = (id: string): string => `banners/${id}.svg`;
+export const bannerOf = (id: string): string => fromRoot(`banners/${id}.svg`);

@@ -1,5 +1,5 @@
 // Who follows a reply button wants to write at once: the thread's form asks whether it was so.
-import { threadPath } from "../routing";
+import { navigate, threadPath } from "../routing";
 
 let wanted: string | null = null;
 
@@ -8,7 +8,7 @@ export function replyTo(id: string) {
   wanted = id;
   const field = document.querySelector<HTMLTextAreaElement>(`.reply-form[data-to="${CSS.escape(id)}"] textarea`);
   if (field !== null) field.focus();
-  else window.location.hash = threadPath(id);
+  else navigate(threadPath(id));
 }
 
 export function isReplyWanted(id: string): boolean {

@@ -2,6 +2,7 @@
 import { useViewer } from "@tidefeed/react";
 import { tidefeed } from "../api/tidefeed";
 import { explorePath, bookmarksPath, profilePath, type Route, settingsPath, timelinePath } from "../routing";
+import { fromRoot } from "../root";
 import { SearchForm } from "../search/SearchForm";
 import { ComposeButton } from "../timeline/ComposeButton";
 import { forgetDrafts } from "../timeline/drafts";
@@ -44,7 +45,7 @@ export function Navigation({ route, waiting }: NavigationProps) {
         <a href={settingsPath} aria-current={route.page === "settings" ? "page" : undefined} data-testid="nav-settings">
           <Icon name="gear" /><span>Settings</span>
         </a>
-        <a className="not-phone" href="graphiql/" data-testid="nav-graphiql"><Icon name="graph" /><span>GraphiQL</span></a>
+        <a className="not-phone" href={fromRoot("graphiql/")} data-testid="nav-graphiql"><Icon name="graph" /><span>GraphiQL</span></a>
         <button type="button" className="not-phone" onClick={signOut} data-testid="sign-out">
           <Icon name="leave" /><span>Sign out</span>
         </button>

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import { timelinePath } from "../routing";
+import { goBack } from "../routing";
 import { Icon } from "./Icon";
 
 interface PageHeadProps {
@@ -7,12 +7,6 @@ interface PageHeadProps {
   /** Whether a button leads to where the reader has come from. */
   back?: boolean;
   children?: ReactNode;
-}
-
-/** To the page before, or to the timeline for who has come from elsewhere. */
-function goBack() {
-  if ((history.state as { hasPrevious?: boolean } | null)?.hasPrevious === true) history.back();
-  else window.location.hash = timelinePath;
 }
 
 /** A page's heading. It takes the focus if the link that led here has gone, so that the keyboard goes on from the top. */

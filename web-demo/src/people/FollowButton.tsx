@@ -1,11 +1,12 @@
 import type { User } from "@tidefeed/client";
 import { useFollow, useSession } from "@tidefeed/react";
+import { signInPath } from "../routing";
 
 /** Follows or unfollows: shown at once, and taken back if it fails. */
 export function FollowButton({ user }: { user: Pick<User, "id" | "name" | "viewerIsFollowing"> }) {
   const { signedIn } = useSession();
   const { isFollowing, error, toggle } = useFollow(user);
-  if (!signedIn) return null;
+  if (!signedIn) return <a className="button" href={signInPath} aria-label={`Sign in to follow ${user.name}`} data-testid="follow-guest">Follow</a>;
   return (
     <span className="follow">
       <button type="button" className={isFollowing ? "button quiet following" : "button"}

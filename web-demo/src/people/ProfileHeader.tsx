@@ -1,4 +1,5 @@
 import type { User } from "@tidefeed/client";
+import { useSession } from "@tidefeed/react";
 import { useState } from "react";
 import { bannerOf } from "../content/pictures";
 import type { ProfileFragment, StandingFragment } from "../gql/graphql";
@@ -16,6 +17,7 @@ const exact = new Intl.DateTimeFormat("en", { dateStyle: "full", timeStyle: "med
 
 export function ProfileHeader({ user }: { user: ProfileFragment & StandingFragment }) {
   const joined = Date.parse(user.createdAt);
+  const { signedIn } = useSession();
   const { items, question, has } = useExclusionMenu(user, false);
   const sharing = () => sharingItems(profilePath(user.handle), `${user.name} on Tidefeed`);
   return (
@@ -25,7 +27,7 @@ export function ProfileHeader({ user }: { user: ProfileFragment & StandingFragme
         <Avatar {...user} large />
         <div className="profile-actions">
           {user.isViewer ? <span className="tag">This is you</span> : (user.viewerHasBlocked !== true && <FollowButton user={user} />)}
-          <Menu label={`More about ${user.name}`} className="icon-button" testId="exclusions" items={() => [...sharing(), ...(user.isViewer ? [] : items())]} />
+          <Menu label={`More about ${user.name}`} className="icon-button" testId="exclusions" items={() => [...sharing(), ...(user.isViewer || !signedIn ? [] : items())]} />
         </div>
       </div>
       <h1><bdi>{user.name}</bdi></h1>

@@ -3,7 +3,7 @@ import { type KeyboardEvent, type SubmitEvent, useId, useRef, useState } from "r
 import { Icon } from "../parts/Icon";
 import { PersonRow } from "../people/PeopleList";
 import { useFound } from "../people/useFound";
-import { type Route, searchPath } from "../routing";
+import { navigate, type Route, searchPath } from "../routing";
 
 // As much as the server takes.
 const MAX_CHARS = 100;
@@ -19,7 +19,7 @@ function SearchBox({ initial }: { initial: string }) {
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
     setIsOpen(false);
-    if (text.trim() !== "") window.location.hash = searchPath(text.trim());
+    if (text.trim() !== "") navigate(searchPath(text.trim()));
   }
 
   /** Down and up go through what is found, and Escape goes back to the box. */

@@ -6,7 +6,7 @@ import { ask, tidefeed } from "../api/tidefeed";
 import { describeFailure, errorAt, errorsElsewhere, type UserError } from "../api/userErrors";
 import { FormErrors } from "../parts/FormErrors";
 import { TextField } from "../parts/TextField";
-import { profilePath } from "../routing";
+import { navigate, profilePath } from "../routing";
 
 export function ChangeHandle({ handle }: { handle: string }) {
   const [loading, setLoading] = useState(false);
@@ -20,7 +20,7 @@ export function ChangeHandle({ handle }: { handle: string }) {
       const { changeHandle: payload } = await ask(ChangeHandleDocument, { input: { handle: wanted } });
       setErrors(payload?.userErrors ?? []);
       if (payload?.user == null) return;
-      window.location.hash = profilePath(payload.user.handle);
+      navigate(profilePath(payload.user.handle));
       tidefeed.tell({ user: payload.user });
     } catch (error) {
       setFailure(describeFailure(error));

@@ -3,11 +3,12 @@ import { useState } from "react";
 import { ExportViewerDocument } from "../api/accountDocuments";
 import { ask } from "../api/tidefeed";
 import { describeFailure } from "../api/userErrors";
+import { fromRoot } from "../root";
 
-/** As a click on a link to a file does: the page stays, whatever the server answers. `path` begins where the server is, and so does the page. */
+/** As a click on a link to a file does: the page stays, whatever the server answers. `path` begins where the server is. */
 function save(path: string) {
   const link = document.createElement("a");
-  link.href = `.${path}`;
+  link.href = fromRoot(path.slice(1));
   link.download = "";
   link.click();
 }

@@ -1,5 +1,6 @@
 // What the viewer decides about their account. What others see of them is changed on their profile.
 import { tidefeed } from "../api/tidefeed";
+import { fromRoot } from "../root";
 import { Icon } from "../parts/Icon";
 import { PageHead } from "../parts/PageHead";
 import { exclusionsPath, profilePath } from "../routing";
@@ -16,7 +17,7 @@ export function SettingsPage({ handle }: { handle: string }) {
       <title>Settings · Tidefeed</title>
       <PageHead title="Settings" />
       <p className="settings-leave">
-        <a className="button quiet small" href="graphiql/"><Icon name="graph" /> GraphiQL</a>
+        <a className="button quiet small" href={fromRoot("graphiql/")}><Icon name="graph" /> GraphiQL</a>
         <button type="button" className="button quiet small" onClick={() => { forgetDrafts(); tidefeed.session.signOut(); }}><Icon name="leave" /> Sign out</button>
       </p>
       <Sessions />

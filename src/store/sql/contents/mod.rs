@@ -118,6 +118,11 @@ impl Contents for SqlStore {
         Ok(contents)
     }
 
+    async fn was_published(&self, id: ContentId) -> Result<bool, StoreError> {
+        let rows = self.read_few("SELECT 1 FROM contents WHERE id = ?", [id.get().into()]).await?;
+        Ok(!rows.is_empty())
+    }
+
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
         let mut counters = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
