@@ -38,6 +38,8 @@ pub struct Settings {
     pub tiers: InboxTiers,
     /// How often a present reader is noted, in ms.
     pub seen_every_ms: i64,
+    /// How long the log of services is kept, in ms.
+    pub service_log_ms: i64,
     /// Bounds of live feeds.
     pub live: LiveSettings,
 }
@@ -138,7 +140,7 @@ impl<S: Default> UseCases<S> {
             reactivator: Arc::new(Reactivator::new(ports, ReactivatorOptions { policy, tiers }, ambient)),
             sweeper: Arc::new(Sweeper::new(ports, policy, settings.failing_after, ambient)),
             trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), tiers, ambient.clock.clone())),
-            pruner: Arc::new(Pruner::new(ports.accounts.clone(), ports.accounts.clone(), ambient.clock.clone())),
+            pruner: Arc::new(Pruner::new(ports.accounts.clone(), settings.service_log_ms, ambient.clock.clone())),
             remover: Arc::new(AccountRemover::new(ports, ambient)),
             indexer: Arc::new(Indexer::new(ports)),
         }

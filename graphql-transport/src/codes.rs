@@ -18,6 +18,8 @@ pub(crate) const PERSISTED_NOT_SUPPORTED: &str = "PERSISTED_QUERY_NOT_SUPPORTED"
 pub(crate) const PERSISTED_NOT_IN_LIST: &str = "PERSISTED_QUERY_NOT_IN_LIST";
 /// The token is not valid.
 pub(crate) const UNAUTHENTICATED: &str = "UNAUTHENTICATED";
+/// The token does not allow this.
+pub(crate) const FORBIDDEN: &str = "FORBIDDEN";
 /// The client must wait.
 pub(crate) const RATE_LIMITED: &str = "RATE_LIMITED";
 /// Too many operations are running and waiting.

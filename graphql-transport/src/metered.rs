@@ -99,30 +99,31 @@ pub struct Bounded<E>(pub E);
 
 impl<E: Executor> Executor for Bounded<E> {
     async fn execute(&self, request: Request) -> Response {
-        let budget = budget_of(&request);
+        let budget = data_of(&request);
         bounded(budget, Box::pin(self.0.execute(request))).await
     }
 
     fn execute_stream(&self, request: Request, session: Option<Arc<Data>>) -> BoxStream<'static, Response> {
-        let budget = budget_of(&request);
+        let budget = data_of(&request);
         Box::pin(each_bounded(budget, self.0.execute_stream(request, session)))
     }
 }
 
 impl<E: PreparedExecutor> PreparedExecutor for Bounded<E> {
     async fn execute_prepared(&self, operation: Arc<Prepared>, request: Request) -> Response {
-        let budget = budget_of(&request);
+        let budget = data_of(&request);
         bounded(budget, Box::pin(self.0.execute_prepared(operation, request))).await
     }
 
     fn stream_prepared(&self, operation: Arc<Prepared>, request: Request) -> BoxStream<'static, Response> {
-        let budget = budget_of(&request);
+        let budget = data_of(&request);
         Box::pin(each_bounded(budget, self.0.stream_prepared(operation, request)))
     }
 }
 
-fn budget_of(request: &Request) -> Option<AnswerBudget> {
-    request.data.get(&TypeId::of::<AnswerBudget>())?.downcast_ref().cloned()
+/// What was attached to the request, as resolvers find it in their contexts.
+pub fn data_of<T: Clone + 'static>(request: &Request) -> Option<T> {
+    request.data.get(&TypeId::of::<T>())?.downcast_ref().cloned()
 }
 
 /// The response of `work`, or a refusal as soon as it stops.

@@ -1,4 +1,4 @@
-//! The client that is charged for operations and memory: a viewer or an address.
+//! The client that is charged for operations and memory: a viewer, a service or an address.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -10,6 +10,8 @@ pub const SHARED: u64 = 1024;
 pub enum Payer {
     /// A signed-in viewer, by number.
     Viewer(u64),
+    /// Another service, by number, whomever it acts as.
+    Service(u64),
     /// An address; a /64 in IPv6.
     Address(IpAddr),
     /// A client whose address is unknown.

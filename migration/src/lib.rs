@@ -19,6 +19,7 @@ mod m20261124_000013_targets;
 mod m20261124_000014_outside;
 mod m20261124_000015_reactions;
 mod m20261126_000016_search_tasks;
+mod m20261127_000017_services;
 mod schema;
 mod table;
 
@@ -45,5 +46,6 @@ pub fn all() -> Vec<Box<dyn Migrate>> {
         Box::new(m20261124_000014_outside::Migration),
         Box::new(m20261124_000015_reactions::Migration),
         Box::new(m20261126_000016_search_tasks::Migration),
+        Box::new(m20261127_000017_services::Migration),
     ]
 }

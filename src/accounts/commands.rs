@@ -235,19 +235,20 @@ impl AccountsService {
         Ok(PasswordOutcome::Changed(self.sessions.end_all(viewer.id, viewer.session).await?))
     }
 
-    /// Deletes the viewer's account. Users with a password confirm with it; users of an external issuer have none to
-    /// confirm with.
+    /// Deletes the viewer's account. Users with a password confirm with it. Users of an external issuer have none to
+    /// confirm with, and a service that acts as them has a scope for it.
     pub async fn delete(
         &self,
         viewer: &Viewer,
         password: Option<String>,
         caller: &Caller,
     ) -> Result<DeleteOutcome, AccountError> {
-        let turn = self.passwords.turn(caller.client()).await?;
         let credential = self.accounts.credential_of(viewer.id).await?;
         let confirmed = match credential {
             None => None,
+            Some((_, stored)) if viewer.acted_by.is_some() => Some(stored),
             Some((handle, stored)) => {
+                let turn = self.passwords.turn(caller.client()).await?;
                 let (password, stored) = (password.unwrap_or_default(), Some(((), stored)));
                 let checking = self.checks.check((turn, caller), (handle.as_str(), password), async { Ok(stored) });
                 match checking.await?.1 {

@@ -1,56 +1,103 @@
-//! Tells whether a session still exists, from a cache of bounded age.
+//! Tells whether what a request rests on still exists, from a cache of bounded age: its session, the key of its
+//! service, the user as whom that acts.
 //!
-//! Announcements end sessions early in the cache; without them a node notices after the configured time at the latest.
-//! Open sockets are checked in one statement for all.
+//! Announcements end them early in the cache; without them a node notices after the configured time at the latest. Open
+//! sockets are checked in one statement for all.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    hash::Hash,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use async_trait::async_trait;
 use quick_cache::sync::Cache;
 use tokio::{sync::broadcast, time::interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::SharedClock,
-    domain::SessionId,
-    store::{Sessions, StoreError, announcements::Announcement},
+    domain::{ServiceKeyId, SessionId, UserId},
+    store::{Accounts, StoreError, announcements::Announcement},
 };
 
-/// Sessions in the cache. The store is asked about all others.
+/// Ids in the cache. The store is asked about all others.
 const REMEMBERED: usize = 100_000;
-/// Shortest time between two checks of the watched sessions.
+/// Shortest time between two checks of what is watched.
 const SHORTEST_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// When a session was last known to be alive, ms UTC of this node's clock, read before the store was asked.
+/// When an id was last known to be alive, ms UTC of this node's clock, read before the store was asked.
 type SeenAt = i64;
 
-/// What this node knows of sessions.
-pub struct Liveness {
-    sessions: Arc<dyn Sessions>,
-    seen: Cache<SessionId, SeenAt>,
-    watched: Mutex<HashMap<SessionId, (usize, CancellationToken)>>,
+/// An id of what ends one day.
+#[async_trait]
+pub trait Mortal: Copy + Eq + Hash + Send + Sync + 'static {
+    /// Those among `ids` that are not over at `now_ms`, in any order. One statement for many.
+    async fn living(accounts: &dyn Accounts, ids: &[Self], now_ms: i64) -> Result<Vec<Self>, StoreError>;
+
+    /// Whose end this announces.
+    fn ended_by(announcement: &Announcement) -> Option<Self>;
+}
+
+#[async_trait]
+impl Mortal for SessionId {
+    async fn living(accounts: &dyn Accounts, ids: &[Self], now_ms: i64) -> Result<Vec<Self>, StoreError> {
+        accounts.living(ids, now_ms).await
+    }
+
+    fn ended_by(announcement: &Announcement) -> Option<Self> {
+        if let Announcement::SessionEnded { session, .. } = announcement { Some(*session) } else { None }
+    }
+}
+
+#[async_trait]
+impl Mortal for ServiceKeyId {
+    async fn living(accounts: &dyn Accounts, ids: &[Self], now_ms: i64) -> Result<Vec<Self>, StoreError> {
+        accounts.living_keys(ids, now_ms).await
+    }
+
+    fn ended_by(_: &Announcement) -> Option<Self> {
+        None
+    }
+}
+
+/// A user lives as long as the account.
+#[async_trait]
+impl Mortal for UserId {
+    async fn living(accounts: &dyn Accounts, ids: &[Self], _: i64) -> Result<Vec<Self>, StoreError> {
+        Ok(accounts.profiles(ids).await?.iter().map(|profile| profile.id).collect())
+    }
+
+    fn ended_by(announcement: &Announcement) -> Option<Self> {
+        if let Announcement::AccountDeleted { user } = announcement { Some(*user) } else { None }
+    }
+}
+
+/// What this node knows of the lives of ids.
+pub struct Liveness<I> {
+    accounts: Arc<dyn Accounts>,
+    seen: Cache<I, SeenAt>,
+    watched: Mutex<HashMap<I, (usize, CancellationToken)>>,
     trust: Duration,
     clock: SharedClock,
 }
 
-impl Liveness {
+impl<I: Mortal> Liveness<I> {
     /// `trust`: how long an answer of the store is used. Zero asks the store each time.
-    pub fn new(sessions: Arc<dyn Sessions>, trust: Duration, clock: SharedClock) -> Self {
-        Self { sessions, seen: Cache::new(REMEMBERED), watched: Mutex::default(), trust, clock }
+    pub fn new(accounts: Arc<dyn Accounts>, trust: Duration, clock: SharedClock) -> Self {
+        Self { accounts, seen: Cache::new(REMEMBERED), watched: Mutex::default(), trust, clock }
     }
 
-    /// Whether the session exists. A store that cannot be asked is an error and never means yes.
-    pub async fn is_alive(&self, id: SessionId) -> Result<bool, StoreError> {
+    /// Whether it exists. A store that cannot be asked is an error and never means yes.
+    pub async fn is_alive(&self, id: I) -> Result<bool, StoreError> {
         let now = self.clock.now_ms();
         let trust_ms = i64::try_from(self.trust.as_millis()).unwrap_or(i64::MAX);
         // If the clock was set back, an entry must not count as fresh.
         if self.seen.get(&id).is_some_and(|seen| (0..trust_ms).contains(&(now - seen))) {
             return Ok(true);
         }
-        let alive = !self.sessions.living(&[id], now).await?.is_empty();
+        let alive = !I::living(&*self.accounts, &[id], now).await?.is_empty();
         if alive {
             self.seen.insert(id, now);
         } else {
@@ -59,21 +106,21 @@ impl Liveness {
         Ok(alive)
     }
 
-    /// Makes this node treat the session as ended from now on.
-    pub fn ended(&self, id: SessionId) {
+    /// Makes this node treat it as ended from now on.
+    pub fn ended(&self, id: I) {
         self.seen.remove(&id);
         if let Some((_, ended)) = self.watched().get(&id) {
             ended.cancel();
         }
     }
 
-    /// Completes when this node knows that the session has ended.
-    pub async fn until_ended(self: Arc<Self>, id: SessionId) {
+    /// Completes when this node knows that it has ended.
+    pub async fn until_ended(self: Arc<Self>, id: I) {
         let watch = Watch::begin(self, id);
         watch.ended.cancelled().await;
     }
 
-    /// Checks the watched sessions and follows `announcements` until the task is dropped.
+    /// Checks what is watched and follows `announcements` until the task is dropped.
     pub async fn run(&self, mut announcements: broadcast::Receiver<Announcement>) {
         let mut checks = interval(self.trust.max(SHORTEST_CHECK_INTERVAL));
         let mut open = true;
@@ -81,49 +128,49 @@ impl Liveness {
             tokio::select! {
                 _ = checks.tick() => self.check().await,
                 announcement = announcements.recv(), if open => match announcement {
-                    Ok(Announcement::SessionEnded { session, .. }) => self.ended(session),
-                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Ok(announcement) => I::ended_by(&announcement).into_iter().for_each(|id| self.ended(id)),
+                    Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => open = false,
                 },
             }
         }
     }
 
-    /// Checks all watched sessions. After an error the next check asks again: meanwhile a socket gets nothing out of
+    /// Checks all that is watched. After an error the next check asks again: meanwhile a socket gets nothing out of
     /// the store that is down.
     async fn check(&self) {
-        let ids: Vec<SessionId> = self.watched().keys().copied().collect();
+        let ids: Vec<I> = self.watched().keys().copied().collect();
         if ids.is_empty() {
             return;
         }
-        match self.sessions.living(&ids, self.clock.now_ms()).await {
+        match I::living(&*self.accounts, &ids, self.clock.now_ms()).await {
             Ok(living) => {
-                let living: std::collections::HashSet<SessionId> = living.into_iter().collect();
+                let living: HashSet<I> = living.into_iter().collect();
                 ids.into_iter().filter(|id| !living.contains(id)).for_each(|id| self.ended(id));
             }
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "The sessions behind open WebSockets could not be checked."
+                    "The sign-ins behind open WebSockets could not be checked."
                 );
             }
         }
     }
 
-    fn watched(&self) -> MutexGuard<'_, HashMap<SessionId, (usize, CancellationToken)>> {
+    fn watched(&self) -> MutexGuard<'_, HashMap<I, (usize, CancellationToken)>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A waiter for the end of one session.
-struct Watch {
-    liveness: Arc<Liveness>,
-    id: SessionId,
+/// A waiter for one end.
+struct Watch<I: Mortal> {
+    liveness: Arc<Liveness<I>>,
+    id: I,
     ended: CancellationToken,
 }
 
-impl Watch {
-    fn begin(liveness: Arc<Liveness>, id: SessionId) -> Self {
+impl<I: Mortal> Watch<I> {
+    fn begin(liveness: Arc<Liveness<I>>, id: I) -> Self {
         let ended = {
             let mut watched = liveness.watched();
             let (count, ended) = watched.entry(id).or_default();
@@ -134,7 +181,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl<I: Mortal> Drop for Watch<I> {
     fn drop(&mut self) {
         let mut watched = self.liveness.watched();
         if let Some((count, _)) = watched.get_mut(&self.id) {

@@ -1,5 +1,5 @@
-//! Accounts and sign-in: passwords, sessions, tokens, external issuers, profiles, exports, and the cleanup of ended
-//! sessions and deleted accounts.
+//! Accounts and sign-in: passwords, sessions, tokens, external issuers, keys of services, profiles, exports, and the
+//! cleanup of ended sessions and deleted accounts.
 //!
 //! Nothing here knows GraphQL or HTTP: the transport carries tokens, and the schema asks for a viewer.
 
@@ -16,6 +16,7 @@ mod pruner;
 mod refresh;
 mod registrations;
 mod remover;
+pub mod services;
 mod sessions;
 mod signatures;
 mod tokens;
@@ -24,7 +25,7 @@ mod viewer;
 pub use self::{
     commands::{AccountsService, DeleteOutcome, NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome},
     error::AccountError,
-    liveness::Liveness,
+    liveness::{Liveness, Mortal},
     passwords::{PasswordError, PasswordSettings, Passwords},
     profiles::{EditOutcome, InvalidChange, ProfileChange, ProfilesService, RenameOutcome},
     pruner::Pruner,
@@ -32,5 +33,5 @@ pub use self::{
     remover::AccountRemover,
     sessions::{RefreshOutcome, SessionSettings, SessionsService, SignedIn},
     tokens::{Token, TokenError, TokenKey, Tokens, WeakSecret},
-    viewer::{Caller, Client, Viewer},
+    viewer::{Caller, Client, Principal, Viewer},
 };

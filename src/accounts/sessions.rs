@@ -75,7 +75,7 @@ pub struct SessionsService {
     sessions: Arc<dyn Sessions>,
     announcements: Arc<dyn Announcements>,
     tokens: Arc<Tokens>,
-    liveness: Arc<Liveness>,
+    liveness: Arc<Liveness<SessionId>>,
     visits: Arc<Visits>,
     settings: SessionSettings,
     ambient: Ambient,
@@ -90,13 +90,13 @@ impl SessionsService {
         settings: SessionSettings,
         ambient: Ambient,
     ) -> Self {
-        let (sessions, announcements) = (ports.accounts.clone(), ports.announcements.clone());
-        let liveness = Arc::new(Liveness::new(sessions.clone(), settings.revocation, ambient.clock.clone()));
+        let (sessions, announcements): (Arc<dyn Sessions>, _) = (ports.accounts.clone(), ports.announcements.clone());
+        let liveness = Arc::new(Liveness::new(ports.accounts.clone(), settings.revocation, ambient.clock.clone()));
         Self { sessions, announcements, tokens, liveness, visits, settings, ambient }
     }
 
     /// This node's cache of sessions. The caller runs [`Liveness::run`].
-    pub fn liveness(&self) -> Arc<Liveness> {
+    pub fn liveness(&self) -> Arc<Liveness<SessionId>> {
         Arc::clone(&self.liveness)
     }
 

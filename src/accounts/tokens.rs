@@ -159,7 +159,7 @@ impl Tokens {
         let text = encode(&header, &claims, &self.signing.encoding).map_err(|_| TokenError::Unsignable)?;
         let token = Token { text, expires_at_ms: exp * 1000 };
         let good_until_ms = token.expires_at_ms.saturating_add(LEEWAY_MS);
-        Ok((Viewer { id: user, session, good_until_ms }, token))
+        Ok((Viewer { id: user, session, good_until_ms, acted_by: None }, token))
     }
 
     /// The viewer of a token with a valid signature and expiry. Does not check that the session exists, and gives `iat`
@@ -181,7 +181,7 @@ impl Tokens {
         let session = claims.sid.as_deref().map(number).transpose()?;
         let session = session.map(SessionId::try_new).transpose().map_err(|_| TokenError::Invalid)?;
         let good_until_ms = claims.exp.saturating_mul(1000).saturating_add(LEEWAY_MS);
-        Ok(Viewer { id, session, good_until_ms })
+        Ok(Viewer { id, session, good_until_ms, acted_by: None })
     }
 
     /// The claims if one of our keys has signed them: the key with this name, or any key if no key has it.
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(token.expires_at_ms, NOW + 60_000);
         let viewer = tokens.verify(&token.text).unwrap();
         let good_until_ms = NOW + 60_000 + LEEWAY_MS;
-        assert_eq!(viewer, Viewer { id: user(), session: Some(session()), good_until_ms });
+        assert_eq!(viewer, Viewer { id: user(), session: Some(session()), good_until_ms, acted_by: None });
         assert_eq!(viewer, issued);
         clock.set(viewer.good_until_ms - 1);
         assert!(tokens.verify(&token.text).is_ok());

@@ -1,8 +1,14 @@
 //! The viewer of a request, and the address and agent it comes from.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
-use crate::domain::{SessionId, UserId};
+use crate::{
+    domain::{
+        SessionId, UserId,
+        account::service::{Scope, Scopes},
+    },
+    store::service_keys::ServiceKey,
+};
 
 /// The authenticated reader of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +19,34 @@ pub struct Viewer {
     pub session: Option<SessionId>,
     /// The end of the token's validity with leeway, in ms UTC.
     pub good_until_ms: i64,
+    /// The scopes of the service that acts as them; `None` if they ask themselves.
+    pub acted_by: Option<Scopes>,
+}
+
+impl Viewer {
+    /// Whether who asks may read what only the viewer sees: a service needs a scope for that.
+    pub fn may_read(&self) -> bool {
+        self.acted_by.is_none_or(|scopes| scopes.contain(Scope::Read))
+    }
+}
+
+/// Who asks.
+#[derive(Debug, Clone)]
+pub enum Principal {
+    /// A user.
+    Viewer(Viewer),
+    /// Another service with its key, perhaps as a user.
+    Service(Arc<ServiceKey>, Option<Viewer>),
+}
+
+impl Principal {
+    /// The viewer whose data it is about.
+    pub const fn viewer(&self) -> Option<Viewer> {
+        match self {
+            Self::Viewer(viewer) => Some(*viewer),
+            Self::Service(_, viewer) => *viewer,
+        }
+    }
 }
 
 /// Who has a share of what is bounded: who is signed in counts as such, whatever network they share with others.

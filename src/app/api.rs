@@ -10,7 +10,7 @@ use axum::{
 };
 use graphql_transport::{
     guard::Shape,
-    http::{self, Client, Endpoints, Entropy, HttpSettings, Scope, Transport},
+    http::{self, Attach, Client, Endpoints, Entropy, HttpSettings, Scope, Transport},
     payer,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -18,23 +18,25 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{AppError, bearer::Bearer};
 use crate::{
     accounts::{
-        AccountsService, Caller, PasswordSettings, Passwords, Registrations, SessionSettings, SessionsService,
-        TokenKey, Tokens, Viewer,
+        AccountsService, Caller, Liveness, Mortal, PasswordSettings, Passwords, Principal, Registrations,
+        SessionSettings, SessionsService, TokenKey, Tokens,
         export::{ExportStores, Exports},
         issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
+        services::{CallLog, KeyDigest, ServiceAccess},
     },
     ambient::Ambient,
     api::{
         export::{self, ExportRuntime},
         graphql::{
-            ALWAYS_ADMITTED, COST_HINTS, RememberedJson, SCALARS, Services, Undescribed, UseCases, WITHOUT_TOKEN,
-            attach, build_schema, schema_sdl,
+            ALWAYS_ADMITTED, COST_HINTS, RememberedJson, SCALARS, ServiceCall, Services, Undescribed, UseCases,
+            WITHOUT_TOKEN, attach, build_schema, schema_sdl,
         },
         pages,
         public_pages::{self, PublicPages},
     },
+    domain::SessionId,
     rng::SharedRng,
-    store::Ports,
+    store::{Ports, service_keys::ServiceKey},
 };
 
 /// The settings of the API.
@@ -62,6 +64,8 @@ pub struct ApiSettings {
     pub public_pages: bool,
     /// An issuer whose tokens are accepted, too.
     pub issuer: Option<ExternalIssuer>,
+    /// A service's key that is in no store.
+    pub service_key: Option<(KeyDigest, ServiceKey)>,
 }
 
 /// An external issuer.
@@ -111,18 +115,14 @@ pub fn endpoints(
     let (visits, ambient) = (use_cases.visits.clone(), runtime.ambient.clone());
     let sessions = SessionsService::new(ports, tokens.clone(), visits, settings.sessions, ambient);
     let sessions = Arc::new(sessions);
-    let liveness = sessions.liveness();
-    let (watched, announcements) = (liveness.clone(), ports.announcements.listen());
-    let watching = async move { watched.run(announcements).await };
-    runtime.tasks.spawn(runtime.stop.clone().run_until_cancelled_owned(watching));
+    let bearer = bearer(settings, ports, &runtime, (tokens, sessions.liveness()));
+    let attach = attaching(ports, &runtime, settings.http.guard.introspection);
     let accounts = Arc::new(accounts(settings, ports, sessions.clone(), &runtime)?);
-    let issuer = settings.issuer.as_ref().map(|external| issuer(external, ports, &runtime));
     let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
     let (exporting, tasks) = (exports.clone(), runtime.tasks.clone());
     let trusted_proxies = settings.http.trusted_proxies.clone().into();
     let sdl = schema_sdl();
-    let is_described = settings.http.guard.introspection;
-    let described = schema_route(is_described);
+    let described = schema_route(settings.http.guard.introspection);
     let services = Services {
         use_cases,
         ports: ports.clone(),
@@ -137,14 +137,8 @@ pub fn endpoints(
     let transport = Transport {
         schema: build_schema(Arc::new(services)),
         shape: Shape::of_sdl(&sdl).map_err(AppError::Schema)?.with_cost_hints(&COST_HINTS).with_scalars(&SCALARS),
-        authenticate: Arc::new(Bearer { tokens, liveness, issuer, clock: runtime.ambient.clock }),
-        attach: Arc::new(move |request, scope: &Scope<Viewer>| {
-            let Client { address, agent } = scope.client.clone();
-            let viewer = scope.viewer.map(|viewer| viewer.id);
-            let caller = Caller { viewer, network: address.map(payer::network), agent };
-            let request = attach(request, scope.viewer).data(caller);
-            if is_described { request } else { request.data(Undescribed) }
-        }),
+        authenticate: Arc::new(bearer),
+        attach: Arc::new(attach),
         public_operations: &WITHOUT_TOKEN,
         always_admitted: &ALWAYS_ADMITTED,
         settings: http_settings(settings),
@@ -175,6 +169,49 @@ fn http_settings(settings: &ApiSettings) -> HttpSettings {
         http.persisted.manifest = http.persisted.manifest.map(public_pages::with_documents);
     }
     http
+}
+
+/// Who is asked whose a token is. What it remembers is kept up to date until the process stops.
+fn bearer(
+    settings: &ApiSettings,
+    ports: &Ports,
+    runtime: &ApiRuntime,
+    (tokens, liveness): (Arc<Tokens>, Arc<Liveness<SessionId>>),
+) -> Bearer {
+    let (clock, known) = (runtime.ambient.clock.clone(), settings.service_key.clone());
+    let services = ServiceAccess::new(ports.accounts.clone(), known, settings.sessions.revocation, clock.clone());
+    let (keys, acted_as) = services.liveness();
+    watch(liveness.clone(), ports, runtime);
+    watch(keys, ports, runtime);
+    watch(acted_as, ports, runtime);
+    let issuer = settings.issuer.as_ref().map(|external| issuer(external, ports, runtime));
+    Bearer { tokens, liveness, issuer, services, clock }
+}
+
+fn watch<I: Mortal>(liveness: Arc<Liveness<I>>, ports: &Ports, runtime: &ApiRuntime) {
+    let announcements = ports.announcements.listen();
+    let watching = async move { liveness.run(announcements).await };
+    runtime.tasks.spawn(runtime.stop.clone().run_until_cancelled_owned(watching));
+}
+
+/// Gives each request what its resolvers need of who asks.
+fn attaching(ports: &Ports, runtime: &ApiRuntime, is_described: bool) -> impl Attach<Principal> + use<> {
+    let (ambient, tasks) = (runtime.ambient.clone(), runtime.tasks.clone());
+    let calls = Arc::new(CallLog::new(ports.accounts.clone(), ambient.clone()));
+    move |request, scope: &Scope<Principal>| {
+        let Client { address, agent } = scope.client.clone();
+        let principal = scope.viewer.as_ref();
+        let viewer = principal.and_then(Principal::viewer);
+        // A service takes no share of the user's as whom it acts.
+        let own = viewer.filter(|viewer| viewer.acted_by.is_none()).map(|viewer| viewer.id);
+        let caller = Caller { viewer: own, network: address.map(payer::network), agent };
+        let request = attach(request, viewer).data(caller);
+        let request = match principal.and_then(|it| ServiceCall::of(it, &calls, &tasks, &ambient)) {
+            Some(call) => request.data(call),
+            None => request,
+        };
+        if is_described { request } else { request.data(Undescribed) }
+    }
 }
 
 const SCHEMA_IS_OFF: &str =

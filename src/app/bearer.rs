@@ -1,70 +1,139 @@
-//! Verifies bearer tokens: this service's own (signed, not expired, with an existing session), or those of an external
-//! issuer.
+//! Verifies bearer tokens: this service's own (signed, not expired, with an existing session), those of an external
+//! issuer, and the keys of other services.
 //!
-//! Only this module distinguishes the two.
+//! Only this module distinguishes them.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use graphql_transport::http::{self, Authenticate, AuthenticateError};
+use graphql_transport::{
+    http::{self, Authenticate, AuthenticateError},
+    payer::Payer,
+};
 
 use crate::{
     accounts::{
-        Liveness, Tokens, Viewer,
+        Liveness, Principal, Tokens, Viewer,
         issuer::{Issuer, IssuerError, is_external},
+        services::{ServiceAccess, ServiceRefusal, is_service_key},
     },
+    api::graphql::user_of_id,
     clock::SharedClock,
+    domain::{SessionId, account::service::ServiceName},
+    store::service_keys::NEVER,
 };
 
 /// The message for a token whose session has ended.
 const SESSION_ENDED: &str = "The session has ended. Sign in again.";
 
-impl http::Viewer for Viewer {
-    fn number(&self) -> u64 {
-        self.id.get().unsigned_abs()
+impl http::Viewer for Principal {
+    fn payer(&self) -> Payer {
+        match self {
+            Self::Viewer(viewer) => payer_of(viewer),
+            Self::Service(key, _) => payer_of_service(&key.service),
+        }
     }
 }
 
-/// The accepted issuers of tokens.
+fn payer_of(viewer: &Viewer) -> Payer {
+    Payer::Viewer(viewer.id.get().unsigned_abs())
+}
+
+/// All keys of a service share what it may spend.
+fn payer_of_service(service: &ServiceName) -> Payer {
+    let mut hasher = DefaultHasher::new();
+    service.hash(&mut hasher);
+    Payer::Service(hasher.finish())
+}
+
+/// The header with which a service says as whom it acts.
+const ACT_AS: &str = "tidefeed-act-as";
+
+/// Whose tokens are accepted.
 pub struct Bearer {
     pub tokens: Arc<Tokens>,
-    pub liveness: Arc<Liveness>,
+    pub liveness: Arc<Liveness<SessionId>>,
     pub issuer: Option<Issuer>,
+    pub services: ServiceAccess,
     pub clock: SharedClock,
 }
 
-#[async_trait]
-impl Authenticate<Viewer> for Bearer {
-    async fn authenticate(&self, token: &str) -> Result<Option<Viewer>, AuthenticateError> {
+impl Bearer {
+    async fn viewer(&self, token: &str) -> Result<Viewer, AuthenticateError> {
         if let Some(issuer) = self.issuer.as_ref().filter(|_| is_external(token)) {
-            return issuer.verify(token).await.map(Some).map_err(|error| refusal(&error));
+            return issuer.verify(token).await.map_err(|error| refusal(&error));
         }
         let viewer = self.tokens.verify(token).map_err(|error| AuthenticateError::Invalid(error.to_string()))?;
-        let Some(session) = viewer.session else { return Ok(Some(viewer)) };
+        let Some(session) = viewer.session else { return Ok(viewer) };
         match self.liveness.is_alive(session).await {
-            Ok(true) => Ok(Some(viewer)),
+            Ok(true) => Ok(viewer),
             Ok(false) => Err(AuthenticateError::Invalid(SESSION_ENDED.to_owned())),
             Err(error) => Err(AuthenticateError::Unavailable(error.with_causes())),
         }
     }
 
+    async fn service(&self, token: &str, act_as: Option<&str>) -> Result<Principal, ServiceRefusal> {
+        let key = self.services.key(token).await?;
+        let viewer = match act_as {
+            None => None,
+            Some(id) => {
+                let user = user_of_id(id).map_err(|_| ServiceRefusal::NoSuchUser)?;
+                Some(self.services.act_as(&key, user).await?)
+            }
+        };
+        Ok(Principal::Service(key, viewer))
+    }
+}
+
+#[async_trait]
+impl Authenticate<Principal> for Bearer {
+    async fn authenticate(&self, token: &str, act_as: Option<&str>) -> Result<Option<Principal>, AuthenticateError> {
+        if is_service_key(token) {
+            return self.service(token, act_as).await.map(Some).map_err(refused_service);
+        }
+        if act_as.is_some() {
+            let message = format!("Only a service may act as somebody: send its key with {ACT_AS}, or leave that out.");
+            return Err(AuthenticateError::Forbidden(message));
+        }
+        self.viewer(token).await.map(Principal::Viewer).map(Some)
+    }
+
+    fn act_as(&self) -> Option<&'static str> {
+        Some(ACT_AS)
+    }
+
     /// Signatures of external issuers take longer, and their subjects are looked up.
-    fn presumed(&self, token: &str) -> Option<u64> {
+    fn presumed(&self, token: &str) -> Option<Payer> {
+        if is_service_key(token) {
+            return self.services.remembered(token).map(|key| payer_of_service(&key.service));
+        }
         if self.issuer.is_some() && is_external(token) {
             return None;
         }
-        self.tokens.verify(token).ok().map(|viewer| http::Viewer::number(&viewer))
+        self.tokens.verify(token).ok().map(|viewer| payer_of(&viewer))
     }
 
-    fn good_for(&self, viewer: &Viewer) -> Option<Duration> {
-        let left = viewer.good_until_ms - self.clock.now_ms();
+    fn good_for(&self, principal: &Principal) -> Option<Duration> {
+        let good_until_ms = match principal {
+            Principal::Viewer(viewer) => viewer.good_until_ms,
+            Principal::Service(key, _) if key.expires_at == NEVER => return None,
+            Principal::Service(key, _) => key.expires_at,
+        };
+        let left = good_until_ms.saturating_sub(self.clock.now_ms());
         Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
     }
 
-    async fn until_revoked(&self, viewer: &Viewer) {
-        match viewer.session {
-            Some(session) => self.liveness.clone().until_ended(session).await,
-            None => std::future::pending().await,
+    async fn until_revoked(&self, principal: &Principal) {
+        match principal {
+            Principal::Viewer(Viewer { session: Some(session), .. }) => {
+                self.liveness.clone().until_ended(*session).await;
+            }
+            Principal::Viewer(_) => std::future::pending().await,
+            Principal::Service(key, viewer) => self.services.until_ended(key, viewer.map(|viewer| viewer.id)).await,
         }
     }
 }
@@ -73,5 +142,14 @@ fn refusal(error: &IssuerError) -> AuthenticateError {
     match error {
         IssuerError::Token(_) | IssuerError::Stranger => AuthenticateError::Invalid(error.to_string()),
         IssuerError::Keys(_) | IssuerError::User(_) => AuthenticateError::Unavailable(error.to_string()),
+    }
+}
+
+fn refused_service(refusal: ServiceRefusal) -> AuthenticateError {
+    match refusal {
+        ServiceRefusal::UnknownKey => AuthenticateError::Invalid(refusal.to_string()),
+        ServiceRefusal::MayNotAct(_) => AuthenticateError::Forbidden(refusal.to_string()),
+        ServiceRefusal::NoSuchUser => AuthenticateError::NoSuchViewer(refusal.to_string()),
+        ServiceRefusal::Store(error) => AuthenticateError::Unavailable(error.with_causes()),
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     accounts::{
         PasswordSettings, SessionSettings,
         issuer::{IssuerSettings, KeySettings},
+        services::{CONFIGURED, KeyDigest},
     },
     config::{Config, DeliverySettings, Millis, PolicyName, ServerSettings, SqlEngine},
     domain::{
@@ -27,11 +28,14 @@ use crate::{
     },
     live::LiveSettings,
     publish::FirstServed,
+    store::service_keys::{NEVER, ServiceKey},
     telemetry::metrics,
 };
 
 /// Most batches of a delivery that is one transaction: its rows cost less than the transactions of a chain.
 const BATCHES_AT_ONCE: u32 = 4;
+
+const DAY_MS: i64 = 24 * 60 * 60_000;
 
 /// The settings of the use cases.
 pub fn use_cases(config: &Config) -> Settings {
@@ -55,6 +59,7 @@ pub fn use_cases(config: &Config) -> Settings {
             longest_ms: i64::from(config.inbox.deep_minutes) * 60_000,
         },
         seen_every_ms: config.upkeep.seen_every_ms.as_i64(),
+        service_log_ms: i64::from(config.service.log_days) * DAY_MS,
         live: LiveSettings {
             buffer: config.live.buffer,
             catch_up: config.live.catch_up,
@@ -99,7 +104,16 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
         registrations_per_hour: auth.registrations_per_hour,
         public_pages: config.api.public_pages,
         issuer: issuer(config)?,
+        service_key: service_key(config),
     })
+}
+
+/// The key in the configuration, if there is one.
+fn service_key(config: &Config) -> Option<(KeyDigest, ServiceKey)> {
+    let text = config.service.key.expose();
+    let service = CONFIGURED.parse().ok().filter(|_| !text.is_empty())?;
+    let (scopes, expires_at) = (config.service.scopes, NEVER);
+    Some((KeyDigest::of(text), ServiceKey { id: None, service, scopes, created_at: 0, expires_at, last_used_at: 0 }))
 }
 
 /// An empty address means no issuer.
@@ -241,6 +255,10 @@ const MUTATIONS_A_PROCESSOR: usize = 16;
 /// Default number of operations that wait for each running one. Such short queues end before a client notices.
 const QUERIES_WAITING_FOR_ONE: usize = 4;
 const MUTATIONS_WAITING_FOR_ONE: usize = 6;
+/// A service has time, and repeats what is refused.
+const SERVICES_WAITING_FOR_ONE: usize = 16;
+/// Of the queries that run at once, as many more may be operations of services as one of this many.
+const QUERIES_FOR_A_SERVICE: usize = 4;
 
 fn admission(config: &Config) -> AdmissionLimits {
     let admission = &config.admission;
@@ -256,8 +274,13 @@ fn admission(config: &Config) -> AdmissionLimits {
     };
     let queries = (admission.queries, admission.queries_waiting, admission.queries_wait_ms);
     let mutations = (admission.mutations, admission.mutations_waiting, admission.mutations_wait_ms);
+    let queries = limit(queries.0, queries.1, queries.2, (QUERIES_A_PROCESSOR, QUERIES_WAITING_FOR_ONE));
+    let quarter = (queries.running / QUERIES_FOR_A_SERVICE).max(1);
+    let services = if admission.services == 0 { quarter } else { admission.services };
+    let (waiting, wait) = (admission.services_waiting, admission.services_wait_ms);
     AdmissionLimits {
-        queries: limit(queries.0, queries.1, queries.2, (QUERIES_A_PROCESSOR, QUERIES_WAITING_FOR_ONE)),
+        queries,
+        services: limit(services, waiting, wait, (1, SERVICES_WAITING_FOR_ONE)),
         mutations: limit(mutations.0, mutations.1, mutations.2, (MUTATIONS_A_PROCESSOR, MUTATIONS_WAITING_FOR_ONE)),
         client_percent: admission.client_percent,
     }
@@ -287,6 +310,7 @@ fn rate(config: &Config) -> Option<RateLimits> {
     let rate = &config.rate_limit;
     rate.enabled.then_some(RateLimits {
         viewer: TokenBucket { points: rate.viewer_points, per_second: rate.viewer_points_per_s },
+        service: TokenBucket { points: rate.service_points, per_second: rate.service_points_per_s },
         address: TokenBucket { points: rate.anonymous_points, per_second: rate.anonymous_points_per_s },
         known: rate.max_known,
     })

@@ -13,6 +13,7 @@ mod print;
 mod runtime;
 #[cfg(feature = "demo")]
 mod seed;
+mod service;
 #[cfg(not(feature = "demo"))]
 mod without_demo;
 
@@ -63,6 +64,8 @@ enum Command {
     Audit(audit::AuditArguments),
     /// Show, move or renew the inboxes that lie in Redis or Cassandra.
     Inbox(inbox::InboxArguments),
+    /// Make, list, rotate and revoke the keys of other services, and show what they did.
+    Service(service::ServiceArguments),
     /// Try every server, look for work that is stuck, and say what to do.
     Doctor,
     /// Ask the node that runs on server.listen whether it is ready.
@@ -125,6 +128,7 @@ async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Comple
         Command::Seed(arguments) => seed::run(arguments, config).await,
         Command::Audit(arguments) => audit::run(arguments, config).await,
         Command::Inbox(arguments) => inbox::run(&arguments, config).await,
+        Command::Service(arguments) => service::run(arguments, config).await,
         Command::Doctor => doctor::run(config).await,
         Command::Health => health::run(config).await,
         Command::Schema | Command::Config(_) => Ok(Completion::Done),

@@ -10,12 +10,16 @@ use super::{
 /// Each former secret is tried on tokens that name none of our keys.
 const MAX_FORMER_SECRETS: usize = 4;
 
+/// What a service's key begins with, and 32 characters.
+const MIN_SERVICE_KEY_BYTES: usize = 36;
+
 /// Algorithms that an issuer may use: only those with public keys.
 const ALGORITHMS: [&str; 9] = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"];
 
 /// Reports to `reader` which valid settings contradict each other.
 pub fn check(config: &Config, reader: &mut Reader) {
     secret(config, reader);
+    service(config, reader);
     issuer(config, reader);
     delivery(config, reader);
     redis(config, reader);
@@ -59,6 +63,16 @@ fn secret(config: &Config, reader: &mut Reader) {
     if former.len() > MAX_FORMER_SECRETS || former.iter().any(|secret| secret.expose().len() < MIN_SECRET_BYTES) {
         let expected = format!("expected at most {MAX_FORMER_SECRETS} secrets of at least {MIN_SECRET_BYTES} bytes");
         reader.refuse("auth.former_secrets", expected);
+    }
+}
+
+fn service(config: &Config, reader: &mut Reader) {
+    let key = config.service.key.expose();
+    let fits =
+        key.starts_with("tfs_") && key.len() >= MIN_SERVICE_KEY_BYTES && key.chars().all(|c| c.is_ascii_graphic());
+    if !key.is_empty() && !fits {
+        let make = "expected \"tfs_\" and at least 32 characters: make one with `echo \"tfs_$(openssl rand -hex 32)\"`";
+        reader.refuse("service.key", make.to_owned());
     }
 }
 
@@ -199,7 +213,11 @@ fn graphql(config: &Config, reader: &mut Reader) {
         reader.refuse("persisted.required", expected.to_owned());
     }
     let rate = &config.rate_limit;
-    for (key, points) in [("viewer_points", rate.viewer_points), ("anonymous_points", rate.anonymous_points)] {
+    for (key, points) in [
+        ("viewer_points", rate.viewer_points),
+        ("service_points", rate.service_points),
+        ("anonymous_points", rate.anonymous_points),
+    ] {
         if u64::from(points.get()) < config.graphql.max_cost {
             let expected = format!("expected at least graphql.max_cost, {}", config.graphql.max_cost);
             reader.refuse(&format!("rate_limit.{key}"), expected);

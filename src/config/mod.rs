@@ -29,7 +29,7 @@ pub use settings::{
     AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, DeliverySettings, GraphqlSettings,
     InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings,
     OutboxCacheSettings, PagesSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings,
-    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
+    ServerSettings, ServiceSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
 };
 pub use signing_secret::{SecretError, signing_secret};
 pub use sources::{DEFAULTS, Sources};

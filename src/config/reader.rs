@@ -12,7 +12,8 @@ use super::{
 /// An alias of `redis.urls` for a single address.
 pub const URL_ALIAS: &str = "redis.url";
 /// Keys whose values are never shown.
-pub const SECRETS: [&str; 4] = ["auth.secret", "auth.former_secrets", "cassandra.password", "redis.sentinel_password"];
+pub const SECRETS: [&str; 5] =
+    ["auth.secret", "auth.former_secrets", "cassandra.password", "redis.sentinel_password", "service.key"];
 /// A known key is suggested only if it is at least this similar (Jaro-Winkler, 0 to 1).
 const LIKENESS: f64 = 0.8;
 

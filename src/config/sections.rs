@@ -12,10 +12,13 @@ use super::{
     Address, AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, DeliverySettings,
     GraphqlSettings, InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings,
     Millis, OutboxCacheSettings, PagesSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings,
-    Secret, ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings, origins,
+    Secret, ServerSettings, ServiceSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings, origins,
     reader::{Reader, URL_ALIAS},
 };
-use crate::domain::limits::{MAX_CATCH_UP, MIN_CATCH_UP};
+use crate::domain::{
+    account::service::{InvalidScopes, Scopes},
+    limits::{MAX_CATCH_UP, MIN_CATCH_UP},
+};
 
 const MINUTE_MS: u32 = 60_000;
 const DAY_MS: u32 = 24 * 60 * MINUTE_MS;
@@ -31,6 +34,7 @@ pub fn read(reader: &mut Reader) -> Config {
         outbox_cache: outbox_cache(reader),
         auth: auth(reader),
         issuer: issuer(reader),
+        service: service(reader),
         delivery: delivery(reader),
         inbox: inbox(reader),
         upkeep: upkeep(reader),
@@ -148,6 +152,18 @@ fn auth(reader: &mut Reader) -> AuthSettings {
         argon2_iterations: reader.whole("auth.argon2_iterations", 2..=100),
         argon2_parallelism: reader.whole("auth.argon2_parallelism", 1..=64),
         hashing_slots: reader.whole("auth.hashing_slots", 1..=1024),
+    }
+}
+
+fn service(reader: &mut Reader) -> ServiceSettings {
+    let scopes = reader.list("service.scopes").join(",").parse().map_err(|invalid: InvalidScopes| invalid.to_string());
+    ServiceSettings {
+        key: Secret::new(reader.text("service.key")),
+        scopes: scopes.unwrap_or_else(|expected| {
+            reader.refuse("service.scopes", expected);
+            Scopes::default()
+        }),
+        log_days: reader.whole("service.log_days", 1..=36_500),
     }
 }
 
@@ -275,6 +291,9 @@ fn admission(reader: &mut Reader) -> AdmissionSettings {
         mutations: reader.whole("admission.mutations", 0..=1_000_000),
         mutations_waiting: reader.whole("admission.mutations_waiting", 0..=1_000_000),
         mutations_wait_ms: millis(reader, "admission.mutations_wait_ms", 1, 10 * MINUTE_MS),
+        services: reader.whole("admission.services", 0..=1_000_000),
+        services_waiting: reader.whole("admission.services_waiting", 0..=1_000_000),
+        services_wait_ms: millis(reader, "admission.services_wait_ms", 1, 10 * MINUTE_MS),
         client_percent: reader.whole("admission.client_percent", 1..=100),
     }
 }
@@ -288,6 +307,8 @@ fn rate_limit(reader: &mut Reader) -> RateLimitSettings {
         enabled: reader.flag("rate_limit.enabled"),
         viewer_points: points(reader, "rate_limit.viewer_points"),
         viewer_points_per_s: points(reader, "rate_limit.viewer_points_per_s"),
+        service_points: points(reader, "rate_limit.service_points"),
+        service_points_per_s: points(reader, "rate_limit.service_points_per_s"),
         anonymous_points: points(reader, "rate_limit.anonymous_points"),
         anonymous_points_per_s: points(reader, "rate_limit.anonymous_points_per_s"),
         max_known: reader.whole("rate_limit.max_known", 100..=100_000_000),

@@ -12,6 +12,7 @@ use std::{
 use ipnet::IpNet;
 
 use super::{Address, Millis, Secret};
+use crate::domain::account::service::Scopes;
 
 /// The whole configuration, checked. Sections and fields are named as in config/default.toml.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub struct Config {
     pub auth: AuthSettings,
     /// An external issuer of tokens.
     pub issuer: IssuerSettings,
+    /// Other services.
+    pub service: ServiceSettings,
     /// Deliveries of contents to inboxes.
     pub delivery: DeliverySettings,
     /// Sizes of inboxes.
@@ -283,6 +286,14 @@ pub struct GraphqlSettings {
     pub cached_documents: usize,
 }
 
+/// `[service]`
+#[derive(Debug, Clone)]
+pub struct ServiceSettings {
+    pub key: Secret,
+    pub scopes: Scopes,
+    pub log_days: u32,
+}
+
 /// `[admission]`
 #[derive(Debug, Clone)]
 pub struct AdmissionSettings {
@@ -292,6 +303,9 @@ pub struct AdmissionSettings {
     pub mutations: usize,
     pub mutations_waiting: usize,
     pub mutations_wait_ms: Millis,
+    pub services: usize,
+    pub services_waiting: usize,
+    pub services_wait_ms: Millis,
     pub client_percent: usize,
 }
 
@@ -309,6 +323,8 @@ pub struct RateLimitSettings {
     pub enabled: bool,
     pub viewer_points: NonZeroU32,
     pub viewer_points_per_s: NonZeroU32,
+    pub service_points: NonZeroU32,
+    pub service_points_per_s: NonZeroU32,
     pub anonymous_points: NonZeroU32,
     pub anonymous_points_per_s: NonZeroU32,
     pub max_known: usize,

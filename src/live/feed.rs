@@ -102,7 +102,24 @@ impl<S: Default> LiveFeed<S> {
         reader: UserId,
         point: Option<ResumePoint>,
     ) -> Result<Subscription<S>, LiveError> {
-        let most = self.settings.of_reader;
+        self.subscribe_within(self.settings.of_reader, reader, point).await
+    }
+
+    /// As [`Self::subscribe`], for a service that acts as the reader. It leaves the reader half of their subscriptions.
+    pub async fn subscribe_service(
+        self: &Arc<Self>,
+        reader: UserId,
+        point: Option<ResumePoint>,
+    ) -> Result<Subscription<S>, LiveError> {
+        self.subscribe_within(self.settings.of_reader.div_ceil(2), reader, point).await
+    }
+
+    async fn subscribe_within(
+        self: &Arc<Self>,
+        most: usize,
+        reader: UserId,
+        point: Option<ResumePoint>,
+    ) -> Result<Subscription<S>, LiveError> {
         let registration = self.hub.register(reader, most).ok_or(LiveError::TooMany(most))?;
         let followed = self.watch(&registration, reader).await?;
         let subscriber = SubscriberState::begin(followed, point);

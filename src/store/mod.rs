@@ -38,6 +38,8 @@ pub mod schema;
 pub mod search_terms;
 #[cfg(feature = "demo")]
 pub mod seeding;
+pub mod service_keys;
+pub mod service_log;
 pub mod sessions;
 pub mod sql;
 pub mod timelines;
@@ -72,5 +74,7 @@ pub use schema::Schema;
 pub use search_terms::SearchTerms;
 #[cfg(feature = "demo")]
 pub use seeding::Seeding;
+pub use service_keys::ServiceKeys;
+pub use service_log::ServiceLog;
 pub use sessions::Sessions;
 pub use timelines::Timelines;

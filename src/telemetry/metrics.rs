@@ -17,7 +17,7 @@ pub const HELD_BYTES: &str = "tidefeed_held_bytes";
 /// Requests and events for which there was no room in memory, by what (heads, bodies, documents or answers) and
 /// bound: node or client.
 pub const HELD_BYTES_REFUSED: &str = "tidefeed_held_bytes_refused_total";
-/// Queries and mutations that run, by kind: query or mutation.
+/// Queries and mutations that run, by kind: query, mutation, or either of a service.
 pub const OPERATIONS_RUNNING: &str = "tidefeed_operations_running";
 /// Queries and mutations that wait to run, by kind.
 pub const OPERATIONS_WAITING: &str = "tidefeed_operations_waiting";
@@ -109,6 +109,10 @@ pub const PASSWORD_KIBIBYTES: &str = "tidefeed_password_hashing_kibibytes_total"
 pub const REFRESHES: &str = "tidefeed_token_refreshes_total";
 /// Sessions ended by somebody, or pushed out by newer ones.
 pub const SESSIONS_ENDED: &str = "tidefeed_sessions_ended_total";
+/// Operations of services, by service and outcome: ok or refused. The same read counts once a minute.
+pub const SERVICE_CALLS: &str = "tidefeed_service_calls_total";
+/// Operations of services that the store's log lacks.
+pub const SERVICE_CALLS_UNLOGGED: &str = "tidefeed_service_calls_unlogged_total";
 /// 1 if the SQL store takes writes as far as is known, 0 if it has no room or is read-only.
 pub const STORE_TAKES_WRITES: &str = "tidefeed_store_takes_writes";
 /// Requests to a Redis Cluster that wait, because as many are under way as may be.
@@ -155,12 +159,17 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         Unit::Count,
         "Requests and events for which there was no room in memory, by what (heads, bodies, documents or answers) and bound: node or client",
     ),
-    (OPERATIONS_RUNNING, Kind::Gauge, Unit::Count, "Queries and mutations that run, by kind: query or mutation"),
+    (
+        OPERATIONS_RUNNING,
+        Kind::Gauge,
+        Unit::Count,
+        "Queries and mutations that run, by kind: query, mutation or service",
+    ),
     (
         OPERATIONS_WAITING,
         Kind::Gauge,
         Unit::Count,
-        "Queries and mutations that wait to run, by kind: query or mutation",
+        "Queries and mutations that wait to run, by kind: query, mutation or service",
     ),
     (
         OPERATIONS_REFUSED,
@@ -284,6 +293,13 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         "Refresh tokens presented, by outcome: refreshed, repeated, reused or unknown",
     ),
     (SESSIONS_ENDED, Kind::Counter, Unit::Count, "Sessions ended by somebody, or pushed out by newer ones"),
+    (
+        SERVICE_CALLS,
+        Kind::Counter,
+        Unit::Count,
+        "Operations of services, by service and outcome: ok or refused; the same read counts once a minute",
+    ),
+    (SERVICE_CALLS_UNLOGGED, Kind::Counter, Unit::Count, "Operations of services that the store's log lacks"),
     (KEY_SETS, Kind::Counter, Unit::Count, "Key sets of the external issuer fetched, by outcome: fetched or failed"),
     (CONNECTION_WAITS, Kind::Gauge, Unit::Count, "Statements and transactions that wait for a connection to SQL"),
     (

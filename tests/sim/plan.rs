@@ -78,18 +78,24 @@ pub const FIRST_WITH_CARDS: u64 = 10_000;
 /// Makes of a world's seed that of what is drawn for inboxes outside SQL.
 const OUTSIDE: u64 = 0x006f_7574_7369_6465;
 
+fn edge_rule(rng: &mut SimRng) -> EdgeRule {
+    match rng.below(4) {
+        0 => EdgeRule::Threshold {
+            push_threshold: rng.below(5),
+            active_days: u32::try_from(rng.within(0, 2)).unwrap_or(1),
+        },
+        1 => EdgeRule::Rates { push_cost: 1, pull_cost: rng.pick(&[1, 10, 1_000]) },
+        _ => EdgeRule::Random { seed: rng.next() },
+    }
+}
+
 impl Plan {
     /// Draws a plan; `operations` client operations long.
     pub fn draw(rng: &mut SimRng, operations: usize) -> Self {
         let small = |rng: &mut SimRng, from, to| u32::try_from(rng.within(from, to)).unwrap_or(1);
         let size = |rng: &mut SimRng, from, to| usize::try_from(rng.within(from, to)).unwrap_or(1);
         let keep = small(rng, 1, 8);
-        let rule = match rng.below(4) {
-            0 => EdgeRule::Threshold { push_threshold: rng.below(5), active_days: small(rng, 0, 2) },
-            1 => EdgeRule::Rates { push_cost: 1, pull_cost: rng.pick(&[1, 10, 1_000]) },
-            _ => EdgeRule::Random { seed: rng.next() },
-        };
-        let policy = DeliveryPolicy { rule, dormant_days: small(rng, 0, 3) };
+        let policy = DeliveryPolicy { rule: edge_rule(rng), dormant_days: small(rng, 0, 3) };
         let tiers = InboxTiers {
             keep,
             step: small(rng, 1, 6),
@@ -126,6 +132,7 @@ impl Plan {
                 tiers,
                 first: FirstServed { most: 2, beyond_transactions: 1, within_ms: 20 * MINUTE },
                 seen_every_ms: 10 * MINUTE,
+                service_log_ms: 90 * DAY,
                 live: LiveSettings::default(),
             },
             cache: if rng.chance(200_000) { 0 } else { size(rng, 1, 6) },

@@ -1,5 +1,5 @@
-//! Ids of users, contents and sessions: positive 64-bit integers, one type each. The API and the database each have
-//! their own form of them.
+//! Ids of users, contents, sessions and keys: positive 64-bit integers, one type each. The API and the database each
+//! have their own form of them.
 //!
 //! Every layer uses these types. `api` and `store` define how clients and databases see them.
 
@@ -84,6 +84,11 @@ id!(
 id!(
     /// A session: one sign-in and the refresh tokens that prolong it.
     SessionId
+);
+
+id!(
+    /// A key with which another service asks.
+    ServiceKeyId
 );
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub use self::{
     account::profile::{Handle, Profile},
     content::{Content, Counters, Media, MediaKind},
     delivery::edge::EdgeMode,
-    ids::{ContentId, SessionId, UserId},
+    ids::{ContentId, ServiceKeyId, SessionId, UserId},
     kinds::{ContentKind, Kinds},
     live::resume::ResumePoint,
     reaction::{Reaction, ViewerReactions},

@@ -55,6 +55,14 @@ pub const MAX_EXPORTS_OF_NETWORK: usize = MAX_EXPORTS / 2;
 pub const MAX_EXPORTS_WAITING: usize = 32;
 /// Points of writing an export, which reads as much as about a hundred pages.
 pub const EXPORT_POINTS: u64 = 10_000;
+/// Characters of a service's name.
+pub const MAX_SERVICE_NAME_CHARS: usize = 40;
+/// Keys of services that are listed, newest first.
+pub const MAX_LISTED_KEYS: u64 = 1_000;
+/// Lines of the services' log that one statement writes.
+pub const MAX_LOGGED_AT_ONCE: usize = 200;
+/// Characters of what a line of the services' log says was done.
+pub const MAX_LOGGED_CHARS: usize = 200;
 /// Sessions of one user; a new one ends the oldest.
 pub const MAX_SESSIONS: u32 = 50;
 /// Characters kept of a client's `User-Agent`.

@@ -116,6 +116,24 @@ impl Prepared {
         &self.operation.node.selection_set
     }
 
+    /// Its root's fields, once for each response key, of fragments too.
+    pub fn root_fields(&self) -> Vec<&Field> {
+        let (mut fields, mut sets) = (Vec::new(), vec![&self.selections().node]);
+        while let Some(set) = sets.pop() {
+            for selection in &set.items {
+                match &selection.node {
+                    Selection::Field(field) => fields.push(&field.node),
+                    Selection::InlineFragment(inline) => sets.push(&inline.node.selection_set.node),
+                    Selection::FragmentSpread(spread) => {
+                        let fragment = self.fragments.as_ref().and_then(|it| it.get(&spread.node.fragment_name.node));
+                        sets.extend(fragment.map(|it| &it.node.selection_set.node));
+                    }
+                }
+            }
+        }
+        fields
+    }
+
     /// Whether its root can be resolved directly: it has no fragments, no conditions and no introspection.
     pub fn is_plain(&self) -> bool {
         self.fragments.is_none() && !self.describes_schema

@@ -1,8 +1,8 @@
 //! Admits operations: a number of each kind run at once, a number wait, and the others are refused. Clients are served
 //! in turn, and each has a share.
 //!
-//! Queries and mutations have separate limits, so neither kind waits for the other. Subscriptions are bounded
-//! elsewhere: by sockets, streams and their operations.
+//! Queries, mutations, and both of services have separate limits, so no kind waits for another. Subscriptions are
+//! bounded elsewhere: by sockets, streams and their operations.
 
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ use crate::{guard::Prepared, measurements::MetricNames, payer::Payer};
 enum Kind {
     Query,
     Mutation,
+    /// A query or a mutation of a service.
+    OfService,
 }
 
 /// Why an operation is refused.
@@ -44,10 +46,11 @@ pub(super) struct Overloaded {
     pub(super) held_back: Option<Duration>,
 }
 
-/// The limits of both kinds and their use.
+/// The limits of each kind and their use.
 pub(super) struct Admission {
     queries: Limit,
     mutations: Limit,
+    services: Limit,
     /// Mutations without a limit.
     always: &'static [&'static str],
     patience: Patience,
@@ -59,19 +62,19 @@ impl Admission {
     /// `always`: mutations that are never refused for load.
     pub(super) fn new(limits: AdmissionLimits, always: &'static [&'static str], names: MetricNames) -> Self {
         let limit = |limit| Limit::new(limit, limits.client_percent);
-        let (queries, mutations) = (limit(limits.queries), limit(limits.mutations));
+        let [queries, mutations, services] = [limits.queries, limits.mutations, limits.services].map(limit);
         let patience = Patience::new(Duration::from_secs(COME_AGAIN));
-        Self { queries, mutations, always, patience, proportion: Proportion::new(), names }
+        Self { queries, mutations, services, always, patience, proportion: Proportion::new(), names }
     }
 
     /// Whether operations of some kind, and of some client, would be refused now.
     pub(super) fn may_refuse(&self) -> bool {
-        self.queries.queue.may_refuse() || self.mutations.queue.may_refuse()
+        [&self.queries, &self.mutations, &self.services].iter().any(|limit| limit.queue.may_refuse())
     }
 
     /// Refuses this operation if [`Self::admit`] would do so now.
     pub(super) fn refuse_early(&self, operation: &OperationDefinition, client: Payer) -> Result<(), Overloaded> {
-        match self.kind(operation.ty, &operation.selection_set.node) {
+        match self.kind(operation.ty, &operation.selection_set.node, client) {
             Some(kind) if self.limit(kind).queue.is_full_for(&client) => {
                 Err(self.refused(kind, client, Overload::Full))
             }
@@ -82,7 +85,8 @@ impl Admission {
     /// Waits in turn for a permit to run; `None` for operations without a limit. A dropped caller makes room for the
     /// next.
     pub(super) async fn admit(&self, operation: &Prepared, client: Payer) -> Result<Option<Permit>, Overloaded> {
-        let Some(kind) = self.kind(operation.operation_type(), &operation.selections().node) else { return Ok(None) };
+        let kind = self.kind(operation.operation_type(), &operation.selections().node, client);
+        let Some(kind) = kind else { return Ok(None) };
         if kind == Kind::Mutation && self.proportion.refuses_mutation(client) {
             return Err(self.refused(kind, client, Overload::Full));
         }
@@ -100,10 +104,11 @@ impl Admission {
     }
 
     /// `None` for operations without a limit.
-    fn kind(&self, operation: OperationType, selections: &SelectionSet) -> Option<Kind> {
+    fn kind(&self, operation: OperationType, selections: &SelectionSet, client: Payer) -> Option<Kind> {
         match operation {
             OperationType::Subscription => None,
             OperationType::Mutation if consists_of(selections, self.always) => None,
+            _ if matches!(client, Payer::Service(_)) => Some(Kind::OfService),
             OperationType::Mutation => Some(Kind::Mutation),
             OperationType::Query => Some(Kind::Query),
         }
@@ -113,6 +118,7 @@ impl Admission {
         match kind {
             Kind::Query => &self.queries,
             Kind::Mutation => &self.mutations,
+            Kind::OfService => &self.services,
         }
     }
 
@@ -158,11 +164,16 @@ fn gauge(name: &'static str, kind: Kind) -> metrics::Gauge {
     match kind {
         Kind::Query => metrics::gauge!(name, "kind" => "query"),
         Kind::Mutation => metrics::gauge!(name, "kind" => "mutation"),
+        Kind::OfService => metrics::gauge!(name, "kind" => "service"),
     }
 }
 
 fn count_refused(name: &'static str, kind: Kind, overload: Overload) {
-    let kind = if kind == Kind::Query { "query" } else { "mutation" };
+    let kind = match kind {
+        Kind::Query => "query",
+        Kind::Mutation => "mutation",
+        Kind::OfService => "service",
+    };
     let reason = if overload == Overload::Full { "full" } else { "late" };
     metrics::counter!(name, "kind" => kind, "reason" => reason).increment(1);
 }
@@ -307,5 +318,19 @@ mod tests {
         drop(query);
         assert!(admission.admit(&prepared("mutation { like }"), ANN).await.is_err(), "a query's place is a query's");
         assert!(admission.admit(&prepared("{ page }"), ANN).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn services_and_viewers_take_no_places_of_each_other() {
+        let one = AdmissionLimit { running: 1, waiting: 0, wait_time: WAIT };
+        let limits = AdmissionLimits { queries: one, mutations: one, services: one, client_percent: 100 };
+        let admission = Admission::new(limits, &[], MetricNames::default());
+        let (page, like) = (prepared("{ page }"), prepared("mutation { like }"));
+        let nightly = admission.admit(&page, Payer::Service(1)).await.unwrap();
+        assert!(admission.admit(&like, Payer::Service(2)).await.is_err(), "services share their places");
+        let ann = [admission.admit(&page, ANN).await.unwrap(), admission.admit(&like, ANN).await.unwrap()];
+        drop(nightly);
+        assert!(admission.admit(&like, Payer::Service(2)).await.is_ok(), "whatever viewers have");
+        drop(ann);
     }
 }

@@ -19,7 +19,7 @@ use tracing::Instrument as _;
 use super::{
     accept::Media,
     admission::Overloaded,
-    codes::{BAD_USER_INPUT, INTERNAL, UNAUTHENTICATED},
+    codes::{BAD_USER_INPUT, FORBIDDEN, INTERNAL, UNAUTHENTICATED},
     engine::Execution,
     mask,
     outcome::{Outcome, Reason, Refused, no_room_for_body, respond},
@@ -110,7 +110,8 @@ async fn run<E: PreparedExecutor, V: Viewer>(
     id: &RequestId,
     media: Media,
 ) -> Result<Reply, Refused> {
-    let (credentials, method) = (Credentials::of_headers(request.headers()), request.method().clone());
+    let (credentials, method) =
+        (Credentials::of_headers(request.headers(), core.authenticate.act_as()), request.method().clone());
     let stream = sse::token_of(&request);
     let client = Client::of(request.headers(), request.extensions(), &core.settings.trusted_proxies);
     let params = match (&method, &stream, media) {
@@ -192,6 +193,8 @@ fn permit(operation: OperationType, method: &Method, streams: bool) -> Result<()
 async fn viewer<E, V: Viewer>(core: &Core<E, V>, credentials: Credentials) -> Result<Option<V>, Refused> {
     credentials.viewer(&*core.authenticate).await.map_err(|error| match error {
         AuthenticateError::Invalid(message) => Refused::new(Reason::Unauthenticated, UNAUTHENTICATED, message),
+        AuthenticateError::Forbidden(message) => Refused::new(Reason::Forbidden, FORBIDDEN, message),
+        AuthenticateError::NoSuchViewer(message) => Refused::new(Reason::Malformed, BAD_USER_INPUT, message),
         AuthenticateError::Unavailable(_) => {
             Refused { reason: Reason::Unavailable, errors: vec![mask::unserved(&error)], charge: None }
         }

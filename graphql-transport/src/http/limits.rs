@@ -55,13 +55,16 @@ pub struct AdmissionLimits {
     pub queries: AdmissionLimit,
     /// Of mutations.
     pub mutations: AdmissionLimit,
-    /// The part of either that one viewer may take, or one address without a viewer. 50 %.
+    /// Of queries and mutations of services, which do not count above. 16 run.
+    pub services: AdmissionLimit,
+    /// The part of each that one viewer may take, one service, or one address without a viewer. 75 %.
     pub client_percent: usize,
 }
 
 impl Default for AdmissionLimits {
     fn default() -> Self {
-        Self { queries: AdmissionLimit::default(), mutations: AdmissionLimit::default(), client_percent: 75 }
+        let (each, services) = (AdmissionLimit::default(), AdmissionLimit { running: 16, ..AdmissionLimit::default() });
+        Self { queries: each, mutations: each, services, client_percent: 75 }
     }
 }
 

@@ -68,6 +68,8 @@ pub(super) enum Reason {
     SubscriptionByHttp,
     /// The token is not valid.
     Unauthenticated,
+    /// The token is valid, but does not allow this.
+    Forbidden,
     /// The client has spent its points.
     TooManyPoints,
     /// There is nothing with this name.
@@ -116,6 +118,7 @@ pub(super) fn status(outcome: &Outcome, media: Media) -> StatusCode {
         | (Reason::AnswerTooLarge, _) => StatusCode::OK,
         (Reason::Document | Reason::Malformed | Reason::SubscriptionByHttp, _) => StatusCode::BAD_REQUEST,
         (Reason::Unauthenticated, _) => StatusCode::UNAUTHORIZED,
+        (Reason::Forbidden, _) => StatusCode::FORBIDDEN,
         (Reason::MutationByGet | Reason::WrongMethod(_), _) => StatusCode::METHOD_NOT_ALLOWED,
         (Reason::NotFound, _) => StatusCode::NOT_FOUND,
         (Reason::Conflict, _) => StatusCode::CONFLICT,

@@ -26,6 +26,8 @@ use crate::payer::{Payer, SHARED};
 pub struct RateLimits {
     /// The bucket of each viewer.
     pub viewer: TokenBucket,
+    /// The bucket of each service.
+    pub service: TokenBucket,
     /// The bucket of each address, for anonymous clients.
     pub address: TokenBucket,
     /// Buckets of a kind that are kept separately; further clients share [`SHARED`] buckets. 100,000.
@@ -58,6 +60,7 @@ pub(super) struct Charge {
 /// All buckets.
 pub(super) struct Budget {
     viewers: Buckets,
+    services: Buckets,
     addresses: Buckets,
 }
 
@@ -65,6 +68,7 @@ impl Budget {
     pub(super) fn new(limits: RateLimits) -> Self {
         Self {
             viewers: Buckets::new(limits.viewer, limits.known),
+            services: Buckets::new(limits.service, limits.known),
             addresses: Buckets::new(limits.address, limits.known),
         }
     }
@@ -73,6 +77,7 @@ impl Budget {
     pub(super) fn charge(&self, payer: Payer, points: u64) -> Charge {
         match payer {
             Payer::Viewer(_) => self.viewers.charge(payer, points),
+            Payer::Service(_) => self.services.charge(payer, points),
             _ => self.addresses.charge(payer, points),
         }
     }
@@ -185,7 +190,7 @@ mod tests {
     fn budget(points: u32, per_second: u32, known: usize) -> Budget {
         let each =
             TokenBucket { points: NonZeroU32::new(points).unwrap(), per_second: NonZeroU32::new(per_second).unwrap() };
-        Budget::new(RateLimits { viewer: each, address: each, known })
+        Budget::new(RateLimits { viewer: each, service: each, address: each, known })
     }
 
     #[tokio::test(start_paused = true)]
@@ -197,6 +202,7 @@ mod tests {
         let refused = budget.charge(ann, 50);
         assert_eq!((refused.remaining, refused.retry_after), (30, Some(Duration::from_secs(2))));
         assert_eq!(budget.charge(Payer::Viewer(2), 100).retry_after, None, "another one's bucket is another");
+        assert_eq!(budget.charge(Payer::Service(1), 100).retry_after, None, "and so is a service's");
         tokio::time::advance(Duration::from_millis(1_999)).await;
         assert!(budget.charge(ann, 50).retry_after.is_some());
         tokio::time::advance(Duration::from_millis(1)).await;

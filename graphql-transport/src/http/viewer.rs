@@ -17,22 +17,28 @@ use crate::{memory::Clients, payer::Payer};
 
 /// The service's type for a viewer.
 pub trait Viewer: Clone + Send + Sync + 'static {
-    /// Identifies the viewer. Viewers with the same number share a bucket of points.
-    fn number(&self) -> u64;
+    /// Who pays for the viewer's operations. Viewers with the same payer share a bucket of points.
+    fn payer(&self) -> Payer;
 }
 
 /// Verifies bearer tokens. `V`: the service's type for a viewer.
 #[async_trait]
 pub trait Authenticate<V: Viewer>: Send + Sync + 'static {
-    /// The viewer of `token`; `None` if it is valid without a viewer.
+    /// The viewer of `token`; `None` if it is valid without a viewer. `act_as`: on whose behalf the client asks, if the
+    /// request says so ([`Self::act_as`]).
     ///
     /// Not called for requests without a token, which are anonymous.
-    async fn authenticate(&self, token: &str) -> Result<Option<V>, AuthenticateError>;
+    async fn authenticate(&self, token: &str, act_as: Option<&str>) -> Result<Option<V>, AuthenticateError>;
 
-    /// The number of the viewer whom `token` names, as far as it is known at once and without a wait; `None` otherwise.
+    /// The header, and the entry of `connection_init`, that says on whose behalf a client asks; in lower case.
+    fn act_as(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Who pays for operations with `token`, as far as it is known at once and without a wait; `None` otherwise.
     ///
     /// Decides only whether there is room for another operation of theirs, before [`Self::authenticate`] is asked.
-    fn presumed(&self, token: &str) -> Option<u64> {
+    fn presumed(&self, token: &str) -> Option<Payer> {
         let _ = token;
         None
     }
@@ -57,6 +63,12 @@ pub enum AuthenticateError {
     /// The token is malformed, expired or revoked. The client sees the message.
     #[error("{0}")]
     Invalid(String),
+    /// The token is good, but does not allow to act as somebody. The client sees the message.
+    #[error("{0}")]
+    Forbidden(String),
+    /// There is nobody to act as. The client sees the message.
+    #[error("{0}")]
+    NoSuchViewer(String),
     /// Tokens cannot be verified now. The message is logged, not shown.
     #[error("the token could not be checked: {0}")]
     Unavailable(String),
@@ -116,14 +128,14 @@ impl Client {
 impl<V: Viewer> Scope<V> {
     /// The clients whose memory is counted: the address and the viewer.
     pub(super) fn holders(&self) -> Clients {
-        let viewer = self.viewer.as_ref().map(|viewer| Payer::Viewer(viewer.number()));
+        let viewer = self.viewer.as_ref().map(Viewer::payer);
         [Some(Payer::of_address(self.client.address)), viewer]
     }
 
     /// The client that is charged.
     pub(super) fn payer(&self) -> Payer {
         let address = self.client.address;
-        self.viewer.as_ref().map_or_else(|| Payer::of_address(address), |viewer| Payer::Viewer(viewer.number()))
+        self.viewer.as_ref().map_or_else(|| Payer::of_address(address), Viewer::payer)
     }
 }
 
@@ -134,7 +146,13 @@ fn entry<'a>(map: &'a Map<String, Json>, name: &str) -> Option<&'a Json> {
 
 /// The credentials in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Credentials {
+pub(super) struct Credentials {
+    token: Token,
+    act_as: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
     Anonymous,
     Bearer(String),
     /// There is an authorization, but not a bearer token.
@@ -142,23 +160,62 @@ pub(super) enum Credentials {
 }
 
 impl Credentials {
-    pub(super) fn of_headers(headers: &HeaderMap) -> Self {
+    /// `act_as`: the header's name.
+    pub(super) fn of_headers(headers: &HeaderMap, act_as: Option<&str>) -> Self {
+        // A name that is not text is nobody's.
+        let act_as =
+            act_as.and_then(|name| headers.get(name)).map(|value| value.to_str().unwrap_or_default().to_owned());
+        Self { token: Token::of_headers(headers), act_as }
+    }
+
+    /// These, or what the payload of a WebSocket's `connection_init` has in their place: its entries `authorization`
+    /// and `act_as` or, without them, those in its entry `headers`, as some clients send it. Case does not matter.
+    pub(super) fn or_of_init(&self, payload: &Map<String, Json>, act_as: Option<&str>) -> Self {
+        let headers = entry(payload, "headers").and_then(Json::as_object);
+        let named = |name| entry(payload, name).or_else(|| headers.and_then(|it| entry(it, name)));
+        let token = named("authorization").map(|value| value.as_str().map_or(Token::Unreadable, Token::of_text));
+        let act_as = act_as.and_then(named).map(|value| value.as_str().unwrap_or_default().to_owned());
+        Self { token: token.unwrap_or_else(|| self.token.clone()), act_as: act_as.or_else(|| self.act_as.clone()) }
+    }
+
+    /// Who asks with these from `address`, as far as it is known at once.
+    pub(super) fn presumed_payer<V: Viewer>(
+        &self,
+        authenticate: &dyn Authenticate<V>,
+        address: Option<IpAddr>,
+    ) -> Option<Payer> {
+        match &self.token {
+            Token::Bearer(token) => authenticate.presumed(token),
+            Token::Anonymous | Token::Unreadable => Some(Payer::of_address(address)),
+        }
+    }
+
+    /// Verifies the token, if there is one.
+    pub(super) async fn viewer<V: Viewer>(
+        self,
+        authenticate: &dyn Authenticate<V>,
+    ) -> Result<Option<V>, AuthenticateError> {
+        match self.token {
+            Token::Anonymous if self.act_as.is_some() => Err(AuthenticateError::Forbidden(
+                "Only who sends a token may act as somebody. Send one, or leave out as whom you act.".to_owned(),
+            )),
+            Token::Anonymous => Ok(None),
+            Token::Bearer(token) => authenticate.authenticate(&token, self.act_as.as_deref()).await,
+            Token::Unreadable => Err(AuthenticateError::Invalid(
+                "The authorization is not of the form \"Bearer <token>\". Sign in for a token.".to_owned(),
+            )),
+        }
+    }
+}
+
+impl Token {
+    fn of_headers(headers: &HeaderMap) -> Self {
         if !headers.contains_key(AUTHORIZATION) {
             return Self::Anonymous;
         }
         match headers.typed_try_get::<Authorization<Bearer>>() {
             Ok(Some(bearer)) => Self::of_token(bearer.token()),
             _ => Self::Unreadable,
-        }
-    }
-
-    /// Those in the payload of a WebSocket's `connection_init`, if there are any: its entry `authorization` or, without
-    /// that, the one in its entry `headers`, as some clients send it. Case does not matter.
-    pub(super) fn of_init(payload: &Map<String, Json>) -> Option<Self> {
-        let headers = || entry(payload, "headers").and_then(Json::as_object);
-        match entry(payload, "authorization").or_else(|| headers().and_then(|it| entry(it, "authorization")))? {
-            Json::String(text) => Some(Self::of_text(text)),
-            _ => Some(Self::Unreadable),
         }
     }
 
@@ -172,31 +229,5 @@ impl Credentials {
     fn of_token(token: &str) -> Self {
         let token = token.trim();
         if token.is_empty() { Self::Unreadable } else { Self::Bearer(token.to_owned()) }
-    }
-
-    /// Who asks with these from `address`, as far as it is known at once.
-    pub(super) fn presumed_payer<V: Viewer>(
-        &self,
-        authenticate: &dyn Authenticate<V>,
-        address: Option<IpAddr>,
-    ) -> Option<Payer> {
-        match self {
-            Self::Bearer(token) => authenticate.presumed(token).map(Payer::Viewer),
-            Self::Anonymous | Self::Unreadable => Some(Payer::of_address(address)),
-        }
-    }
-
-    /// Verifies the token, if there is one.
-    pub(super) async fn viewer<V: Viewer>(
-        self,
-        authenticate: &dyn Authenticate<V>,
-    ) -> Result<Option<V>, AuthenticateError> {
-        match self {
-            Self::Anonymous => Ok(None),
-            Self::Bearer(token) => authenticate.authenticate(&token).await,
-            Self::Unreadable => Err(AuthenticateError::Invalid(
-                "The authorization is not of the form \"Bearer <token>\". Sign in for a token.".to_owned(),
-            )),
-        }
     }
 }

@@ -23,6 +23,7 @@ use graphql_transport::{
     guard::{CostHints, Shape},
     http::{Authenticate, AuthenticateError, Entropy, HttpSettings, Scope, Transport, Viewer, router},
     metered::Bounded,
+    payer::Payer,
 };
 use serde_json::{Value as Json, json};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -35,8 +36,8 @@ use self::schema::{Library, Shelf, library};
 struct Reader(u64);
 
 impl Viewer for Reader {
-    fn number(&self) -> u64 {
-        self.0
+    fn payer(&self) -> Payer {
+        Payer::Viewer(self.0)
     }
 }
 
@@ -45,7 +46,7 @@ struct Cards;
 
 #[async_trait]
 impl Authenticate<Reader> for Cards {
-    async fn authenticate(&self, token: &str) -> Result<Option<Reader>, AuthenticateError> {
+    async fn authenticate(&self, token: &str, _: Option<&str>) -> Result<Option<Reader>, AuthenticateError> {
         match token.parse() {
             Ok(number) => Ok(Some(Reader(number))),
             Err(_) => Err(AuthenticateError::Invalid("This is no card of ours. Sign in again.".to_owned())),

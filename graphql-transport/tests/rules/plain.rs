@@ -72,7 +72,7 @@ async fn an_operation_above_its_price_is_refused_before_a_resolver_runs() {
 async fn an_empty_bucket_is_refused_with_retry_after() {
     let points = NonZeroU32::new(142).unwrap();
     let each = TokenBucket { points, per_second: NonZeroU32::MIN };
-    let rate = Some(RateLimits { viewer: each, address: each, known: 100 });
+    let rate = Some(RateLimits { viewer: each, service: each, address: each, known: 100 });
     let service = Service::with(HttpSettings { rate, ..HttpSettings::default() });
     let first = service.ask("{ book(number: 1) { next { number } } }").await;
     // 22 points were for reading the document.

@@ -104,7 +104,7 @@ impl Issuer {
         let Claims { sub, preferred_username, name, .. } = claims;
         let profiled = Profiled { handle: preferred_username, name };
         let id = self.users.of(&self.settings.issuer, &sub, profiled).await?.ok_or(IssuerError::Stranger)?;
-        Ok(Viewer { id, session: None, good_until_ms })
+        Ok(Viewer { id, session: None, good_until_ms, acted_by: None })
     }
 
     fn validation(&self, algorithm: Algorithm) -> Validation {

@@ -15,7 +15,7 @@ use axum::{
     routing::get,
 };
 use graphql_transport::{
-    http::{self, Charges, Client},
+    http::{Charges, Client},
     payer::{self, Payer},
 };
 use ipnet::IpNet;
@@ -86,7 +86,7 @@ async fn export(
 async fn open(shared: &Shared, token: &str, client: &Client) -> Result<Response, ExportError> {
     let Shared { exports, runtime } = shared;
     let viewer = exports.viewer_of(token)?;
-    let payer = Payer::Viewer(http::Viewer::number(&viewer));
+    let payer = Payer::Viewer(viewer.id.get().unsigned_abs());
     runtime.charges.charge(payer, EXPORT_POINTS).map_err(ExportError::TooManyPoints)?;
     let export = exports.open(viewer, client.address.map(payer::network)).await?;
     let owner = export.owner().await?;

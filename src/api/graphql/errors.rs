@@ -8,6 +8,7 @@ use super::ids::InvalidId;
 use crate::{
     accounts::{AccountError, PasswordError, TokenError},
     domain::{
+        account::service::{Scope, ServiceName},
         limits::MAX_NODES,
         live::resume::InvalidResumePoint,
         search::{InvalidSearch, people::InvalidKeyPrefix},
@@ -27,6 +28,8 @@ pub enum ErrorCode {
     BadUserInput,
     /// The request needs a viewer.
     Unauthenticated,
+    /// The key of a service does not allow this.
+    Forbidden,
     /// The client should retry later.
     RateLimited,
     /// The server is at fault.
@@ -39,6 +42,7 @@ impl ErrorCode {
         match self {
             Self::BadUserInput => "BAD_USER_INPUT",
             Self::Unauthenticated => "UNAUTHENTICATED",
+            Self::Forbidden => "FORBIDDEN",
             Self::RateLimited => "RATE_LIMITED",
             Self::InternalServerError => "INTERNAL_SERVER_ERROR",
         }
@@ -56,12 +60,36 @@ const INDEXED_WITHIN_S: u64 = 1;
 /// Seconds after which a password may be hashed that found no turn.
 const BUSY_S: u64 = 2;
 
+/// Why a service may not do this.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Forbidden {
+    /// Its key lacks a scope.
+    #[error(
+        "The key of `{service}` lacks the scope `{scope}`, which `{field}` needs. Make a key with it: \
+         tidefeed service add NAME --scope {scope},.."
+    )]
+    Lacks {
+        /// Whose key.
+        service: ServiceName,
+        /// The scope.
+        scope: Scope,
+        /// What needs it.
+        field: String,
+    },
+    /// Only users do this themselves.
+    #[error("`{0}` is for users alone. No service can do it for them.")]
+    UsersAlone(String),
+}
+
 /// Every failure of a resolver.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The request has no viewer.
-    #[error("Sign in first: this needs a bearer token.")]
+    #[error("Sign in first: this needs a bearer token. A service names a user in tidefeed-act-as.")]
     Anonymous,
+    /// The request comes from a service that may not do this.
+    #[error(transparent)]
+    Forbidden(#[from] Forbidden),
     /// The token expired after the connection began, or the user was deleted.
     #[error("The sign-in has ended. Sign in again.")]
     SignInEnded,
@@ -111,6 +139,7 @@ impl Failure {
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::Anonymous | Self::SignInEnded => ErrorCode::Unauthenticated,
+            Self::Forbidden(_) => ErrorCode::Forbidden,
             Self::Id(_)
             | Self::Page(_)
             | Self::Search(_)

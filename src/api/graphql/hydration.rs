@@ -80,10 +80,15 @@ impl Hydration {
         Ok(viewer)
     }
 
+    /// Whether `user` is the viewer, and who asks may read what only the viewer sees.
+    pub fn shows_private(&self, user: UserId) -> bool {
+        self.viewer().is_ok_and(|viewer| viewer.id == user && viewer.may_read())
+    }
+
     /// What decides the JSON of `card`'s content, which is of this hydration's viewer. See [`ShownContent::of`]. `None`
-    /// for anonymous viewers.
+    /// for anonymous viewers, and for a service that may not read.
     pub async fn shown(&self, card: &ContentCard, selection: ContentSelection) -> Option<ShownContent> {
-        let viewer = self.viewer().ok()?.id;
+        let viewer = self.viewer().ok().filter(Viewer::may_read)?.id;
         let is_reposted =
             if selection.reposted { self.viewer_reposted(card.content.subject()).await.ok()? } else { None };
         ShownContent::of(card, selection, (is_reposted, viewer == card.content.author))

@@ -20,6 +20,7 @@ mod remembered_json;
 mod scalars;
 mod scope;
 mod selection;
+mod service_calls;
 mod services;
 mod subscription;
 mod viewer_dependence;
@@ -31,7 +32,7 @@ use futures_util::stream::BoxStream;
 use graphql_transport::{
     execution::{Direct, PreparedExecutor},
     guard::Prepared,
-    metered::Bounded,
+    metered::{Bounded, data_of},
 };
 
 use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
@@ -39,11 +40,12 @@ use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
 pub use self::{
     cost_hints::COST_HINTS,
     feed_share::FeedShare,
-    ids::of_user as id_of_user,
+    ids::{of_user as id_of_user, parse_user as user_of_id},
     mutation::{ALWAYS_ADMITTED, EXPORT_PATH, WITHOUT_TOKEN},
     remembered_json::RememberedJson,
     scalars::{SCALARS, rfc3339},
     scope::{Undescribed, attach},
+    service_calls::ServiceCall,
     services::{OWN, Services, UseCases},
 };
 
@@ -64,11 +66,18 @@ impl Executor for TidefeedSchema {
 
 impl PreparedExecutor for TidefeedSchema {
     async fn execute_prepared(&self, operation: Arc<Prepared>, request: Request) -> Response {
-        batches::run(self.0.execute_prepared(operation, request)).await
+        let Some(call) = data_of::<ServiceCall>(&request) else {
+            return batches::run(self.0.execute_prepared(operation, request)).await;
+        };
+        let (schema, variables, run) = (self.clone(), request.variables.clone(), Arc::clone(&operation));
+        let work = async move { batches::run(schema.0.execute_prepared(run, request)).await };
+        call.run(&operation, &variables, work).await
     }
 
     fn stream_prepared(&self, operation: Arc<Prepared>, request: Request) -> BoxStream<'static, Response> {
-        self.0.stream_prepared(operation, request)
+        let Some(call) = data_of::<ServiceCall>(&request) else { return self.0.stream_prepared(operation, request) };
+        let (variables, watched) = (request.variables.clone(), Arc::clone(&operation));
+        call.watch(&operation, &variables, || self.0.stream_prepared(watched, request))
     }
 }
 

@@ -67,7 +67,11 @@ async fn begin(ctx: &Context<'_>, after: Option<&str>, compares: bool) -> Result
     let hydration = hydration(ctx)?;
     let viewer = hydration.viewer()?;
     let point = after.map(ResumePoint::decode).transpose()?;
-    let feed = hydration.use_cases().live.subscribe(viewer.id, point).await?;
+    let live = &hydration.use_cases().live;
+    let feed = match viewer.acted_by {
+        None => live.subscribe(viewer.id, point).await?,
+        Some(_) => live.subscribe_service(viewer.id, point).await?,
+    };
     let feed = if compares { feed.comparing() } else { feed };
     let selected = ctx.look_ahead();
     let edge = selected.field("timelineEdge").field("node");

@@ -134,7 +134,7 @@ async fn what_is_gone_or_nowhere_has_its_status_and_a_way_on() -> Result<()> {
 async fn who_opens_pages_spends_what_their_queries_would() -> Result<()> {
     let points = |points| NonZeroU32::new(points).context("no points");
     let small = TokenBucket { points: points(400)?, per_second: points(1)? };
-    let rate = Some(RateLimits { viewer: small, address: small, known: 100 });
+    let rate = Some(RateLimits { viewer: small, service: small, address: small, known: 100 });
     let trusted_proxies = vec!["127.0.0.0/8".parse()?];
     let http = HttpSettings { rate, trusted_proxies, ..settings().http };
     let server = start(&ApiSettings { http, ..public() }).await?;

@@ -54,9 +54,22 @@ impl ApiServer {
 
     /// The whole body of the answer, with or without errors.
     pub async fn post(&self, token: Option<&str>, query: &str, variables: Value) -> Result<Value> {
+        self.post_as((token, None), query, variables).await
+    }
+
+    /// As [`Self::post`], for a service that acts as a user.
+    pub async fn post_as(
+        &self,
+        (token, act_as): (Option<&str>, Option<&str>),
+        query: &str,
+        variables: Value,
+    ) -> Result<Value> {
         let mut request = self.http.post(format!("http://{}/graphql", self.address));
         if let Some(token) = token {
             request = request.bearer_auth(token);
+        }
+        if let Some(user) = act_as {
+            request = request.header("tidefeed-act-as", user);
         }
         let response = request.json(&json!({ "query": query, "variables": variables })).send().await?;
         response.json().await.context("an answer that is no JSON")
@@ -113,5 +126,6 @@ pub fn settings() -> ApiSettings {
         registrations_per_hour: 0,
         public_pages: false,
         issuer: None,
+        service_key: None,
     }
 }

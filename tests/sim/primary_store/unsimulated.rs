@@ -3,9 +3,10 @@
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
-        ContentId, Entry, Listing, PageRequest, Position, SessionId, UserId,
+        ContentId, Entry, Listing, PageRequest, Position, ServiceKeyId, SessionId, UserId,
         account::{
             attempts::SignInDecision,
+            service::{Scopes, ServiceName},
             session::{Presented, Session},
         },
         search::{
@@ -14,13 +15,16 @@ use tidefeed::{
         },
     },
     store::{
-        AccountDeletions, Attempts, FollowLists, Identities, People, ReadMarkers, SearchTerms, Sessions, StoreError,
+        AccountDeletions, Attempts, FollowLists, Identities, People, ReadMarkers, SearchTerms, ServiceKeys, ServiceLog,
+        Sessions, StoreError,
         account_deletions::{Deleted, DeletedAccount, LeftContent},
         accounts::{NewAccount, PasswordHash},
         attempts::Subjects,
         identities::{Adopted, Identity},
         relations::Pair,
         search_terms::{Indexed, Unindexed},
+        service_keys::{NewKey, ServiceKey},
+        service_log::LoggedCall,
         sessions::Rotation,
     },
 };
@@ -208,6 +212,56 @@ impl SearchTerms for PrimaryStore {
     }
 
     async fn index_next(&self) -> Result<Indexed, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl ServiceKeys for PrimaryStore {
+    async fn add_key(&self, _: &ServiceName, _: Scopes, _: &NewKey) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn rotate_key(&self, _: &ServiceName, _: &NewKey, _: i64) -> Result<Option<ServiceKey>, StoreError> {
+        refused()
+    }
+
+    async fn revoke_keys(&self, _: &ServiceName) -> Result<u64, StoreError> {
+        refused()
+    }
+
+    async fn key(&self, _: &str) -> Result<Option<ServiceKey>, StoreError> {
+        refused()
+    }
+
+    async fn keys(&self) -> Result<Vec<ServiceKey>, StoreError> {
+        refused()
+    }
+
+    async fn living_keys(&self, _: &[ServiceKeyId], _: i64) -> Result<Vec<ServiceKeyId>, StoreError> {
+        refused()
+    }
+
+    async fn note_used(&self, _: ServiceKeyId, _: i64) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn forget_keys(&self, _: i64) -> Result<u64, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl ServiceLog for PrimaryStore {
+    async fn log_calls(&self, _: &[(LoggedCall, i64)]) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn logged_calls(&self, _: Option<&ServiceName>, _: u64) -> Result<Vec<LoggedCall>, StoreError> {
+        refused()
+    }
+
+    async fn forget_calls(&self, _: i64, _: u64) -> Result<u64, StoreError> {
         refused()
     }
 }

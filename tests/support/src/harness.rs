@@ -91,6 +91,7 @@ pub fn settings() -> Settings {
         failing_after: 5,
         first: FirstServed { most: 1_000, beyond_transactions: 1, within_ms: 20 * 60 * 1_000 },
         seen_every_ms: 10 * 60 * 1_000,
+        service_log_ms: 90 * 24 * 60 * 60 * 1_000,
         tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
         live: LiveSettings::default(),
     }

@@ -193,6 +193,7 @@ fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
         registrations_per_hour: 0,
         public_pages: false,
         issuer: None,
+        service_key: None,
     };
     let runtime = ApiRuntime { ambient, stop: CancellationToken::new(), tasks: TaskTracker::new() };
     let hub = use_cases.hub.clone();

@@ -1,6 +1,7 @@
-//! Profiles and their attributes, sessions, and failed sign-ins.
+//! Profiles and their attributes, sessions, failed sign-ins, and what services may do.
 
 pub mod attempts;
 pub mod attributes;
 pub mod profile;
+pub mod service;
 pub mod session;

@@ -10,7 +10,7 @@ use super::{client::Server, *};
 fn poor(points: u32) -> HttpSettings {
     let points = NonZeroU32::new(points).unwrap();
     let each = TokenBucket { points, per_second: NonZeroU32::MIN };
-    let rate = Some(RateLimits { viewer: each, address: each, known: 100 });
+    let rate = Some(RateLimits { viewer: each, service: each, address: each, known: 100 });
     HttpSettings { rate, ..HttpSettings::default() }
 }
 

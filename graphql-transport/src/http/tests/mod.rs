@@ -31,26 +31,39 @@ use tower::ServiceExt as _;
 
 use self::schema::{Person, TestSchema, schema};
 use super::{entropy::counted, *};
-use crate::guard::Shape;
+use crate::{guard::Shape, payer::Payer};
+
+/// The header that says as whom a service acts.
+const ACT_AS: &str = "act-as";
 
 /// `good` is Ann's token, `brief` one that expires after three seconds, and `ended` one whose sign-in has ended.
-/// `nobody` is a token without a viewer, and `down` cannot be verified.
+/// `nobody` is a token without a viewer, `service` one of whomever it acts as, and `down` cannot be verified.
 struct Tokens;
 
 #[async_trait]
 impl Authenticate<Person> for Tokens {
-    async fn authenticate(&self, token: &str) -> Result<Option<Person>, AuthenticateError> {
+    async fn authenticate(&self, token: &str, act_as: Option<&str>) -> Result<Option<Person>, AuthenticateError> {
+        match act_as {
+            Some("eve") => return Err(AuthenticateError::NoSuchViewer("There is no such viewer.".to_owned())),
+            Some(_) if token != "service" => return Err(AuthenticateError::Forbidden("No service.".to_owned())),
+            _ => {}
+        }
         match token {
             "good" => Ok(Some(Person("ann", None))),
             "brief" => Ok(Some(Person("ann", Some(Duration::from_secs(3))))),
+            "service" => Ok(act_as.map(|_| Person("ann", None))),
             "nobody" => Ok(None),
             "down" => Err(AuthenticateError::Unavailable("the database at 10.0.0.7 is down".to_owned())),
             _ => Err(AuthenticateError::Invalid("The token has expired. Sign in again.".to_owned())),
         }
     }
 
-    fn presumed(&self, token: &str) -> Option<u64> {
-        ["good", "brief", "ended"].contains(&token).then_some(1)
+    fn act_as(&self) -> Option<&'static str> {
+        Some(ACT_AS)
+    }
+
+    fn presumed(&self, token: &str) -> Option<Payer> {
+        ["good", "brief", "ended"].contains(&token).then_some(Payer::Viewer(1))
     }
 
     fn good_for(&self, viewer: &Person) -> Option<Duration> {

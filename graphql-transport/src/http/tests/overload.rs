@@ -12,7 +12,7 @@ use super::{
 /// Limits of one running and `waiting` waiting operations of each kind. They may wait longer than any test takes.
 fn narrow(waiting: usize) -> HttpSettings {
     let each = AdmissionLimit { running: 1, waiting, wait_time: PATIENCE };
-    let admission = AdmissionLimits { queries: each, mutations: each, client_percent: 100 };
+    let admission = AdmissionLimits { queries: each, mutations: each, services: each, client_percent: 100 };
     HttpSettings { admission, ..HttpSettings::default() }
 }
 
@@ -125,7 +125,7 @@ async fn a_permit_is_given_back_for_a_while() {
 async fn a_viewer_has_room_while_others_of_the_address_flood() {
     let barrier = Barrier::default();
     let each = AdmissionLimit { running: 2, waiting: 2, wait_time: PATIENCE };
-    let admission = AdmissionLimits { queries: each, mutations: each, client_percent: 50 };
+    let admission = AdmissionLimits { queries: each, mutations: each, services: each, client_percent: 50 };
     let router = router(gated(HttpSettings { admission, ..HttpSettings::default() }, &barrier)).unwrap();
     let _flood = [spawned(&router, "{ held }"), spawned(&router, "{ held }")];
     barrier.wait_for(1).await;
@@ -203,7 +203,7 @@ async fn queries_do_not_hold_up_mutations() {
 async fn a_refused_operation_costs_no_points() {
     let points = std::num::NonZeroU32::new(104).unwrap();
     let each = TokenBucket { points, per_second: std::num::NonZeroU32::MIN };
-    let rate = Some(RateLimits { viewer: each, address: each, known: 100 });
+    let rate = Some(RateLimits { viewer: each, service: each, address: each, known: 100 });
     let barrier = Barrier::default();
     let router = router(gated(HttpSettings { rate, ..narrow(0) }, &barrier)).unwrap();
     let held = spawned(&router, "{ held }");

@@ -130,6 +130,23 @@ async fn the_viewer_is_the_tokens_user() {
 }
 
 #[tokio::test]
+async fn who_may_not_act_as_somebody_gets_403_and_for_nobody_400() {
+    for (token, act_as, status, code) in [
+        (Some("Bearer good"), "ann", StatusCode::FORBIDDEN, "FORBIDDEN"),
+        (None, "ann", StatusCode::FORBIDDEN, "FORBIDDEN"),
+        (Some("Bearer service"), "eve", StatusCode::BAD_REQUEST, "BAD_USER_INPUT"),
+    ] {
+        let headers = [Some((ACT_AS, act_as)), token.map(|token| ("authorization", token))];
+        let headers: Vec<_> = headers.into_iter().flatten().collect();
+        let answer = send(HttpSettings::default(), post("{\"query\":\"{hello}\"}", &headers)).await;
+        assert_eq!((answer.status, answer.extension("code")), (status, code), "{token:?}");
+    }
+    let headers = [(ACT_AS, "ann"), ("authorization", "Bearer service")];
+    let answer = send(HttpSettings::default(), post("{\"query\":\"{ whoami }\"}", &headers)).await;
+    assert_eq!(answer.body["data"]["whoami"][0], "ann");
+}
+
+#[tokio::test]
 async fn invalid_tokens_get_401_and_uncheckable_ones_503() {
     for header in ["Bearer expired", "Basic YTpi", "Bearer ", "good"] {
         let answer = send(HttpSettings::default(), post("{\"query\":\"{hello}\"}", &[("authorization", header)])).await;

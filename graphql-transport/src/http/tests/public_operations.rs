@@ -31,7 +31,7 @@ async fn anything_else_is_401_with_it_also_beside_a_sign_in() {
 async fn signing_in_with_an_expired_token_counts_as_anonymous() {
     let one = std::num::NonZeroU32::MIN;
     let bucket = |points| TokenBucket { points: one.saturating_add(points), per_second: one };
-    let rate = Some(RateLimits { viewer: bucket(1_000), address: bucket(99), known: 100 });
+    let rate = Some(RateLimits { viewer: bucket(1_000), service: bucket(1_000), address: bucket(99), known: 100 });
     let settings = HttpSettings { rate, ..HttpSettings::default() };
     let answer =
         send(settings, post("{\"query\":\"mutation { bump }\"}", &[("authorization", "Bearer expired")])).await;

@@ -16,15 +16,15 @@ use futures_util::{Stream, StreamExt as _, stream};
 
 use tokio::sync::{Semaphore, watch};
 
-use crate::{execution::Direct, http::Permit};
+use crate::{execution::Direct, http::Permit, payer::Payer};
 
 /// The viewer, and how long the token is valid.
 #[derive(Debug, Clone)]
 pub struct Person(pub &'static str, pub Option<Duration>);
 
 impl crate::http::Viewer for Person {
-    fn number(&self) -> u64 {
-        1
+    fn payer(&self) -> Payer {
+        Payer::Viewer(1)
     }
 }
 

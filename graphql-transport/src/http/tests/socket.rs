@@ -159,6 +159,8 @@ async fn the_viewer_comes_from_the_first_message_or_from_the_header() {
         ("Bearer expired", json!({"Authorization": "Bearer good"}), "ann"),
         ("Bearer expired", json!({"headers": {"Authorization": "Bearer good"}}), "ann"),
         ("Bearer good", json!({"authorization": "Bearer nobody"}), "nobody"),
+        ("Bearer service", json!({"act-as": "ann"}), "ann"),
+        ("Bearer expired", json!({"headers": {"authorization": "Bearer service", "Act-As": "ann"}}), "ann"),
     ] {
         let mut client = server.open(&[("authorization", header)]).await.unwrap();
         client.say(json!({"type": "connection_init", "payload": payload})).await;

@@ -239,7 +239,7 @@ async fn reserved_and_open_streams_are_bounded_per_client() {
 async fn a_reservation_costs_a_point() {
     let one = std::num::NonZeroU32::MIN;
     let bucket = TokenBucket { points: one.saturating_add(2), per_second: one };
-    let rate = Some(RateLimits { viewer: bucket, address: bucket, known: 100 });
+    let rate = Some(RateLimits { viewer: bucket, service: bucket, address: bucket, known: 100 });
     let router = router(transport(HttpSettings { rate, ..HttpSettings::default() })).unwrap();
     let mut statuses = Vec::new();
     for _ in 0..4 {

@@ -90,7 +90,8 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     let id_header: (HeaderName, _) = (request_id::HEADER, id.to_header());
     let span = tracing::error_span!("socket", request_id = %id);
     let received = extensions.get().cloned();
-    let caller = Caller { id, credentials: Credentials::of_headers(&headers), client, received, slot };
+    let credentials = Credentials::of_headers(&headers, core.authenticate.act_as());
+    let caller = Caller { id, credentials, client, received, slot };
     let limits = core.settings.socket;
     let counted = core.sockets.token();
     let upgrade = upgrade

@@ -236,7 +236,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
     /// Nothing yet of the memory of an answer.
     fn hold(&self) -> Hold {
         let viewer = match &self.phase {
-            Phase::Open { viewer: Some(viewer) } => Some(Payer::Viewer(viewer.number())),
+            Phase::Open { viewer: Some(viewer) } => Some(viewer.payer()),
             _ => None,
         };
         let [address, _] = self.caller.client.holders();
@@ -248,7 +248,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         let Phase::Waiting(deadline) = &self.phase else {
             return Err(Ending::Close(Closing::TwoInits));
         };
-        let credentials = Credentials::of_init(payload).unwrap_or_else(|| self.caller.credentials.clone());
+        let credentials = self.caller.credentials.or_of_init(payload, self.core.authenticate.act_as());
         // The client's deadline does not include authentication, which has the time of a request.
         let until = *deadline + self.core.settings.request.time;
         let viewer = tokio::select! {
@@ -262,7 +262,11 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
                 self.over = over(&self.core, viewer.clone());
                 self.phase = Phase::Open { viewer };
             }
-            Err(AuthenticateError::Invalid(why)) => return Err(Ending::Close(Closing::Forbidden(why))),
+            Err(
+                AuthenticateError::Invalid(why)
+                | AuthenticateError::Forbidden(why)
+                | AuthenticateError::NoSuchViewer(why),
+            ) => return Err(Ending::Close(Closing::Forbidden(why))),
             Err(error @ AuthenticateError::Unavailable(_)) => {
                 mask::unserved(&error);
                 return Err(Ending::Close(Closing::TryAgainLater));
@@ -275,7 +279,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
     fn count(&mut self, viewer: Option<&V>) -> Result<(), Ending> {
         let Some(viewer) = viewer else { return Ok(()) };
         let limit = self.core.settings.socket.per_client;
-        let slot = self.core.socket_slots.take(Payer::Viewer(viewer.number()));
+        let slot = self.core.socket_slots.take(viewer.payer());
         self.caller.slot = slot.ok_or(Ending::Close(Closing::TooManySockets { limit }))?;
         Ok(())
     }

@@ -179,7 +179,7 @@ impl Content {
 
     /// The number of users who have bookmarked it. Null unless the viewer has published it: bookmarks are private.
     async fn bookmark_count(&self, ctx: &Context<'_>) -> Answer<i32> {
-        if self.hydration.viewer_id() != Some(self.value.author) {
+        if !self.hydration.shows_private(self.value.author) {
             return None;
         }
         self.count(ctx, |counters| counters.bookmarks).await

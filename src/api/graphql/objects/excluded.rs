@@ -44,7 +44,7 @@ impl ExcludedUserConnection {
         (first, after): (Option<i64>, Option<&str>),
         selection: UserSelection,
     ) -> Result<Option<Self>, Failure> {
-        if hydration.viewer_id() != Some(owner) {
+        if !hydration.shows_private(owner) {
             return Ok(None);
         }
         let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?;

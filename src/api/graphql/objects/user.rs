@@ -67,7 +67,7 @@ impl User {
         arguments: PageArguments,
     ) -> Result<Option<ReactedPage>, Failure> {
         let request = arguments.request(list)?;
-        if self.hydration.viewer_id() != Some(self.profile.id) {
+        if !self.hydration.shows_private(self.profile.id) {
             return Ok(None);
         }
         let listing = self.hydration.use_cases().lists.reacted_to(self.profile.id, reaction, &request).await?;
@@ -141,7 +141,7 @@ impl User {
     /// The user's sessions, newest first, at most 50. Null unless the user is the viewer.
     async fn sessions(&self, ctx: &Context<'_>) -> Answer<Vec<Session>> {
         answer(ctx, async {
-            let own = self.hydration.viewer_id() == Some(self.profile.id);
+            let own = self.hydration.shows_private(self.profile.id);
             let Some((sessions, viewer)) = (if own { self.hydration.sessions().await? } else { None }) else {
                 return Ok(None);
             };
@@ -192,7 +192,7 @@ impl User {
     /// Null unless the user is the viewer, and before the first `markTimelineRead`.
     async fn timeline_read_marker(&self, ctx: &Context<'_>) -> Answer<Metered<String>> {
         answer(ctx, async {
-            if self.hydration.viewer_id() != Some(self.profile.id) {
+            if !self.hydration.shows_private(self.profile.id) {
                 return Ok(None);
             }
             Ok(self.hydration.use_cases().read_marker.of(self.profile.id).await?.map(cursor::encode).map(Metered))

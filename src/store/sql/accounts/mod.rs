@@ -4,6 +4,7 @@ mod attempts;
 mod deletions;
 mod identities;
 mod profiles;
+mod services;
 mod sessions;
 
 use async_trait::async_trait;

@@ -7,7 +7,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use async_graphql::parser::{parse_query, parse_schema, types::TypeSystemDefinition};
 use serde_json::{Map, Value, json};
 
-use super::client::{PASSWORD, Socket, Tokens, register, server, sign_in, who};
+use tidefeed::domain::account::service::{Scope, Scopes};
+
+use super::client::{PASSWORD, Socket, Tokens, register, server, service_key, sign_in, who};
 use crate::{api::server::ApiServer, binary::process::until, harness::CacheBackend, servers::Backend};
 
 const TABLE: &str = include_str!("../../../../docs/authorisation.md");
@@ -23,28 +25,73 @@ enum Asker {
     Another,
     Blocked,
     Ended,
+    WithoutScope,
+    WithScope,
+    AsOwner,
 }
 
 impl Asker {
-    const COLUMNS: [(&str, Self); 5] = [
+    const COLUMNS: [(&str, Self); 8] = [
         ("anonymous", Self::Anonymous),
         ("owner", Self::Owner),
         ("another user", Self::Another),
         ("blocked user", Self::Blocked),
         ("ended session", Self::Ended),
+        ("service without it", Self::WithoutScope),
+        ("service with it", Self::WithScope),
+        ("service as the owner", Self::AsOwner),
     ];
+
+    /// Whether it may change what is the owner's.
+    fn is_owner(self) -> bool {
+        matches!(self, Self::Owner | Self::AsOwner)
+    }
 }
 
-/// Rows of the table: the field, and the answer to each asker.
-fn table() -> Result<BTreeMap<String, Vec<(Asker, String)>>> {
+/// A row: the scope that a service needs, and the answer to each asker.
+struct Row {
+    scope: String,
+    cells: Vec<(Asker, String)>,
+}
+
+impl Row {
+    /// Cells that may share an owner, because none of their askers changes anything.
+    fn groups(&self, reads: bool) -> Vec<&[(Asker, String)]> {
+        let refuses = |cell: &(Asker, String)| ["UNAUTHENTICATED", "FORBIDDEN"].contains(&cell.1.as_str());
+        self.cells.chunk_by(|one, next| reads || refuses(one) && refuses(next)).collect()
+    }
+
+    /// The scopes of the service that asks.
+    fn scopes(&self, asker: Asker) -> Result<Scopes> {
+        let scopes = match (self.scope.as_str(), asker) {
+            ("none" | "any", Asker::WithoutScope) => [Scope::ActAs].into_iter().collect(),
+            ("none" | "any", _) => Scopes::all(),
+            (scope, asker) => {
+                let own: Scopes = scope.parse()?;
+                let is_own = |scope: &Scope| own.contain(*scope);
+                match asker {
+                    Asker::WithoutScope => Scope::ALL.into_iter().filter(|scope| !is_own(scope)).collect(),
+                    Asker::AsOwner => Scope::ALL.into_iter().filter(|it| is_own(it) || *it == Scope::ActAs).collect(),
+                    _ => own,
+                }
+            }
+        };
+        Ok(scopes)
+    }
+}
+
+/// Rows of the table by field.
+fn table() -> Result<BTreeMap<String, Row>> {
     let mut lines = TABLE.lines().filter(|line| line.starts_with('|'));
     let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
     let head = cells(lines.next().context("no table")?);
-    ensure!(head[1..].iter().eq(Asker::COLUMNS.iter().map(|(name, _)| name)), "other columns: {head:?}");
+    let names = head[1..].iter().filter(|name| *name != "scope");
+    ensure!(names.eq(Asker::COLUMNS.iter().map(|(name, _)| name)) && head[6] == "scope", "other columns: {head:?}");
     let row = |line| {
-        let row = cells(line);
-        let answers = Asker::COLUMNS.iter().map(|(_, asker)| *asker).zip(row[1..].iter().cloned()).collect();
-        (row[0].trim_matches('`').to_owned(), answers)
+        let mut row = cells(line);
+        let scope = row.remove(6);
+        let cells = Asker::COLUMNS.iter().map(|(_, asker)| *asker).zip(row[1..].iter().cloned()).collect();
+        (row[0].trim_matches('`').to_owned(), Row { scope, cells })
     };
     Ok(lines.skip(1).map(row).collect())
 }
@@ -185,13 +232,21 @@ fn operation(row: &str, owner: &Person) -> Result<(String, Value)> {
     Ok((line.to_owned(), Value::Object(variables)))
 }
 
-/// The field's answer in the words of the table, and the whole answer.
-async fn answer(server: &ApiServer, row: &str, token: Option<&str>, owner: &Person) -> Result<(String, Value)> {
+/// Who asks: a token, and as whom its service acts.
+type Credentials<'a> = (Option<&'a str>, Option<&'a str>);
+
+/// The field's answer in the words of the table, and the whole answer. `begins`: whether a subscription should.
+async fn answer(
+    server: &ApiServer,
+    (row, begins): (&str, bool),
+    credentials: Credentials<'_>,
+    owner: &Person,
+) -> Result<(String, Value)> {
     let (query, variables) = operation(row, owner)?;
     let answer = if row.starts_with("Subscription.") {
-        watched(server, token, owner, query).await?
+        watched(server, credentials, (owner, begins), query).await?
     } else {
-        server.post(token, &query, variables).await?
+        server.post_as(credentials, &query, variables).await?
     };
     if let Some(code) = answer["errors"][0]["extensions"]["code"].as_str() {
         return Ok((code.to_owned(), answer));
@@ -219,21 +274,27 @@ fn is_empty(it: &Value) -> bool {
 }
 
 /// The first event of a subscriber after the owner and then the subscriber have published.
-async fn watched(server: &ApiServer, token: Option<&str>, owner: &Person, query: String) -> Result<Value> {
+async fn watched(
+    server: &ApiServer,
+    (token, act_as): Credentials<'_>,
+    (owner, begins): (&Person, bool),
+    query: String,
+) -> Result<Value> {
     let refused = |code: &str| json!({ "errors": [{ "extensions": { "code": code } }] });
     // The socket of the previous row may still be watching.
     until("nobody watches", async || Ok(server.app.hub.watching() == 0)).await?;
-    let mut socket = Socket::open(server, token).await?;
+    let mut socket = Socket::open_as(server, (token, act_as)).await?;
     match socket.hear().await? {
         Ok(message) => ensure!(message["type"] == "connection_ack", "{message}"),
         Err(4403) => return Ok(refused("UNAUTHENTICATED")),
         Err(code) => bail!("closed with {code}"),
     }
     socket.say(&json!({ "type": "subscribe", "id": "1", "payload": { "query": query } })).await?;
-    let Some(token) = token else {
+    let Some(token) = token.filter(|_| begins) else {
         let message = socket.hear().await?.ok().context("closed")?;
         return Ok(json!({ "errors": message["payload"] }));
     };
+    let token = if act_as.is_some() { owner.tokens.access.as_str() } else { token };
     until("the subscription has begun", async || Ok(server.app.hub.watching() == 1)).await?;
     for publisher in [owner.tokens.access.as_str(), token] {
         let publish = "mutation { publishContent(input: { text: \"new\" }) { userErrors { code } } }";
@@ -250,7 +311,7 @@ fn reads(row: &str) -> bool {
 /// Checks cells of a row with an owner created for them.
 async fn check(
     world: &World,
-    row: &str,
+    (name, row): (&str, &Row),
     cells: &[(Asker, String)],
     number: usize,
     wrong: &mut Vec<String>,
@@ -262,23 +323,30 @@ async fn check(
     if cells.iter().any(|(asker, _)| *asker == Asker::Blocked) {
         world.set(&owner.tokens, "blockUser", "userId", &blocked.id).await?;
     }
-    let before = owner.state(server, row).await?;
+    let before = owner.state(server, name).await?;
     for (asker, expected) in cells {
+        let key;
         let token = match asker {
             Asker::Anonymous => None,
             Asker::Owner => Some(owner.tokens.access.as_str()),
             Asker::Another => Some(another.access.as_str()),
             Asker::Blocked => Some(blocked.access.as_str()),
             Asker::Ended => Some(owner.ended.access.as_str()),
+            Asker::WithoutScope | Asker::WithScope | Asker::AsOwner => {
+                key = service_key(server, row.scopes(*asker)?).await?;
+                Some(key.as_str())
+            }
         };
-        if let Err(error) = check_cell(server, row, (*asker, expected), token, &owner).await {
+        let acts = matches!(asker, Asker::WithoutScope | Asker::AsOwner);
+        let credentials = (token, acts.then_some(owner.tokens.id.as_str()));
+        if let Err(error) = check_cell(server, name, (*asker, expected), credentials, &owner).await {
             wrong.push(format!("{error:#}"));
         }
     }
     // An owner may change their own state, and the owner in a subscription's row publishes something.
-    if reads(row) || row.starts_with("Mutation.") && cells.iter().all(|(asker, _)| *asker != Asker::Owner) {
-        let after = owner.state(server, row).await?;
-        ensure!(after == before, "{row}: {cells:?} have changed the owner's things: {before:#}");
+    if reads(name) || name.starts_with("Mutation.") && cells.iter().all(|(asker, _)| !asker.is_owner()) {
+        let after = owner.state(server, name).await?;
+        ensure!(after == before, "{name}: {cells:?} have changed the owner's things: {before:#}");
         ensure!(who(server, &owner.tokens.access).await?.starts_with("ann_"));
     }
     Ok(())
@@ -288,10 +356,11 @@ async fn check_cell(
     server: &ApiServer,
     row: &str,
     (asker, expected): (Asker, &str),
-    token: Option<&str>,
+    credentials: Credentials<'_>,
     owner: &Person,
 ) -> Result<()> {
-    let (got, answer) = answer(server, row, token, owner).await?;
+    let begins = !expected.chars().all(|c| c.is_ascii_uppercase());
+    let (got, answer) = answer(server, (row, begins), credentials, owner).await?;
     let answers = got == "data" || got == "empty";
     ensure!(got != "empty" || !owner.is_in(&answer), "{row}, {asker:?}: {answer:#}");
     let got = if expected == "own" && answers && !owner.is_in(&answer) { "own".to_owned() } else { got };
@@ -320,11 +389,11 @@ mod slow {
         let (fan, foe) = (register(&server, "fan").await?, register(&server, "foe").await?);
         let world = World { server, fan, foe };
         let (mut number, mut wrong) = (0, Vec::new());
-        for (row, cells) in table()? {
-            ensure!(cells.len() == Asker::COLUMNS.len(), "{row} has other columns");
-            for group in cells.chunks(if reads(&row) { cells.len() } else { 1 }) {
+        for (name, row) in table()? {
+            ensure!(row.cells.len() == Asker::COLUMNS.len(), "{name} has other columns");
+            for group in row.groups(reads(&name)) {
                 number += group.len();
-                if let Err(error) = check(&world, &row, group, number, &mut wrong).await {
+                if let Err(error) = check(&world, (&name, &row), group, number, &mut wrong).await {
                     wrong.push(format!("{error:#}"));
                 }
             }
@@ -335,7 +404,7 @@ mod slow {
             wrong.len(),
             wrong.join("\n")
         );
-        ensure!(number > 230, "The table has only {number} cells.");
+        ensure!(number > 480, "The table has only {number} cells.");
         Ok(())
     }
 }

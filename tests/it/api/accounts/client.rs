@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context as _, Result, bail};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tidefeed::app::ApiSettings;
+use tidefeed::{accounts::services::add_key, app::ApiSettings, domain::account::service::Scopes};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream, connect_async,
@@ -107,15 +107,29 @@ pub async fn who(server: &ApiServer, token: &str) -> Result<String> {
     result.with_context(|| format!("{answer:#}"))
 }
 
+/// The key of a new service with these scopes.
+pub async fn service_key(server: &ApiServer, scopes: Scopes) -> Result<String> {
+    let ambient = server.app.ambient();
+    let name = format!("service-{:x}", ambient.rng.u64()).parse()?;
+    let key = add_key(&*server.app.ports.accounts, (&name, scopes), None, &ambient).await?;
+    key.context("the name is taken")
+}
+
 /// An acknowledged socket.
 pub struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
     pub async fn open(server: &ApiServer, token: Option<&str>) -> Result<Self> {
+        Self::open_as(server, (token, None)).await
+    }
+
+    /// As a user, for a service.
+    pub async fn open_as(server: &ApiServer, (token, act_as): (Option<&str>, Option<&str>)) -> Result<Self> {
         let mut request = format!("ws://{}/graphql/ws", server.address).into_client_request()?;
         request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse()?);
         let mut socket = Self(connect_async(request).await?.0);
-        let payload = json!({ "authorization": token.map(|token| format!("Bearer {token}")) });
+        let authorization = token.map(|token| format!("Bearer {token}"));
+        let payload = json!({ "authorization": authorization, "tidefeed-act-as": act_as });
         socket.say(&json!({ "type": "connection_init", "payload": payload })).await?;
         Ok(socket)
     }

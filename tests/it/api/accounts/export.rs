@@ -228,8 +228,10 @@ async fn opening_a_link_costs_its_viewer_points() -> Result<()> {
     let free = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let ann = register(&free, "ann").await?;
     let bucket = TokenBucket { points: nonzero(15_000)?, per_second: nonzero(1)? };
-    let http =
-        HttpSettings { rate: Some(RateLimits { viewer: bucket, address: bucket, known: 10 }), ..settings().http };
+    let http = HttpSettings {
+        rate: Some(RateLimits { viewer: bucket, service: bucket, address: bucket, known: 10 }),
+        ..settings().http
+    };
     let charging = beside(&free, &ApiSettings { http, ..settings() }).await?;
     let path = link(&charging, &ann.access).await?;
     ensure!(follow(&charging, &path).await?.status() == StatusCode::OK);

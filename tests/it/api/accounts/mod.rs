@@ -6,5 +6,6 @@ mod export;
 mod issuer;
 mod key_endpoint;
 mod profile;
+mod services;
 mod sessions;
 mod sign_in;

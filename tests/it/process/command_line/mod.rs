@@ -11,6 +11,7 @@ mod node;
 mod overload;
 mod redis_rights;
 mod seeding;
+mod service;
 mod tables;
 mod transport;
 

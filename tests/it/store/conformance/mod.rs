@@ -38,6 +38,7 @@ mod relations;
 pub mod rows;
 mod search;
 mod search_model;
+mod service_keys;
 mod sessions;
 mod timeline_states;
 mod timelines;

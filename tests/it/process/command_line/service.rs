@@ -1,0 +1,65 @@
+//! Tests `tidefeed service`, with a node that uses its keys.
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::{CommandLine, process::Node};
+
+const KEY: &str = "tfs_0123456789abcdef0123456789abcdef";
+
+#[tokio::test]
+async fn a_service_lives_from_its_first_key_to_its_revocation() -> Result<()> {
+    let it = CommandLine::embedded()?.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0");
+    let it = it.with("TIDEFEED__SERVICE__KEY", KEY).with("TIDEFEED__AUTH__REVOCATION_S", "0");
+    let it = it.with("TIDEFEED__LOG__FILTER", "trace").with("TIDEFEED__LOG__FORMAT", "json");
+    ensure!(it.run(&["service", "list"]).await?.err.contains("run `tidefeed migrate`"));
+    it.done(&["migrate"]).await?;
+    ensure!(it.done(&["service", "list"]).await?.contains("There are no keys."));
+    let made = it.run(&["service", "add", "night", "--scope", "read,act_as", "--expires", "90d"]).await?;
+    let key = made.out.trim();
+    ensure!(made.code == Some(0) && key.starts_with("tfs_") && key.len() == 47, "{made:?}");
+    ensure!(!made.err.contains(key) && made.err.contains("not shown again"), "{made:?}");
+    ensure!(it.run(&["service", "add", "night", "--scope", "read"]).await?.err.contains("service rotate night"));
+    ensure!(it.run(&["service", "add", "configured", "--scope", "read"]).await?.code == Some(1));
+    let unknown = it.run(&["service", "add", "other", "--scope", "read,tweets"]).await?;
+    ensure!(unknown.code == Some(2) && unknown.err.contains("no scope `tweets`"), "{unknown:?}");
+    ensure!(unknown.err.contains("act_as,read,contents,follows,reactions,users,delete_users"), "{unknown:?}");
+    let (node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+    let read = "{ user(handle: \"nobody\") { id } }";
+    for key in [key, KEY] {
+        ensure!(peer.query(Some(key), read).await?["errors"].is_null());
+    }
+    let rotated = it.done(&["service", "rotate", "night"]).await?;
+    for key in [key, rotated.trim()] {
+        ensure!(peer.query(Some(key), read).await?["errors"].is_null(), "both are good");
+    }
+    let listed = it.done(&["service", "list"]).await?;
+    ensure!(listed.lines().count() == 2 && listed.contains("night: good until") && listed.contains("act_as,read"));
+    ensure!(!listed.contains("last used never"), "{listed}");
+    ensure!(it.done(&["service", "revoke", "night"]).await?.contains("Every node refuses them"));
+    ensure!(it.run(&["service", "revoke", "night"]).await?.err.contains("tidefeed service list"));
+    for key in [key, rotated.trim()] {
+        ensure!(peer.query(Some(key), read).await?["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED");
+    }
+    ensure!(peer.query(Some(KEY), read).await?["errors"].is_null(), "the configured one stays");
+    let log = it.done(&["service", "log", "--service", "night"]).await?;
+    ensure!(log.lines().count() == 1 && log.ends_with(" night - OK user\n"), "{log}");
+    let shown = it.done(&["config"]).await?;
+    ensure!(shown.contains("key = \"(hidden)\"") && !shown.contains(KEY), "{shown}");
+    let lines = node.log().concat();
+    for secret in [KEY, key, rotated.trim()] {
+        ensure!(!lines.contains(secret), "a key is in the log of the node");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_malformed_configured_key_or_scope_is_refused_with_a_remedy() -> Result<()> {
+    let it = CommandLine::embedded()?.with("TIDEFEED__SERVICE__KEY", "short");
+    let refused = it.run(&["serve"]).await?;
+    ensure!(refused.code == Some(2) && refused.err.contains("service.key") && refused.err.contains("openssl rand"));
+    ensure!(!refused.err.contains("\"short\""), "{refused:?}");
+    let it = CommandLine::embedded()?.with("TIDEFEED__SERVICE__SCOPES", "read,tweets");
+    let refused = it.run(&["serve"]).await.context("no answer")?;
+    ensure!(refused.code == Some(2) && refused.err.contains("no scope `tweets`"), "{refused:?}");
+    Ok(())
+}
