@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use quick_cache::sync::Cache;
+use tokio::sync::Semaphore;
 
 use super::keys::KeyDigest;
 use crate::{
@@ -17,6 +18,8 @@ use crate::{
 
 /// Keys remembered. What they are never changes; whether they still are is asked of [`Liveness`].
 const REMEMBERED: usize = 10_000;
+/// Keys that this node does not know are looked up so many at a time: who guesses keys leaves the store to others.
+const LOOKED_UP_AT_ONCE: usize = 2;
 /// How long a service may act as somebody without asking anew, in ms: so long may a subscription last.
 const LONGEST_MS: i64 = 365 * 24 * 60 * 60_000;
 /// A key's use is noted this often at most, in ms.
@@ -44,6 +47,7 @@ pub struct ServiceAccess {
     accounts: Arc<dyn Accounts>,
     configured: Option<(KeyDigest, Arc<ServiceKey>)>,
     known: Cache<KeyDigest, Arc<ServiceKey>>,
+    lookups: Semaphore,
     noted: Cache<ServiceKeyId, i64>,
     keys: Arc<Liveness<ServiceKeyId>>,
     users: Arc<Liveness<UserId>>,
@@ -62,7 +66,8 @@ impl ServiceAccess {
         let users = Arc::new(Liveness::new(accounts.clone(), trust, clock.clone()));
         let configured = configured.map(|(digest, key)| (digest, Arc::new(key)));
         let (known, noted) = (Cache::new(REMEMBERED), Cache::new(REMEMBERED));
-        Self { accounts, configured, known, noted, keys, users, clock }
+        let lookups = Semaphore::new(LOOKED_UP_AT_ONCE);
+        Self { accounts, configured, known, lookups, noted, keys, users, clock }
     }
 
     /// This node's caches. The caller runs [`Liveness::run`] of both.
@@ -81,6 +86,7 @@ impl ServiceAccess {
             known
         } else {
             let digest = KeyDigest::of(text);
+            let _turn = self.lookups.acquire().await.map_err(|_| ServiceRefusal::UnknownKey)?;
             let key = self.accounts.key(&digest.0).await?.map(Arc::new).ok_or(ServiceRefusal::UnknownKey)?;
             self.known.insert(digest, Arc::clone(&key));
             key
