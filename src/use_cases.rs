@@ -12,7 +12,7 @@ use crate::{
     publish::{
         Dispatcher, DispatcherOptions, ExecutorOptions, FirstServed, Indexer, Publisher, Reacting, SubtaskExecutor,
     },
-    read::{ReadMarker, Searcher, TimelineReader, Visits, lists::ListReader},
+    read::{ReadMarker, Readers, Searcher, TimelineReader, lists::ListReader},
     store::Ports,
     upkeep::{Reactivator, ReactivatorOptions, Sweeper, Trimmer},
 };
@@ -67,8 +67,8 @@ impl Settings {
 
 /// All use cases of a node; `S` as in [`crate::live::Batch`].
 pub struct UseCases<S> {
-    /// Notes visits.
-    pub visits: Arc<Visits>,
+    /// Remembers readers, and notes their visits.
+    pub readers: Arc<Readers>,
     /// Reads timelines.
     pub reader: Arc<TimelineReader>,
     /// Reads lists.
@@ -116,13 +116,13 @@ impl<S: Default> UseCases<S> {
     pub fn build(ports: &Ports, settings: Settings, ambient: &Ambient) -> Self {
         let Settings { policy, tiers, .. } = settings;
         let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
-        let visits = Arc::new(Visits::new(ports.queue.clone(), ambient.clock.clone(), settings.seen_every_ms));
+        let readers = Arc::new(Readers::new(ports.queue.clone(), ambient.clock.clone(), settings.seen_every_ms));
         let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
         let (cache, outside) = (ports.outbox_cache.clone(), ports.tier.outside().cloned());
-        let reader = Arc::new(TimelineReader::new(timelines, contents, cache, visits.clone(), outside));
+        let reader = Arc::new(TimelineReader::new(timelines, contents, cache, readers.clone(), outside));
         let (markers, announcements) = (ports.accounts.clone(), ports.announcements.clone());
         Self {
-            visits,
+            readers,
             lists: Arc::new(ListReader::new(ports)),
             searcher: Arc::new(Searcher::new(ports.contents.clone())),
             read_marker: Arc::new(ReadMarker::new(markers, announcements, reader.clone())),

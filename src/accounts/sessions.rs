@@ -20,7 +20,7 @@ use crate::{
         account::session::{Presented, Session},
         limits::{MAX_AGENT_CHARS, MAX_SESSIONS},
     },
-    read::Visits,
+    read::Readers,
     store::{Announcements, Ports, Sessions, StoreError, announcements::Announcement, sessions::Rotation},
     telemetry::{
         metrics::{REFRESHES, SESSIONS_ENDED},
@@ -76,7 +76,7 @@ pub struct SessionsService {
     announcements: Arc<dyn Announcements>,
     tokens: Arc<Tokens>,
     liveness: Arc<Liveness<SessionId>>,
-    visits: Arc<Visits>,
+    readers: Arc<Readers>,
     settings: SessionSettings,
     ambient: Ambient,
 }
@@ -86,13 +86,13 @@ impl SessionsService {
     pub fn new(
         ports: &Ports,
         tokens: Arc<Tokens>,
-        visits: Arc<Visits>,
+        readers: Arc<Readers>,
         settings: SessionSettings,
         ambient: Ambient,
     ) -> Self {
         let (sessions, announcements): (Arc<dyn Sessions>, _) = (ports.accounts.clone(), ports.announcements.clone());
         let liveness = Arc::new(Liveness::new(ports.accounts.clone(), settings.revocation, ambient.clock.clone()));
-        Self { sessions, announcements, tokens, liveness, visits, settings, ambient }
+        Self { sessions, announcements, tokens, liveness, readers, settings, ambient }
     }
 
     /// This node's cache of sessions. The caller runs [`Liveness::run`].
@@ -119,7 +119,7 @@ impl SessionsService {
             };
             if let Some(ended) = self.sessions.begin(&session, MAX_SESSIONS).await? {
                 self.announce_ended(user, &ended).await;
-                self.visits.note_present(user).await;
+                self.readers.note_present(user).await;
                 return self.signed_in(user, &refresh, now);
             }
         }
@@ -153,7 +153,7 @@ impl SessionsService {
         metrics::counter!(REFRESHES, "outcome" => outcome).increment(1);
         match (presented, user) {
             (Presented::Current, Some(user)) => {
-                self.visits.note_present(user).await;
+                self.readers.note_present(user).await;
                 Ok(RefreshOutcome::Refreshed(self.signed_in(user, &token.next(&nonce), now)?))
             }
             (Presented::Again(nonce), Some(user)) => {

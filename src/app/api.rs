@@ -112,8 +112,8 @@ pub fn endpoints(
     runtime: ApiRuntime,
 ) -> Result<Endpoints, AppError> {
     let tokens = Arc::new(tokens(settings, &runtime)?);
-    let (visits, ambient) = (use_cases.visits.clone(), runtime.ambient.clone());
-    let sessions = SessionsService::new(ports, tokens.clone(), visits, settings.sessions, ambient);
+    let (readers, ambient) = (use_cases.readers.clone(), runtime.ambient.clone());
+    let sessions = SessionsService::new(ports, tokens.clone(), readers, settings.sessions, ambient);
     let sessions = Arc::new(sessions);
     let bearer = bearer(settings, ports, &runtime, (tokens, sessions.liveness()));
     let attach = attaching(ports, &runtime, settings.http.guard.introspection);

@@ -13,7 +13,7 @@ use crate::{
     config::Config,
     domain::{Page, PageRequest, PageSize, UserId},
     lifecycle::Lifecycle,
-    read::{TimelineReader, Visits},
+    read::{Readers, TimelineReader},
     store::{Audits, Ports, StoreError, sql::SqlStore},
     upkeep::{AuditOptions, Auditor, PageSource},
 };
@@ -53,9 +53,9 @@ pub async fn open_auditor(
         tracing::warn!(error, "The store of inboxes outside SQL does not answer. The inboxes there are not audited.");
     }
     let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
-    let visits = Visits::new(ports.queue.clone(), ambient.clock.clone(), config.upkeep.seen_every_ms.as_i64());
+    let readers = Readers::new(ports.queue.clone(), ambient.clock.clone(), config.upkeep.seen_every_ms.as_i64());
     let (cache, outside) = (ports.outbox_cache.clone(), ports.tier.outside().cloned());
-    let reader = TimelineReader::new(timelines, contents, cache, Arc::new(visits), outside);
+    let reader = TimelineReader::new(timelines, contents, cache, Arc::new(readers), outside);
     Ok((auditor(&ports, Arc::new(store.clone()), Arc::new(reader), options), store))
 }
 

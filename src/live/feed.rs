@@ -153,10 +153,10 @@ impl<S: Default> LiveFeed<S> {
 
     /// Notes that the reader is present; returns when to note it again.
     async fn note_present(&self, reader: UserId) -> Instant {
-        let visits = self.timelines.visits();
+        let readers = self.timelines.readers();
         // Boxed: the call is rare, and its state would take room in every subscription.
-        Box::pin(visits.note_present(reader)).await;
-        Instant::now() + visits.interval()
+        Box::pin(readers.note_present(reader)).await;
+        Instant::now() + readers.interval()
     }
 
     fn next_check(&self) -> Instant {

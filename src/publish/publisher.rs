@@ -106,8 +106,8 @@ impl Publisher {
         author: UserId,
         content: ContentId,
     ) -> Result<(ContentId, Option<ContentId>), StoreError> {
-        let original =
-            self.ports.contents.originals(&[content]).await?.first().map_or(content, |(_, original)| *original);
+        let subjects = self.ports.contents.subjects(&[content]).await?;
+        let original = subjects.first().map_or(content, |(_, subject)| *subject);
         let Some((_, repost)) = self.ports.contents.reposted_among(author, &[original]).await?.first().copied() else {
             return Ok((original, None));
         };

@@ -6,10 +6,9 @@
 use std::collections::HashMap;
 
 use super::{
-    TimelineReader, cached_outboxes,
-    known_authors::RememberedReader,
+    Asked, Raw, TimelineReader, cached_outboxes,
     outside_inbox::{Inbox, Refusal, Sides},
-    raw::{Asked, Raw},
+    readers::KnownReader,
 };
 use crate::{
     domain::{
@@ -18,7 +17,6 @@ use crate::{
         timeline::{
             authors::{Outboxes, Sources},
             candidates::{Ask, Candidate, CandidateLimits, Candidates, CardFacts, OutboxVersion, Pulled, Wanted},
-            reactions::RememberedReactions,
             route::{Miss, Progress},
         },
     },
@@ -47,7 +45,7 @@ impl TimelineReader {
     pub(super) async fn read_candidates(
         &self,
         asked: &Asked<'_>,
-        known: &RememberedReader,
+        known: &KnownReader,
         inbox: &Inbox<'_>,
         progress: Progress,
     ) -> Result<Result<Read, Refusal>, StoreError> {
@@ -84,7 +82,7 @@ impl TimelineReader {
     pub(super) async fn judge(
         &self,
         asked: &Asked<'_>,
-        known: &RememberedReader,
+        known: &KnownReader,
         read: &Read,
         progress: Progress,
     ) -> Result<Judged, StoreError> {
@@ -94,7 +92,7 @@ impl TimelineReader {
             return Ok(Err((Miss::Outdated, 1)));
         }
         if found.in_flight.is_none() {
-            self.crowd.note();
+            self.readers.note_crowd();
             return Ok(Err((Miss::Crowded, 1)));
         }
         let (named, as_versions) = &read.named;
@@ -117,7 +115,7 @@ impl TimelineReader {
         let snapshot = authors.snapshot(request, found, &sources);
         if let Some((page, floor)) = snapshot.and_then(|it| Some((it.page(request)?, it.floor))) {
             let sql_floor = if read.sides.is_some() { known.floor } else { floor };
-            self.known.note_page(asked.reader, request, (&page, sql_floor));
+            self.readers.note_page(asked.reader, request, (&page, sql_floor));
             return Ok(Ok(Raw::of(page, floor, facts(known, found, read.wanted))));
         }
         let may_be_longer = match &read.sides {
@@ -125,11 +123,11 @@ impl TimelineReader {
             None => authors.wants_more_rows(request, found, read.limits),
         };
         if may_be_longer && read.limits.ahead < MOST_ROWS {
-            self.known.note_few_shown(asked.reader);
+            self.readers.note_few_shown(asked.reader);
             return Ok(Err((Miss::FewShown, statements)));
         }
         if read.sides.is_none() {
-            self.known.note_floor(asked.reader, found.floor);
+            self.readers.note_floor(asked.reader, found.floor);
         }
         Ok(Err((Miss::Short, statements)))
     }
@@ -137,7 +135,7 @@ impl TimelineReader {
 
 /// The versions of the outboxes to pull; `None` if some uncovered author was not named. Nothing is shown of accounts
 /// that are being deleted.
-fn versions_of_uncovered(known: &RememberedReader, found: &Candidates) -> Option<Vec<OutboxVersion>> {
+fn versions_of_uncovered(known: &KnownReader, found: &Candidates) -> Option<Vec<OutboxVersion>> {
     let mut shown = known.authors.uncovered().iter().filter(|author| !found.leaving.contains(author));
     let mut named: HashMap<UserId, OutboxVersion> = found.versions.iter().map(|it| (it.author, *it)).collect();
     shown.try_fold(Vec::new(), |mut versions, author| {
@@ -147,27 +145,22 @@ fn versions_of_uncovered(known: &RememberedReader, found: &Candidates) -> Option
 }
 
 /// Whether the reader's reactions are known at the page's snapshot, or no facts were asked for.
-fn has_reactions(known: &RememberedReader, found: &Candidates, wanted: Wanted) -> bool {
-    !wanted.facts || wanted.reactions || reactions_at(known, found.reactions_version).is_some()
-}
-
-/// The remembered reactions of the reader, if they are of this version.
-pub(super) fn reactions_at(known: &RememberedReader, version: i64) -> Option<&RememberedReactions> {
-    known.reactions.as_deref().filter(|it| it.version() == version)
+fn has_reactions(known: &KnownReader, found: &Candidates, wanted: Wanted) -> bool {
+    !wanted.facts || wanted.reactions || known.reactions_at(found.reactions_version).is_some()
 }
 
 /// These facts with the remembered reactions; empty if the snapshot has another version of them.
 pub(super) fn with_reactions(
-    known: &RememberedReader,
+    known: &KnownReader,
     reactions_version: i64,
     facts: HashMap<ContentId, CardFacts>,
 ) -> HashMap<ContentId, CardFacts> {
-    let Some(all) = reactions_at(known, reactions_version) else { return HashMap::new() };
+    let Some(all) = known.reactions_at(reactions_version) else { return HashMap::new() };
     facts.into_iter().map(|(content, facts)| (content, CardFacts { reactions: all.to(content), ..facts })).collect()
 }
 
 /// The facts of the page's snapshot; empty if the reactions among them are not known.
-fn facts(known: &RememberedReader, found: &Candidates, wanted: Wanted) -> HashMap<ContentId, CardFacts> {
+fn facts(known: &KnownReader, found: &Candidates, wanted: Wanted) -> HashMap<ContentId, CardFacts> {
     if !has_reactions(known, found, wanted) {
         return HashMap::new();
     }

@@ -6,44 +6,36 @@
 
 mod cached_outboxes;
 mod candidates;
-mod crowd;
-mod definition;
-mod folding;
-mod known_authors;
+mod cards;
 pub mod lists;
 mod marker;
 mod outside_inbox;
-mod page;
 mod pause;
-mod raw;
-mod remembered_cards;
+mod readers;
 mod search;
-mod top;
-mod visits;
+mod skeleton;
 
 use std::{collections::HashMap, sync::Arc};
 
 use tokio::time::Instant;
 
-use self::{
-    crowd::Crowd,
-    known_authors::KnownAuthors,
-    outside_inbox::OutsideReader,
-    raw::{Asked, Raw},
-    remembered_cards::RememberedCards,
-};
+use self::{cards::RememberedCards, outside_inbox::OutsideReader};
 use crate::{
     domain::{
-        Content, ContentId, Entry, Page, PageRequest, UserId,
-        timeline::{candidates::CardFacts, folding::Folded},
+        Content, ContentId, ContentKind, Direction, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, UserId,
+        live::view::TimelineTop,
+        timeline::{
+            candidates::CardFacts,
+            folding::{Folded, Subjects, fold},
+        },
     },
     store::{Contents, InboxStore, OutboxCache, StoreError, Timelines, cards::ContentCard},
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
 pub use marker::ReadMarker;
+pub use readers::Readers;
 pub use search::Searcher;
-pub use visits::Visits;
 
 /// A count with an upper bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,20 +51,50 @@ pub struct TimelineReader {
     timelines: Arc<dyn Timelines>,
     contents: Arc<dyn Contents>,
     cache: Option<Arc<dyn OutboxCache>>,
-    visits: Arc<Visits>,
-    crowd: Crowd,
-    known: KnownAuthors,
+    readers: Arc<Readers>,
     cards: RememberedCards,
     outside: Option<OutsideReader>,
 }
 
-/// A folded page, with the cards of those entries that this node remembers.
+/// What is asked.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    reader: UserId,
+    request: &'a PageRequest,
+    with_facts: bool,
+}
+
+/// An exact page that is not folded yet.
+struct Raw {
+    /// The entries of the page.
+    page: Page,
+    /// How far the page reached below the floor, as a publish time in ms; `None` if the inbox held all of it.
+    reached: Option<i64>,
+    /// Counters, reactions and profile versions from the page's snapshot, as far as they cost no statement.
+    facts: HashMap<ContentId, CardFacts>,
+}
+
+impl Raw {
+    /// A page from a snapshot with this floor.
+    fn of(page: Page, floor: Floor, facts: HashMap<ContentId, CardFacts>) -> Self {
+        Self { reached: reached_below(&page, floor), page, facts }
+    }
+}
+
+/// Which entries a page has, before it is folded.
 #[derive(Debug)]
-pub struct TimelinePage {
-    /// The folded page.
-    pub folded: Folded,
-    /// Cards whose facts come from the page's snapshot or a later one.
-    pub cards: Vec<ContentCard>,
+pub struct Skeleton {
+    page: Page,
+    subjects: Subjects,
+    /// What cards need from the page's own snapshot, as far as it cost no statement.
+    pub facts: HashMap<ContentId, CardFacts>,
+}
+
+impl Skeleton {
+    /// The page with one entry for each subject, the newest.
+    pub fn fold(&self, request: &PageRequest) -> Folded {
+        fold(request, self.page.clone(), &self.subjects)
+    }
 }
 
 impl TimelineReader {
@@ -81,42 +103,60 @@ impl TimelineReader {
         timelines: Arc<dyn Timelines>,
         contents: Arc<dyn Contents>,
         cache: Option<Arc<dyn OutboxCache>>,
-        visits: Arc<Visits>,
+        readers: Arc<Readers>,
         outside: Option<Arc<dyn InboxStore>>,
     ) -> Self {
-        Self {
-            timelines,
-            contents,
-            cache,
-            visits,
-            crowd: Crowd::default(),
-            known: KnownAuthors::default(),
-            cards: RememberedCards::default(),
-            outside: outside.map(OutsideReader::new),
-        }
+        let outside = outside.map(OutsideReader::new);
+        Self { timelines, contents, cache, readers, cards: RememberedCards::default(), outside }
     }
 
     /// The folded page of `reader`'s timeline, exact at one instant during the call.
     pub async fn page(&self, reader: UserId, request: &PageRequest) -> Result<Folded, StoreError> {
-        self.visit(reader, request, false).await.map(|(page, _)| page)
+        self.skeleton(reader, request, false).await.map(|skeleton| skeleton.fold(request))
     }
 
-    /// As [`Self::page`], with the cards that this node can make from memory. If it remembers all contents and authors,
-    /// one more statement reads the facts that the page's own did not give.
-    pub async fn page_with_cards(&self, reader: UserId, request: &PageRequest) -> Result<TimelinePage, StoreError> {
-        let (folded, mut facts) = self.visit(reader, request, true).await?;
-        let unknown: Vec<_> = folded.entries.iter().filter(|entry| !facts.contains_key(&entry.content)).collect();
-        if !unknown.is_empty() && self.cards.has_all(unknown.iter().copied()) {
-            let contents: Vec<_> = unknown.iter().map(|entry| entry.content).collect();
-            // Without facts, every field reads its own value, and fails alone.
-            facts.extend(self.timelines.card_facts(reader, &contents).await.unwrap_or_default());
+    /// The entries of [`Self::page`] before it is folded. While they have too few subjects for the page, a longer one
+    /// is read, each from one snapshot. This is a visit of the reader.
+    pub async fn skeleton(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        with_facts: bool,
+    ) -> Result<Skeleton, StoreError> {
+        let started = Instant::now();
+        let (mut raw, mut subjects) = (*request, Subjects::default());
+        let Raw { page, reached, facts } = loop {
+            let read = self.read(&Asked { reader, request: &raw, with_facts }).await?;
+            self.look_up(&read.page, request, &mut subjects).await?;
+            match raw.size.wider() {
+                Some(wider) if subjects.are_too_few(&read.page, request) => raw.size = wider,
+                _ => break read,
+            }
+        };
+        metrics::histogram!(PAGE_SECONDS).record(started.elapsed());
+        self.readers.note_visit(reader, reached).await;
+        Ok(Skeleton { page, subjects, facts })
+    }
+
+    /// Looks up which content each entry shows. It runs outside the snapshot, because a content's subject never
+    /// changes.
+    async fn look_up(&self, page: &Page, request: &PageRequest, subjects: &mut Subjects) -> Result<(), StoreError> {
+        if !request.kinds.contains(ContentKind::Repost) {
+            return Ok(());
         }
-        Ok(TimelinePage { cards: self.cards.cards(&folded.entries, &facts), folded })
+        subjects.learn(self.cards.subjects(&subjects.unknown(page)));
+        let unknown = subjects.unknown(page);
+        if !unknown.is_empty() {
+            let read = self.contents.subjects(&unknown).await?;
+            self.cards.remember_subjects(&read);
+            subjects.learn(read);
+        }
+        Ok(())
     }
 
-    /// Where visits of readers are recorded.
-    pub fn visits(&self) -> &Visits {
-        &self.visits
+    /// The cards of those entries that this node can make from memory and the facts of their page's snapshot.
+    pub fn cards(&self, entries: &[Entry], facts: &HashMap<ContentId, CardFacts>) -> Vec<ContentCard> {
+        self.cards.cards(entries, facts)
     }
 
     /// Remembers contents and profiles for later pages.
@@ -129,17 +169,44 @@ impl TimelineReader {
         self.cards.remember_contents(contents);
     }
 
-    async fn visit(
-        &self,
-        reader: UserId,
-        request: &PageRequest,
-        with_facts: bool,
-    ) -> Result<(Folded, HashMap<ContentId, CardFacts>), StoreError> {
-        let started = Instant::now();
-        let (page, Raw { reached, facts, .. }) = self.read_folded(reader, request, with_facts).await?;
-        metrics::histogram!(PAGE_SECONDS).record(started.elapsed());
-        self.visits.note(reader, reached).await;
-        Ok((page, facts))
+    /// What is remembered of readers, and where their visits are noted.
+    pub fn readers(&self) -> &Readers {
+        &self.readers
+    }
+
+    /// Counts the folded entries of `reader`'s timeline that are newer than `position`, up to `max`, and says whether
+    /// there are more. The count is exact at one instant during the call. It also notes a visit of the reader.
+    pub async fn count_newer(&self, reader: UserId, position: Position, max: PageSize) -> Result<Count, StoreError> {
+        let (bound, size) = (Some(position), max.one_more());
+        let mut raw = PageRequest { direction: Direction::Newer, bound, size, kinds: Kinds::ALL };
+        let mut subjects = Subjects::default();
+        loop {
+            let page = self.read_raw(reader, &raw).await?;
+            self.look_up(&page, &raw, &mut subjects).await?;
+            let shown = subjects.distinct(&page);
+            if shown > max.get() || !page.has_newer || raw.size == PageSize::WIDEST_COUNT {
+                self.readers.note_present(reader).await;
+                return Ok(Count { count: shown.min(max.get()), capped: shown > max.get() || page.has_newer });
+            }
+            raw.size = PageSize::WIDEST_COUNT;
+        }
+    }
+
+    /// `reader`'s timeline above `floor`, which a live subscription compares with what it has sent: exact at one
+    /// instant during the call. It notes no visit, and is whole only if it has at most `max` entries.
+    pub async fn top(&self, reader: UserId, floor: Position, max: PageSize) -> Result<TimelineTop, StoreError> {
+        let bound = Some(floor).filter(|floor| *floor > Position::OLDEST);
+        let request = PageRequest { direction: Direction::Newer, bound, ..PageRequest::newest(max) };
+        let page = self.read_raw(reader, &request).await?;
+        if page.has_newer {
+            return Ok(TimelineTop { whole: false, entries: Vec::new() });
+        }
+        let mut subjects = Subjects::default();
+        self.look_up(&page, &request, &mut subjects).await?;
+        Ok(TimelineTop {
+            whole: true,
+            entries: page.entries.into_iter().map(|entry| subjects.showing(entry)).collect(),
+        })
     }
 
     /// The `contents` that are in `reader`'s timeline now.
@@ -161,4 +228,44 @@ impl TimelineReader {
 
 fn count(way: &'static str) {
     metrics::counter!(PAGES, "way" => way).increment(1);
+}
+
+/// The publish time of the page's last entry, if the page or the next one lies below the floor; 0 if the page ends the
+/// timeline.
+fn reached_below(page: &Page, floor: Floor) -> Option<i64> {
+    let trusted = floor.trusted_from();
+    if trusted == Position::OLDEST {
+        return None;
+    }
+    if !page.has_older {
+        return Some(0);
+    }
+    let last = page.entries.last().map(Entry::position);
+    last.filter(|last| *last <= trusted).map(Position::publish_time)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+
+    fn page(times: &[i64], has_older: bool) -> Page {
+        let entry = |time: &i64| Entry {
+            publish_time: *time,
+            content: ContentId::try_new(*time).unwrap(),
+            author: UserId::try_new(1).unwrap(),
+        };
+        Page { entries: times.iter().map(entry).collect(), has_older, has_newer: false }
+    }
+
+    #[test]
+    fn a_page_tells_how_far_it_reached_below_the_floor() {
+        let floor = Floor::At(Position::bound(5, 5));
+        assert_eq!(reached_below(&page(&[7, 6], true), floor), None);
+        assert_eq!(reached_below(&page(&[7, 5], true), floor), Some(5), "the next page is below");
+        assert_eq!(reached_below(&page(&[7, 5], false), floor), Some(0), "that it ends there is not in the inbox");
+        assert_eq!(reached_below(&page(&[7, 3], true), floor), Some(3));
+        assert_eq!(reached_below(&page(&[7, 3], true), Floor::Off), Some(3));
+        assert_eq!(reached_below(&page(&[7, 3], false), Floor::At(Position::OLDEST)), None);
+    }
 }

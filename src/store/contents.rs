@@ -136,9 +136,10 @@ pub trait Contents: Cards + Reactions + SearchTerms {
         request: &PageRequest,
     ) -> Result<Vec<OutboxPage>, StoreError>;
 
-    /// The reposts among `ids`, removed ones included, each with its original. The answer never changes, and may be
-    /// remembered. At most one statement, by primary key.
-    async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError>;
+    /// Those of `ids` that exist, removed ones included, each with its subject: a repost's original, otherwise the
+    /// content itself. The answer never changes, and may be remembered: an id is a time and random bits, so no other
+    /// content ever gets it, even if SQL has lost commits. One statement, by primary key.
+    async fn subjects(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError>;
 
     /// The contents among `originals` that `author` has reposted now, each with the repost. One statement.
     async fn reposted_among(

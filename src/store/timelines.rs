@@ -1,7 +1,5 @@
 //! Reads everything that one page needs, in one snapshot.
 
-use std::collections::HashMap;
-
 use async_trait::async_trait;
 
 use super::{
@@ -12,7 +10,7 @@ use crate::domain::{
     ContentId, Entry, PageRequest, UserId,
     timeline::{
         authors::{ReaderSnapshot, TimelineAuthors},
-        candidates::{Ask, Candidates, CardFacts},
+        candidates::{Ask, Candidates},
         stretch::{OutboxesSnapshot, Stretch},
     },
 };
@@ -72,14 +70,6 @@ pub trait Timelines: Send + Sync {
         let found = self.candidates(reader, request, ask).await?;
         Ok(OutsideCandidates { expected: None, found })
     }
-
-    /// The facts of those of `contents` that exist, with the reader's reactions: **one statement**, one snapshot. At
-    /// most 16 384 contents.
-    async fn card_facts(
-        &self,
-        reader: UserId,
-        contents: &[ContentId],
-    ) -> Result<HashMap<ContentId, CardFacts>, StoreError>;
 
     /// Those of `contents` that are in the reader's timeline now: author followed, content not removed. One statement.
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError>;

@@ -61,10 +61,8 @@ pub const BUCKET_CHANGES: &str = "tidefeed_outside_inbox_buckets_total";
 pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";
 /// What clients were refused beyond their bound or the node's, by bound. What other metrics count is not in it.
 pub const REFUSED: &str = "tidefeed_refused_total";
-/// Contents of pages, by whether the node remembered their card (hit) or read it (miss).
-pub const REMEMBERED_CARDS: &str = "tidefeed_remembered_cards_total";
-/// Contents of pages, by whether the node remembered their JSON (hit) or resolved them (miss).
-pub const REMEMBERED_JSON: &str = "tidefeed_remembered_json_total";
+/// What pages asked the node's memories for, by what they remember and outcome (docs/memories.md).
+pub const REMEMBERED: &str = "tidefeed_remembered_total";
 /// Contents published.
 pub const PUBLISHED: &str = "tidefeed_contents_published_total";
 /// Long contents refused, because too many wait to be indexed for search.
@@ -236,16 +234,10 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     ),
     (OUTBOX_CACHE, Kind::Counter, Unit::Count, "Outboxes asked of the cache, by outcome: hit or miss"),
     (
-        REMEMBERED_CARDS,
+        REMEMBERED,
         Kind::Counter,
         Unit::Count,
-        "Contents of pages, by whether the node remembered their card (hit) or read it (miss)",
-    ),
-    (
-        REMEMBERED_JSON,
-        Kind::Counter,
-        Unit::Count,
-        "Contents of pages, by whether the node remembered their JSON (hit) or resolved them (miss)",
+        "What pages asked the node's memories for, by what they remember (reader, content, json) and outcome (hit, miss)",
     ),
     (PUBLISHED, Kind::Counter, Unit::Count, "Contents published"),
     (

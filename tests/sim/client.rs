@@ -11,7 +11,6 @@ use tidefeed::{
     },
     follow::{ExclusionOutcome, FollowOutcome, UnfollowOutcome},
     publish::{PublishError, PublishOutcome, ReactionOutcome, RemoveOutcome},
-    read::TimelinePage,
     store::{
         Cards as _,
         cards::{ContentCard, ContentParts, UserParts},
@@ -218,13 +217,15 @@ impl Client {
     async fn judged(&self, watch: &Watch<'_>, reader: UserId, request: PageRequest) -> Option<Folded> {
         Counts::count(&self.shared.counts.pages, 1);
         self.shared.injector.note(|| format!("{reader} reads {request:?}"));
-        let TimelinePage { folded: page, cards } = match self.app.reader.page_with_cards(reader, &request).await {
-            Ok(page) => page,
+        let skeleton = match self.app.reader.skeleton(reader, &request, true).await {
+            Ok(skeleton) => skeleton,
             Err(error) => {
                 self.shared.excuse("a read failed", &error);
                 return None;
             }
         };
+        let page = skeleton.fold(&request);
+        let cards = self.app.reader.cards(&page.entries, &skeleton.facts);
         self.judge_cards(watch, (reader, &request), &page, &cards);
         let versions = watch.versions(true);
         self.shared.injector.note(|| format!("{reader} is shown {}", words(&page)));

@@ -3,13 +3,16 @@
 //! `make bench` runs it. In process, without sockets: the processor time of all threads of this process, which a busy
 //! machine stretches less than time. A and B in turn, medians of rounds.
 
-use std::{io::Write as _, time::Instant};
+use std::io::Write as _;
 
 use anyhow::Result;
 use axum::{Router, body::Bytes, http::header, routing::post};
 use serde_json::json;
 
-use support::world::{PAGE, World, answer, request};
+use support::{
+    benched::processor_time_us,
+    world::{PAGE, World, answer, request},
+};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -66,24 +69,4 @@ fn bare(bytes: Bytes) -> Router {
 fn median(times: &mut [f64]) -> f64 {
     times.sort_unstable_by(f64::total_cmp);
     times[times.len() / 2]
-}
-
-/// Processor time of all threads of this process on Linux; elapsed time elsewhere.
-fn processor_time_us() -> f64 {
-    // Linux updates the count when a thread yields its processor.
-    std::thread::yield_now();
-    let of = |entry: std::io::Result<std::fs::DirEntry>| {
-        let text = std::fs::read_to_string(entry.ok()?.path().join("schedstat")).ok()?;
-        text.split(' ').next()?.parse::<f64>().ok()
-    };
-    match std::fs::read_dir("/proc/self/task") {
-        Ok(threads) => threads.filter_map(of).sum::<f64>() / 1_000.0,
-        Err(_) => passed_us(),
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a benchmark reads the machine's clock")]
-fn passed_us() -> f64 {
-    static BEGUN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    BEGUN.get_or_init(Instant::now).elapsed().as_secs_f64() * 1e6
 }

@@ -27,9 +27,9 @@ pub use self::{
     reaction::{Reaction, ViewerReactions},
     reference::Reference,
     timeline::{
-        coverage::Run,
         floor::Floor,
         listing::{Listed, Listing},
+        merge::Run,
         page::{Direction, Page, PageRequest, PageSize},
         position::{Entry, Position},
     },

@@ -86,12 +86,10 @@ pub const MAX_REMEMBERED_EXCLUSIONS: usize = 10_000;
 /// Reactions of one reader that a node remembers: what one statement reads without a noticeable delay. Of readers with
 /// more it remembers none, and reads those of each page.
 pub const MAX_REMEMBERED_REACTIONS: usize = 512;
-/// Bytes of timelines' authors that a node remembers: some 100 000 readers who follow fifty each.
-pub const MAX_REMEMBERED_AUTHORS_BYTES: u64 = 64 * 1_024 * 1_024;
-/// Bytes of the contents that a node remembers: some 100 000 posts of a few lines.
-pub const MAX_REMEMBERED_CONTENTS_BYTES: u64 = 64 * 1_024 * 1_024;
-/// Bytes of the profiles that a node remembers: some 50 000.
-pub const MAX_REMEMBERED_PROFILES_BYTES: u64 = 16 * 1_024 * 1_024;
+/// Bytes that a node remembers of readers: some 80 000 who follow fifty each.
+pub const MAX_REMEMBERED_READERS_BYTES: u64 = 64 * 1_024 * 1_024;
+/// Bytes that a node remembers of contents and their authors: some 100 000 posts of a few lines, and 50 000 profiles.
+pub const MAX_REMEMBERED_CARDS_BYTES: u64 = 80 * 1_024 * 1_024;
 /// Bytes of the JSON that a node remembers of contents: some 100 000 contents in one selection.
 pub const MAX_REMEMBERED_JSON_BYTES: u64 = 64 * 1_024 * 1_024;
 /// Uncovered authors whom a page's statement names. Pages of readers with more are read by their definition.

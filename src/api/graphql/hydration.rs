@@ -31,6 +31,9 @@ use crate::{
     store::cards::{ContentCard, ContentParts, UserCard, UserParts},
 };
 
+/// The cards of a page's contents; `None` for one that has gone.
+pub type PageCards = HashMap<ContentId, Option<Arc<ContentCard>>>;
+
 /// The loaders of one answer for one viewer.
 pub struct Hydration {
     loader: DataLoader<LoaderContext, HashMapCache>,
@@ -105,36 +108,36 @@ impl Hydration {
         }
     }
 
-    /// As [`Self::prime_contents`], for a page some of whose cards are known from its snapshot. Returns those that
-    /// suffice for their entries. The others are for all of the answer: contents that other fields may show, too.
-    pub async fn prime_page(
-        &self,
-        entries: &[Entry],
-        cards: Vec<ContentCard>,
-        selection: ContentSelection,
-    ) -> HashMap<ContentId, Arc<ContentCard>> {
-        let is_known = |card: &ContentCard| {
-            (card.author.is_some() || selection.author.is_none()) && self.loader.loader().count_card(card).is_ok()
-        };
-        let known = cards.into_iter().filter(is_known).map(|card| (card.content.id, Arc::new(card)));
-        let mut known: HashMap<_, _> = known.collect();
-        let unread: Vec<_> = entries.iter().map(|entry| entry.content).filter(|id| !known.contains_key(id)).collect();
-        if !unread.is_empty() {
-            self.prime_each(&unread, selection).await;
+    /// Whether a remembered card has what is selected. Its bytes count towards the answer's budget.
+    pub fn suffices(&self, card: &ContentCard, selection: ContentSelection) -> bool {
+        (card.author.is_some() || selection.author.is_none()) && self.loader.loader().count_card(card).is_ok()
+    }
+
+    /// The cards of contents with the selected parts, in one statement. None are known if they cannot be read: then
+    /// each field reads its own value, and fails alone.
+    pub async fn read_cards(&self, contents: Vec<ContentId>, selection: ContentSelection) -> PageCards {
+        if contents.is_empty() {
+            return HashMap::new();
         }
-        let mut contents: Vec<_> = known.values().map(|card| Arc::clone(&card.content)).collect();
-        if selection.reposted || selection.linked {
-            contents.extend(self.contents(&unread, ContentSelection::default()).await.into_iter().flatten().flatten());
-        }
+        let parts = selection.parts();
+        let read = self.loader.load_many(contents.into_iter().map(|id| ContentCardOf(id, parts))).await;
+        read.unwrap_or_default().into_iter().map(|(key, card)| (key.0, card.map(Arc::new))).collect()
+    }
+
+    /// Loads what a page's contents refer to. Takes out the cards that other fields of the answer may show, too: fields
+    /// find them in the loaders.
+    pub async fn share(&self, cards: &mut PageCards, selection: ContentSelection) {
+        let contents: Vec<_> = cards.values().flatten().map(|card| Arc::clone(&card.content)).collect();
         let linked = linked(&contents);
-        let is_for_all = |id: &ContentId| !selection.of_card || selection.linked && linked.contains(id);
-        for (id, card) in known.extract_if(|id, _| is_for_all(id)) {
-            self.take_content_card(id, Arc::unwrap_or_clone(card)).await;
+        let is_shared = |id: &ContentId| !selection.of_card || selection.linked && linked.contains(id);
+        for (id, card) in cards.extract_if(|id, card| card.is_some() && is_shared(id)) {
+            if let Some(card) = card {
+                self.take_content_card(id, Arc::unwrap_or_clone(card)).await;
+            }
         }
         if selection.reposted || selection.linked {
             self.prime_linked(&linked, &contents, selection).await;
         }
-        known
     }
 
     /// Loads the contents that `contents` refer to, and which of both the viewer has reposted.

@@ -1,67 +1,33 @@
-//! The root of queries.
+//! The root of queries: everything but the viewer's timeline.
 
 use std::sync::Arc;
 
-use async_graphql::{Context, ID, Object};
+use async_graphql::{Context, ID, MergedObject, Object};
 
 use super::{
     errors::{ApiError, Failure},
     hydration::Hydration,
     ids::{self, InvalidId, NodeId},
-    objects::{
-        Content, ContentConnection, FoundUserConnection, NewContentCount, Node, PageArguments, Session, Shown,
-        TimelineConnection, TimelineFilter, User, connections, suggested,
-    },
+    objects::{Content, ContentConnection, FoundUserConnection, Node, Session, Shown, User, suggested},
     scalars::{AnyInt, Timestamp},
     scope::{Answer, answer, hydration},
     selection::{ContentSelection, UserSelection},
+    timeline::TimelineQuery,
 };
-use crate::{
-    domain::{
-        ContentId, Handle, PageRequest, PageSize, ResumePoint, SessionId, UserId,
-        limits::{DEFAULT_COUNT, MAX_NODES},
-        search::Search,
-        timeline::{cursor, folding::Folded, page::InvalidPage},
-    },
-    read::TimelinePage,
-};
-
-/// How often one page is read at most. Contents disappear rarely, so the second read nearly always finds all of them.
-const MAX_PAGE_READS: usize = 4;
-
-/// The root of queries.
-#[derive(Clone)]
-pub struct Query;
+use crate::domain::{ContentId, Handle, PageRequest, SessionId, UserId, limits::MAX_NODES, search::Search};
 
 /// Queries.
-#[expect(clippy::too_many_arguments, reason = "a search has a text, an author, a time and a page")]
+#[derive(MergedObject, Default)]
+pub struct Query(TimelineQuery, OtherQuery);
+
+/// The rest of them.
+#[derive(Default)]
+struct OtherQuery;
+
+/// Queries.
+#[expect(clippy::too_many_arguments, reason = "a search has four conditions, and two arguments of a connection")]
 #[Object]
-impl Query {
-    #[graphql(flatten)]
-    fn timeline_pages(&self) -> TimelinePages {
-        TimelinePages(self.clone())
-    }
-
-    /// The number of entries of the viewer's timeline that are newer than a cursor. Entries of the same subject, such
-    /// as reposts of one content, count once. Exact, up to `max`. Null for anonymous viewers, with an UNAUTHENTICATED
-    /// error.
-    async fn new_content_count(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "A timeline's cursor; its own entry is not counted.")] after: String,
-        #[graphql(desc = "Count up to this many, 1 to 999; 99 by default.")] max: Option<AnyInt>,
-    ) -> Answer<NewContentCount> {
-        answer(ctx, async {
-            let hydration = hydration(ctx)?;
-            let viewer = hydration.viewer()?;
-            let after = cursor::decode(&after).map_err(InvalidPage::After)?;
-            let max = PageSize::to_count(max.map_or(i64::from(DEFAULT_COUNT), |max| max.0))?;
-            let counted = hydration.use_cases().reader.count_newer(viewer.id, after, max).await?;
-            Ok(Some(NewContentCount::from(counted)))
-        })
-        .await
-    }
-
+impl OtherQuery {
     /// Searches contents by text, author and time, newest first. Contents match all given conditions. Give `text`,
     /// `author` or both.
     ///
@@ -203,65 +169,6 @@ impl Query {
         #[graphql(desc = "The ids, at most 100.")] ids: Vec<ID>,
     ) -> Result<Vec<Answer<Node>>, ApiError> {
         nodes(ctx, &ids).await.map_err(Failure::into_api_error)
-    }
-}
-
-connections! { entries: TimelinePages(Query) {
-    /// The "following" page of the viewer: exactly the merge of what the followed authors have published, newest first
-    /// (publish time descending, then content id descending). Use `first` with `after` to read on into the past,
-    /// `last` with `before` for what is newer than your top entry. 1 to 100 entries, 20 if neither is given. Null for
-    /// anonymous viewers, with an UNAUTHENTICATED error.
-    ///
-    /// Leaves out contents of users whom the viewer mutes or blocks, and of users who hide from the viewer or block
-    /// them; also reposts of such contents by others, and kinds that `filter` does not name.
-    ///
-    /// Reposts are folded within a page. The subject of a repost is its original; any other content is its own
-    /// subject. A page reads on from its cursor until it has as many different subjects as the entries requested. It
-    /// shows the newest entry of each subject and leaves out the older ones that it has read. The next page begins
-    /// where the reading ended, so it may show an older entry of the same subject. A page has fewer entries only if
-    /// the timeline ends, or if 400 entries have fewer subjects; `pageInfo` says whether it ends.
-    timeline(filter) -> TimelineConnection;
-} }
-
-impl Query {
-    async fn timeline(
-        &self,
-        ctx: &Context<'_>,
-        page: PageArguments,
-        filter: Option<TimelineFilter>,
-    ) -> Result<Option<TimelineConnection>, Failure> {
-        let hydration = hydration(ctx)?;
-        let viewer = hydration.viewer()?;
-        let request = page.of_contents()?.of(TimelineFilter::kinds(filter)?);
-        let selected = ctx.look_ahead();
-        let selection = ContentSelection::of_connection(&selected);
-        let (page, shown) = timeline(&hydration, viewer.id, &request, selection).await?;
-        let can_resume = selected.field("resumeToken").exists() && request.kinds.is_all();
-        let token = can_resume.then(|| ResumePoint::of_page(&request, &page).encode());
-        Ok(Some(TimelineConnection::from(shown).with_token(token)))
-    }
-}
-
-/// A page with its contents. Reads the page again if a content disappears before it is loaded, so that the page is as
-/// full as it should be.
-async fn timeline(
-    hydration: &Arc<Hydration>,
-    viewer: UserId,
-    request: &PageRequest,
-    selection: Option<ContentSelection>,
-) -> Result<(Folded, Shown), Failure> {
-    let mut reads = 1;
-    loop {
-        let timelines = &hydration.use_cases().reader;
-        let TimelinePage { folded, cards } = match selection {
-            Some(selection) if selection.is_on_cards() => timelines.page_with_cards(viewer, request).await?,
-            _ => TimelinePage { folded: timelines.page(viewer, request).await?, cards: Vec::new() },
-        };
-        let shown = Shown::load_page(hydration, (&folded, cards), selection).await?;
-        if shown.is_whole() || reads == MAX_PAGE_READS {
-            return Ok((folded, shown));
-        }
-        reads += 1;
     }
 }
 

@@ -1,4 +1,5 @@
-//! Remembers the JSON of contents on pages, so that pages with equal selections do not resolve them again.
+//! Remembers the JSON of contents on pages, so that pages with equal selections do not resolve them again: the only
+//! memory of JSON.
 //!
 //! The key consists of everything that the JSON depends on. A content that has changed has another key, so remembered
 //! JSON is never out of date.
@@ -15,7 +16,7 @@ use super::selection::ContentSelection;
 use crate::{
     domain::{ContentId, Counters, Reference, ViewerReactions, limits::MAX_REMEMBERED_JSON_BYTES},
     store::cards::ContentCard,
-    telemetry::metrics::REMEMBERED_JSON,
+    telemetry::metrics::REMEMBERED,
 };
 
 /// Initial capacity; grows as needed.
@@ -98,8 +99,8 @@ impl Default for RememberedJson {
     fn default() -> Self {
         Self {
             contents: Cache::with_weighter(EXPECTED, MAX_REMEMBERED_JSON_BYTES, Weight),
-            hits: LazyLock::new(|| metrics::counter!(REMEMBERED_JSON, "outcome" => "hit")),
-            misses: LazyLock::new(|| metrics::counter!(REMEMBERED_JSON, "outcome" => "miss")),
+            hits: LazyLock::new(|| metrics::counter!(REMEMBERED, "of" => "json", "outcome" => "hit")),
+            misses: LazyLock::new(|| metrics::counter!(REMEMBERED, "of" => "json", "outcome" => "miss")),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         ContentId, Entry, PageRequest, Position,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{Ask, Candidates, CardFacts},
+            candidates::{Ask, Candidates},
             stretch::{OutboxesSnapshot, Stretch},
         },
     },
@@ -48,10 +48,6 @@ impl Timelines for Everybody {
 
     async fn candidates(&self, _: UserId, _: &PageRequest, _: &Ask<'_>) -> Result<Candidates, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
-    }
-
-    async fn card_facts(&self, _: UserId, _: &[ContentId]) -> Result<HashMap<ContentId, CardFacts>, StoreError> {
-        Ok(HashMap::new())
     }
 
     async fn visible(&self, _: UserId, _: &[ContentId]) -> Result<Vec<Entry>, StoreError> {

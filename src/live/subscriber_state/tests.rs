@@ -280,7 +280,7 @@ impl World {
         let entries = self.timeline(Position::OLDEST).iter().map(|it| it.entry).collect();
         let mut subjects = Subjects::default();
         let originals: Vec<_> = self.contents.values().map(|it| (it.entry.content, it.subject)).collect();
-        subjects.learn(&[], &originals);
+        subjects.learn(originals);
         let page = fold(&request, Page { entries, has_older: false, has_newer: false }, &subjects);
         let point = ResumePoint::of_page(&request, &page);
         let read_to = Position2(point.floor());

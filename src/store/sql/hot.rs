@@ -77,8 +77,6 @@ pub enum HotStatement {
     PulledAuthors(UserId),
     /// Contents with everything that their cards show to a user.
     ContentCards(UserId, Vec<ContentId>),
-    /// What the cards of contents need besides what a node remembers.
-    CardFacts(UserId, Vec<ContentId>),
     /// Users with everything that their cards show to a user.
     UserCards(UserId, Vec<UserId>),
     /// A page of the users whose names begin with a prefix, after a place, as a viewer finds them.
@@ -154,7 +152,6 @@ impl HotStatement {
             }
             Self::PulledAuthors(reader) => follows::pulled_authors(dialect, reader),
             Self::ContentCards(viewer, ids) => cards::whole_contents(dialect, Some(viewer), &ids),
-            Self::CardFacts(reader, ids) => timelines::card_facts(dialect, reader, &ids),
             Self::UserCards(viewer, ids) => cards::whole_users(dialect, Some(viewer), &ids),
             Self::Named(viewer, prefix, after, limit) => {
                 people::named(dialect, Some(viewer), &prefix, after.as_ref(), limit)

@@ -5,14 +5,13 @@ use std::future::Future;
 use sql_driver::{Database, Dialect, Ended, Row, SqlOptions, StoreError, Tx, Value, Writes};
 use tokio::sync::watch;
 
-use super::{contents::remembered::RememberedSubjects, search::task_terms::RememberedTask};
+use super::search::task_terms::RememberedTask;
 
 /// Every port of the primary store, over one database. Cheap to clone: clones share the connections.
 #[derive(Clone, Debug)]
 pub struct SqlStore {
     pub(super) database: Database,
     pub(super) dialect: Dialect,
-    pub(super) subjects: RememberedSubjects,
     pub(super) last_task: RememberedTask,
 }
 
@@ -20,12 +19,7 @@ impl SqlStore {
     /// As [`Database::connect`].
     pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
         let database = Database::connect(options).await?;
-        Ok(Self {
-            dialect: database.dialect(),
-            database,
-            subjects: RememberedSubjects::default(),
-            last_task: RememberedTask::default(),
-        })
+        Ok(Self { dialect: database.dialect(), database, last_task: RememberedTask::default() })
     }
 
     /// As [`Database::with_own_connections`]; what is remembered is shared.

@@ -15,7 +15,7 @@ use crate::{
         ContentId,
         delivery::{DeliveryPolicy, EdgeRule},
     },
-    store::{Contents, Deliveries, Schema, deliveries::AtOnce},
+    store::{Deliveries, Schema, deliveries::AtOnce},
 };
 
 fn options(folder: &tempfile::TempDir) -> SqlOptions {
@@ -115,26 +115,4 @@ async fn a_missing_file_is_made_and_migrated_once() {
     store.migrate().await.unwrap();
     store.migrate().await.unwrap();
     assert!(store.pending_migrations().await.unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn an_original_is_looked_up_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = migrated(&folder).await;
-    let [original, repost, later] = [1, 2, 3].map(|id| ContentId::try_new(id).unwrap());
-    let insert = "INSERT INTO contents (id, author_id, kind, text, media, publish_time, repost_of) VALUES";
-    store.write(&format!("{insert} (1, 2, 0, '', '[]', 50, NULL), (2, 2, 3, '', '[]', 60, 1)"), []).await.unwrap();
-    let before = store.statements();
-    for _ in 0..3 {
-        assert_eq!(store.originals(&[original, repost, later]).await.unwrap(), [(repost, original)]);
-    }
-    assert_eq!(store.statements() - before, 3, "what is not there yet is asked for again");
-    store.write(&format!("{insert} (3, 4, 3, '', '[]', 70, 1)"), []).await.unwrap();
-    let before = store.statements();
-    for _ in 0..3 {
-        let mut found = store.originals(&[original, repost, later]).await.unwrap();
-        found.sort_unstable();
-        assert_eq!(found, [(repost, original), (later, original)]);
-    }
-    assert_eq!(store.statements() - before, 1);
 }

@@ -111,7 +111,7 @@ async fn changed_names_are_shown_by_every_node(here: ApiServer) -> Result<()> {
 /// Cards that were made from memory, and those that were not.
 fn counted(metrics: &PrometheusHandle) -> [u64; 2] {
     ["hit", "miss"].map(|outcome| {
-        let name = format!("tidefeed_remembered_cards_total{{outcome=\"{outcome}\"}} ");
+        let name = format!("tidefeed_remembered_total{{of=\"content\",outcome=\"{outcome}\"}} ");
         metrics.render().lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap_or(0)
     })
 }

@@ -182,7 +182,7 @@ on_each_backend! {
         let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
         followed_author(&app, READERS).await?;
         for reader in readers() {
-            app.visits.note_present(reader).await;
+            app.readers.note_present(reader).await;
         }
         app.settle().await?;
         let states = app.outside()?.clone().states;

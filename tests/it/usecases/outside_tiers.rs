@@ -43,7 +43,7 @@ struct World {
 fn sessions(app: &TestApp) -> Result<SessionsService> {
     let tokens = Arc::new(Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), app.clock.clone()));
     let settings = SessionSettings { idle: Duration::from_hours(24 * 365), ..SessionSettings::default() };
-    Ok(SessionsService::new(&app.ports, tokens, app.visits.clone(), settings, app.ambient()))
+    Ok(SessionsService::new(&app.ports, tokens, app.readers.clone(), settings, app.ambient()))
 }
 
 impl World {

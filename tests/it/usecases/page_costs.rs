@@ -3,7 +3,7 @@
 use anyhow::{Result, bail, ensure};
 use tidefeed::{
     clock::Clock as _,
-    domain::{Direction, PageRequest, PageSize, Position, timeline::route::MOST_STATEMENTS},
+    domain::{Direction, PageRequest, PageSize, Position, content::Draft, timeline::route::MOST_STATEMENTS},
     follow::ExclusionOutcome,
 };
 
@@ -79,6 +79,29 @@ on_each_backend! {
             app.reactivator.visit(reader, None).await?;
             app.settle().await?;
             read(&app, "back", oldest, 1).await?;
+        }
+        Ok(())
+    }
+
+    /// Also of contents whose cards no page has shown.
+    async fn an_original_is_looked_up_once(backend: Backend) -> Result<()> {
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        followed_author(&app, 4).await?;
+        let original = publish(&app).await?;
+        app.clock.advance(1);
+        app.publisher.publish(user(1), Draft::repost(original.content)).await?;
+        for (entries, first) in [(1, 3), (2, 2)] {
+            app.settle().await?;
+            let mut costs = Vec::new();
+            for _ in 0..3 {
+                let before = app.store.statements();
+                let page = app.reader.page(user(READER), &PageRequest::newest(PageSize::try_new(10)?)).await?;
+                costs.push(app.store.statements() - before);
+                ensure!((page.entries.len(), page.stretch.len()) == (entries, entries + 1), "{page:?}");
+            }
+            ensure!(costs == [first, 1, 1], "authors at first, the page, and what is reposted: {costs:?}");
+            app.clock.advance(1);
+            publish(&app).await?;
         }
         Ok(())
     }

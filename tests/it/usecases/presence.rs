@@ -27,7 +27,7 @@ const WATCHES: i64 = 6;
 
 fn sessions(app: &TestApp) -> Result<SessionsService> {
     let tokens = Arc::new(Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), app.clock.clone()));
-    Ok(SessionsService::new(&app.ports, tokens, app.visits.clone(), SessionSettings::default(), app.ambient()))
+    Ok(SessionsService::new(&app.ports, tokens, app.readers.clone(), SessionSettings::default(), app.ambient()))
 }
 
 /// The times at which these readers were last seen, after [`BEGINNING`].
@@ -90,7 +90,7 @@ on_each_backend! {
         app.settle().await?;
         let readers: Vec<UserId> = (2..=61).map(user).collect();
         for reader in &readers {
-            app.visits.note_present(*reader).await;
+            app.readers.note_present(*reader).await;
         }
         let (statements, transactions) = (app.store.statements(), app.store.transactions());
         app.ports.inboxes.mark_seen(&readers, app.now_ms()).await?;

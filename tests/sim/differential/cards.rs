@@ -16,7 +16,6 @@ pub enum Act {
     Rename(UserId, i64),
     React(UserId, ContentId, Reaction, bool, i64),
     Cards(Option<UserId>, Vec<ContentId>, ContentParts),
-    Facts(UserId, Vec<ContentId>),
 }
 
 impl Act {
@@ -27,12 +26,11 @@ impl Act {
                 let reaction = from.rng.pick(&[Reaction::Like, Reaction::Bookmark]);
                 Self::React(from.user(), from.content(), reaction, from.rng.chance(700_000), from.fresh())
             }
-            7..=8 => {
+            _ => {
                 let [counters, reactions, author] = [(); 3].map(|()| from.rng.chance(500_000));
                 let author = author.then(UserParts::default);
                 Self::Cards(from.viewer(), from.contents(), ContentParts { counters, reactions, author })
             }
-            _ => Self::Facts(from.user(), from.contents()),
         }
     }
 
@@ -49,10 +47,6 @@ impl Act {
                 outcome(ports.contents.take_back(*user, *content, *reaction, *version).await)
             }
             Self::Cards(viewer, ids, shown) => in_any_order(ports.contents.content_cards(*viewer, ids, *shown).await),
-            Self::Facts(reader, ids) => {
-                let facts = ports.timelines.card_facts(*reader, ids).await;
-                in_any_order(facts.map(|facts| facts.into_iter().collect()))
-            }
         }
     }
 }

@@ -91,8 +91,10 @@ impl Contents for PrimaryStore {
         self.read(|tables| authors.iter().map(|it| page(tables, request, &listed(tables, *it))).collect()).await
     }
 
-    async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
-        self.read(|tables| ids.iter().filter_map(|id| Some((*id, tables.original(*id)?))).collect()).await
+    async fn subjects(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        let exist = |tables: &Tables, id: &ContentId| tables.contents.contains_key(id);
+        let subject = |tables: &Tables, id: &ContentId| (*id, tables.original(*id).unwrap_or(*id));
+        self.read(|tables| ids.iter().filter(|id| exist(tables, id)).map(|id| subject(tables, id)).collect()).await
     }
 
     async fn reposted_among(

@@ -8,7 +8,7 @@ use tidefeed::{
         ContentId, Direction, Entry, Kinds, PageRequest, Position, Run, UserId,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{Ask, Candidates, CardFacts},
+            candidates::{Ask, Candidates},
             plan::Snapshot,
             stretch::{OutboxesSnapshot, Stretch},
         },
@@ -123,22 +123,6 @@ impl Timelines for PrimaryStore {
         ask: &Ask<'_>,
     ) -> Result<OutsideCandidates, StoreError> {
         known_authors::candidates_with(self, reader, request, sides, ask).await
-    }
-
-    async fn card_facts(
-        &self,
-        reader: UserId,
-        contents: &[ContentId],
-    ) -> Result<HashMap<ContentId, CardFacts>, StoreError> {
-        PrimaryStore::read(self, |tables| {
-            let facts = contents.iter().filter_map(|id| {
-                let it = tables.contents.get(id).filter(|it| !it.removed)?;
-                let entry = Entry { publish_time: it.publish_time, content: *id, author: it.author };
-                Some((*id, cards::facts(tables, &entry, Some(reader))?))
-            });
-            facts.collect()
-        })
-        .await
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {

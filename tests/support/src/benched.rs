@@ -1,6 +1,9 @@
 //! Builds the store and the use cases that benches measure, on SQL alone, without Redis.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
+};
 
 use anyhow::Result;
 use tidefeed::{
@@ -46,4 +49,24 @@ pub fn use_cases(store: &SqlStore, settings: Settings, now_ms: i64) -> Benched {
     let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
     let ambient = Ambient { clock: Arc::new(ManualClock::at(now_ms)), rng: SharedRng::from_seed(1) };
     Benched { use_cases: UseCases::build(&ports, settings, &ambient), ports, ambient }
+}
+
+/// Microseconds of processor time of all threads of this process on Linux; elapsed time elsewhere.
+pub fn processor_time_us() -> f64 {
+    // Linux updates the count when a thread yields its processor.
+    std::thread::yield_now();
+    let of = |entry: std::io::Result<std::fs::DirEntry>| {
+        let text = std::fs::read_to_string(entry.ok()?.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<f64>().ok()
+    };
+    match std::fs::read_dir("/proc/self/task") {
+        Ok(threads) => threads.filter_map(of).sum::<f64>() / 1_000.0,
+        Err(_) => passed_us(),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the machine's clock")]
+fn passed_us() -> f64 {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    BEGUN.get_or_init(Instant::now).elapsed().as_secs_f64() * 1e6
 }

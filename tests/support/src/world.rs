@@ -53,6 +53,8 @@ pub struct World {
     router: Router,
     /// Token of the reader, who follows 50 authors.
     pub token: String,
+    /// The store behind it.
+    pub store: SqlStore,
     /// Source of the live feeds' events.
     pub hub: Arc<Hub<FeedShare>>,
     _folder: tempfile::TempDir,
@@ -70,7 +72,7 @@ impl World {
         let store = open_store(format!("sqlite://{}/bench.db", folder.path().display()), 2).await?;
         seed(&store, readers).await?;
         let (router, hub) = router(&store)?;
-        let mut world = Self { router, token: String::new(), hub, _folder: folder };
+        let mut world = Self { router, token: String::new(), store, hub, _folder: folder };
         world.token = world.sign_in(0).await?;
         Ok(world)
     }

@@ -3,8 +3,8 @@
 
 use super::{
     candidates::{Candidate, CandidateLimits, Candidates},
-    coverage::{Run, TrustedArea},
     floor::Floor,
+    merge::{Run, TrustedArea},
     outside::{Slice, Window},
     page::{Direction, PageRequest},
     plan::Snapshot,

@@ -22,15 +22,24 @@ impl Subjects {
         page.entries.iter().map(|entry| entry.content).filter(|content| !self.0.contains_key(content)).collect()
     }
 
-    /// Learns the subjects of `contents`: `originals` has those of the reposts, the others show themselves.
-    pub fn learn(&mut self, contents: &[ContentId], originals: &[(ContentId, ContentId)]) {
-        self.0.extend(contents.iter().map(|content| (*content, *content)));
-        self.0.extend(originals.iter().copied());
+    /// Learns the subjects of contents.
+    pub fn learn(&mut self, subjects: impl IntoIterator<Item = (ContentId, ContentId)>) {
+        self.0.extend(subjects);
     }
 
     /// How many entries folding leaves on the page.
     pub fn distinct(&self, page: &Page) -> usize {
         page.entries.iter().map(|entry| self.of(entry)).collect::<HashSet<_>>().len()
+    }
+
+    /// Whether a page that goes on beyond `raw` has fewer subjects than the request wants, so that a longer one is
+    /// needed.
+    pub fn are_too_few(&self, raw: &Page, request: &PageRequest) -> bool {
+        let goes_on = match request.direction {
+            Direction::Older => raw.has_older,
+            Direction::Newer => raw.has_newer,
+        };
+        goes_on && self.distinct(raw) < request.size.get()
     }
 
     /// `entry` with its subject, which is the entry's own content while it is unknown.
@@ -78,15 +87,6 @@ impl Folded {
     /// page.
     pub fn end(&self) -> Option<Position> {
         self.stretch.last().map(Entry::position)
-    }
-
-    /// Whether a longer raw page would change this page.
-    pub const fn is_short(&self, request: &PageRequest) -> bool {
-        let goes_on = match request.direction {
-            Direction::Older => self.has_older,
-            Direction::Newer => self.has_newer,
-        };
-        goes_on && self.entries.len() < request.size.get()
     }
 }
 
@@ -194,10 +194,10 @@ mod tests {
     fn grown(all: &[Entry], request: &PageRequest, subjects: &Subjects) -> Folded {
         let mut size = request.size;
         loop {
-            let folded = fold(request, raw(all, request, size.get()), subjects);
+            let raw = raw(all, request, size.get());
             match size.wider() {
-                Some(wider) if folded.is_short(request) => size = wider,
-                _ => return folded,
+                Some(wider) if subjects.are_too_few(&raw, request) => size = wider,
+                _ => return fold(request, raw, subjects),
             }
         }
     }
@@ -263,8 +263,9 @@ mod tests {
     fn a_page_of_one_subject_ends_at_the_widest_read() {
         let (all, subjects) = timeline(&[1; 60]);
         let request = request(Direction::Older, None, 2);
-        let page = fold(&request, raw(&all, &request, 50), &subjects);
+        let raw = raw(&all, &request, 50);
+        let page = fold(&request, raw.clone(), &subjects);
         assert_eq!((page.entries.as_slice(), page.end()), (&all[..1], Some(all[49].position())));
-        assert!(page.has_older && page.is_short(&request));
+        assert!(page.has_older && subjects.are_too_few(&raw, &request));
     }
 }

@@ -1,10 +1,163 @@
-//! The k-way merge: merges runs into one page and stops where the first run ends.
+//! Coverage as a type, and the k-way merge, which stops where the first run ends.
+//!
+//! A [`Run`] is entries of a source, and the range in which they are *all* of its entries. It cannot claim more than a
+//! constructor has checked, so "assumed complete" cannot be expressed.
 
 use super::{
-    coverage::Run,
     page::Direction,
     position::{Entry, Position},
 };
+
+/// Entries of one source in a window, and the position down to which none is missing.
+///
+/// Invariants: entries lie strictly beyond the bound, in reading order, without duplicates. Every entry of the source
+/// from the bound to `reaches` (inclusive) is among them, and none lies beyond.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    direction: Direction,
+    entries: Vec<Entry>,
+    reaches: Position,
+}
+
+/// A window of an area that is trusted down to an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrustedArea {
+    /// The direction of the window.
+    pub direction: Direction,
+    /// Where it starts, exclusive.
+    pub bound: Option<Position>,
+    /// Rows that were requested.
+    pub limit: usize,
+    /// The lowest trusted position.
+    pub edge: Position,
+}
+
+impl Run {
+    /// The result of a query limited to `limit` entries. If it has fewer, the source is exhausted.
+    ///
+    /// `rows` may be in any order; duplicates count once.
+    pub fn from_limited_query(direction: Direction, rows: Vec<Entry>, limit: usize) -> Self {
+        let cut = rows.len() >= limit;
+        Self::ordered(direction, rows, |last| if cut { last.unwrap_or(direction.start()) } else { direction.end() })
+    }
+
+    /// A query's rows from a trusted area that ends at `edge` (a floor, or the end of a cached outbox). Beyond `edge`
+    /// nothing is known.
+    ///
+    /// Towards older entries the area is everything from `edge` up. Towards newer ones the bound must lie in the area,
+    /// or else nothing is known.
+    pub fn from_trusted_area(
+        direction: Direction,
+        bound: Option<Position>,
+        rows: Vec<Entry>,
+        limit: usize,
+        edge: Position,
+    ) -> Self {
+        match direction {
+            Direction::Older => {
+                let cut = rows.len() >= limit;
+                let rows = rows.into_iter().filter(|entry| entry.position() >= edge).collect();
+                Self::ordered(direction, rows, |last| match last {
+                    Some(last) if cut => last.max(edge),
+                    _ => edge,
+                })
+            }
+            Direction::Newer if bound.unwrap_or(Position::OLDEST) >= edge || edge == Position::OLDEST => {
+                Self::from_limited_query(direction, rows, limit)
+            }
+            Direction::Newer => Self::unknown(direction, bound),
+        }
+    }
+
+    /// As [`Self::from_trusted_area`], after a filter: `seen` are all rows in order, `passed` those that belong to the
+    /// source.
+    pub fn from_filtered_area(area: &TrustedArea, seen: &[Position], passed: Vec<Entry>) -> Self {
+        let TrustedArea { direction, bound, limit, edge } = *area;
+        let trusted = match direction {
+            Direction::Older => true,
+            Direction::Newer => bound.unwrap_or(Position::OLDEST) >= edge,
+        };
+        if !trusted {
+            return Self::unknown(direction, bound);
+        }
+        let end = if direction == Direction::Older { edge } else { direction.end() };
+        let reaches = match seen.last() {
+            Some(last) if seen.len() >= limit => {
+                if direction.meets_first(*last, end) {
+                    *last
+                } else {
+                    end
+                }
+            }
+            None if limit == 0 => bound.unwrap_or(direction.start()),
+            _ => end,
+        };
+        let passed = passed.into_iter().filter(|entry| !direction.meets_first(reaches, entry.position())).collect();
+        Self::ordered(direction, passed, |_| reaches)
+    }
+
+    /// All entries of a source from the bound to the publish time `end_ms`, inclusive; `rows` in any order.
+    pub fn from_stretch(direction: Direction, rows: Vec<Entry>, end_ms: i64) -> Self {
+        let reaches = match direction {
+            Direction::Older => Position::bound(end_ms, 0),
+            Direction::Newer => Position::bound(end_ms, i64::MAX),
+        };
+        let rows = rows.into_iter().filter(|row| !direction.meets_first(reaches, row.position())).collect();
+        Self::ordered(direction, rows, |_| reaches)
+    }
+
+    /// A run that knows nothing beyond the bound.
+    pub fn unknown(direction: Direction, bound: Option<Position>) -> Self {
+        Self { direction, entries: Vec::new(), reaches: bound.unwrap_or(direction.start()) }
+    }
+
+    /// A run of a source without entries in the window.
+    pub const fn empty(direction: Direction) -> Self {
+        Self { direction, entries: Vec::new(), reaches: direction.end() }
+    }
+
+    /// Extends this run with `further`, which covers the area beyond `edge` and nothing else.
+    #[must_use]
+    pub fn then(mut self, further: Self) -> Self {
+        debug_assert_eq!(self.direction, further.direction);
+        self.entries.extend(further.entries);
+        Self::ordered(self.direction, self.entries, |_| further.reaches)
+    }
+
+    /// The entries in reading order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// No entry of the source is missing down to here, inclusive.
+    pub const fn reaches(&self) -> Position {
+        self.reaches
+    }
+
+    /// Whether no entry of the source is missing up to `position`.
+    pub fn covers(&self, position: Position) -> bool {
+        !self.direction.meets_first(self.reaches, position)
+    }
+
+    /// Whether the source has no further entries in this window.
+    pub fn is_exhausted(&self) -> bool {
+        self.reaches == self.direction.end()
+    }
+
+    fn ordered(
+        direction: Direction,
+        mut entries: Vec<Entry>,
+        reaches: impl FnOnce(Option<Position>) -> Position,
+    ) -> Self {
+        entries.sort_unstable_by(|a, b| match direction {
+            Direction::Older => b.position().cmp(&a.position()),
+            Direction::Newer => a.position().cmp(&b.position()),
+        });
+        entries.dedup_by_key(|entry| entry.position());
+        let reaches = reaches(entries.last().map(Entry::position));
+        Self { direction, entries, reaches }
+    }
+}
 
 /// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]

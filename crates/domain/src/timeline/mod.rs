@@ -3,7 +3,6 @@
 pub mod audit;
 pub mod authors;
 pub mod candidates;
-pub mod coverage;
 pub mod cursor;
 pub mod exclusion;
 pub mod extension;

@@ -1,9 +1,8 @@
 //! Makes a page of the sources that one snapshot gave, if they reach far enough.
 
 use super::{
-    coverage::Run,
     floor::Floor,
-    merge::merge,
+    merge::{Run, merge},
     page::{Cut, Direction, Page, PageRequest},
     position::Entry,
 };

@@ -3,8 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use super::{
-    coverage::Run,
-    merge::merge,
+    merge::{Run, merge},
     page::Direction,
     position::{Entry, Position},
 };

@@ -3,23 +3,33 @@
 //! All but threads are newest first, so the "next" page is older. An entry has no edge if its content was deleted or
 //! blocked between the snapshot of the page and the loading of contents.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use async_graphql::SimpleObject;
-use graphql_transport::metered::Metered;
+use async_graphql::{
+    ContextSelectionSet, OutputType, Positioned, ServerResult, SimpleObject, Value, parser::types::Field,
+    registry::Registry,
+};
+use graphql_transport::{
+    guard::OperationId,
+    metered::{self, Metered},
+    written,
+};
 
 use super::Content;
 use crate::{
     api::graphql::{
-        errors::Failure, hydration::Hydration, remembered::Remembered, remembered_json::ShownContent,
-        scalars::Timestamp, selection::ContentSelection,
+        errors::Failure,
+        hydration::{Hydration, PageCards},
+        remembered_json::{ContentKey, ShownContent},
+        scalars::Timestamp,
+        scope::failures,
+        selection::ContentSelection,
     },
     domain::{
         ContentId, Entry,
         search::Found,
         timeline::{cursor, folding::Folded},
     },
-    store::cards::ContentCard,
 };
 
 /// Whether a page has neighbours, and how to read them.
@@ -125,27 +135,15 @@ impl Shown {
         selection: Option<ContentSelection>,
     ) -> Result<Self, Failure> {
         Self::prime(hydration, &page.entries, selection).await;
-        Self::primed(hydration, page, selection, &HashMap::new()).await
+        Self::of(hydration, page, selection, &HashMap::new()).await
     }
 
-    /// As [`Self::load`], with cards that are known already.
-    pub async fn load_page(
-        hydration: &Arc<Hydration>,
-        (page, cards): (&Folded, Vec<ContentCard>),
-        selection: Option<ContentSelection>,
-    ) -> Result<Self, Failure> {
-        let cards = match selection {
-            Some(selection) => hydration.prime_page(&page.entries, cards, selection).await,
-            None => HashMap::new(),
-        };
-        Self::primed(hydration, page, selection, &cards).await
-    }
-
-    async fn primed(
+    /// The page with these cards. Contents without one are found in the loaders.
+    pub async fn of(
         hydration: &Arc<Hydration>,
         page: &Folded,
         selection: Option<ContentSelection>,
-        cards: &HashMap<ContentId, Arc<ContentCard>>,
+        cards: &PageCards,
     ) -> Result<Self, Failure> {
         let rows = Self::rows(hydration, &page.entries, selection, cards).await?;
         let page_info = PageInfo {
@@ -191,14 +189,15 @@ impl Shown {
         hydration: &Arc<Hydration>,
         entries: &[Entry],
         selection: Option<ContentSelection>,
-        cards: &HashMap<ContentId, Arc<ContentCard>>,
+        cards: &PageCards,
     ) -> Result<Vec<ShownEntry>, Failure> {
         let mut rows = Vec::with_capacity(entries.len());
         for entry in entries {
             let cursor = cursor::encode(entry.position());
             let (node, remembered) = match (selection, cards.get(&entry.content)) {
                 (None, _) => (None, None),
-                (Some(selection), Some(card)) => {
+                (Some(_), Some(None)) => continue,
+                (Some(selection), Some(Some(card))) => {
                     let shown = hydration.shown(card, selection).await;
                     let is_reposted = shown.as_ref().and_then(ShownContent::is_reposted);
                     let content = Content::of_card(Arc::clone(card), is_reposted, Arc::clone(hydration));
@@ -292,5 +291,54 @@ impl From<Shown> for ContentConnection {
         let edges =
             shown.rows.into_iter().map(|row| ContentEdge { cursor: Metered(row.cursor), node: row.node }).collect();
         Self { edges, nodes, page_info: shown.page_info }
+    }
+}
+
+/// What a page shows of a content, from memory if the same was shown before. Clients see a `T`.
+struct Remembered<T> {
+    value: T,
+    /// What decides the JSON, and the viewer's hydration. `None` if more decides it.
+    shown: Option<(ShownContent, Arc<Hydration>)>,
+}
+
+impl<T> Remembered<T> {
+    /// `value`, whose JSON `shown` decides.
+    const fn new(value: T, shown: Option<(ShownContent, Arc<Hydration>)>) -> Self {
+        Self { value, shown }
+    }
+}
+
+impl<T: OutputType> OutputType for Remembered<T> {
+    fn type_name() -> Cow<'static, str> {
+        T::type_name()
+    }
+
+    fn qualified_type_name() -> String {
+        T::qualified_type_name()
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        T::create_type_info(registry)
+    }
+
+    async fn resolve(&self, ctx: &ContextSelectionSet<'_>, field: &Positioned<Field>) -> ServerResult<Value> {
+        let (Some((shown, hydration)), Some(&operation)) = (&self.shown, ctx.data_opt::<OperationId>()) else {
+            return Box::pin(self.value.resolve(ctx, field)).await;
+        };
+        let key = ContentKey::new(operation, field, shown.clone());
+        let memory = &hydration.services().json;
+        if let Some(json) = memory.get(&key) {
+            return Ok(metered::insert(ctx, json).await);
+        }
+        let before = failures(ctx);
+        let value = Box::pin(self.value.resolve(ctx, field)).await?;
+        // A viewer whose sign-in ended meanwhile was shown less than the key says.
+        if failures(ctx) == before
+            && hydration.viewer().is_ok()
+            && let Some(json) = written::json(&value)
+        {
+            memory.insert(key, json);
+        }
+        Ok(value)
     }
 }

@@ -3,7 +3,6 @@
 
 pub(super) mod outbox;
 mod references;
-pub(super) mod remembered;
 pub(super) mod rows;
 
 use async_trait::async_trait;
@@ -156,8 +155,8 @@ impl Contents for SqlStore {
         self.listed_pages(viewer, authors.iter().copied().map(Listed::WithMediaBy), request).await
     }
 
-    async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
-        self.originals_of(ids).await
+    async fn subjects(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        self.subjects_of(ids).await
     }
 
     async fn reposted_among(

@@ -65,25 +65,16 @@ pub(super) async fn count(tx: &Tx, reference: Reference, more: i64) -> Result<()
 }
 
 impl SqlStore {
-    /// See [`crate::store::Contents::originals`].
-    pub(super) async fn originals_of(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
-        let (mut subjects, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
-        for id in ids.iter().copied() {
-            match self.subjects.get(id) {
-                Some(subject) => subjects.push((id, subject)),
-                None => unknown.push(id),
-            }
-        }
-        for ids in unknown.chunks(MAX_LIST) {
+    /// See [`crate::store::Contents::subjects`].
+    pub(super) async fn subjects_of(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        let mut subjects = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
-            for row in self.read(&format!("SELECT id, repost_of FROM contents WHERE id IN {list}"), values).await? {
-                let id = row.content(0)?;
-                let subject = if row.get::<Option<i64>>(1)?.is_some() { row.content(1)? } else { id };
-                self.subjects.note(id, subject);
-                subjects.push((id, subject));
+            let sql = format!("SELECT id, COALESCE(repost_of, id) FROM contents WHERE id IN {list}");
+            for row in self.read(&sql, values).await? {
+                subjects.push((row.content(0)?, row.content(1)?));
             }
         }
-        subjects.retain(|(id, subject)| id != subject);
         Ok(subjects)
     }
 

@@ -21,7 +21,7 @@ pub(super) async fn serve(tx: &Tx, content: ContentId, first: First) -> Result<u
         return Ok(0);
     }
     let all = Range { after: 0, through: END };
-    let [_, beyond] = chain::targets_at(tx, author, all, first.more_than).await?;
+    let [beyond, _] = chain::targets_at(tx, author, all, first.more_than.saturating_add(1)).await?;
     if beyond.is_none() {
         return Ok(0);
     }

@@ -11,7 +11,6 @@ use super::{
         rows::{DomainColumns as _, Row},
     },
     bindings::{End, List},
-    pulled::pulled,
     shown::Timeline,
     side::{PageShape, Side},
 };
@@ -165,10 +164,7 @@ impl Timeline<'_> {
         let looked_up = original(format!(" LEFT JOIN contents z{by_key} ON z.id = x.id"))
             + &counters(format!(" LEFT JOIN counters k{by_key} ON k.content_id = x.id"));
         let authors = self.named_authors("e.author_id", "");
-        Fragment::new(text, [])
-            .then(pulled(self.dialect, side, authors, "").into_table("x"))
-            .add(&looked_up, [])
-            .then(joins)
+        Fragment::new(text, []).then(side.pulled(self.dialect, authors).into_table("x")).add(&looked_up, []).then(joins)
     }
 
     /// A range of the inbox's own key, read in the page's order, so that it stops at the limit: rows of all authors,

@@ -17,7 +17,6 @@ use super::{
     },
     bindings::List,
     candidates::{FACTS, STATE, facts, no_facts},
-    pulled::pulled,
     shown::Timeline,
     side::{PageShape, Side},
 };
@@ -77,7 +76,7 @@ impl Timeline<'_> {
         let side = Side::ahead(page, self.bindings).shown_to(self);
         let authors = self.followed_authors().then(self.shown_of_many("e.author_id"));
         let text = format!("SELECT {AHEAD} AS tag, x.publish_time, x.id, x.author_id, NULL AS o{columns} FROM ");
-        Fragment::new(text, []).then(pulled(self.dialect, side, authors, "").into_table("x")).add(&joins, [])
+        Fragment::new(text, []).then(side.pulled(self.dialect, authors).into_table("x")).add(&joins, [])
     }
 
     /// The nearest entry behind the bound. The outboxes are read on that side only if the entry at the bound has left
@@ -92,7 +91,7 @@ impl Timeline<'_> {
             .then(at_bound.into_table("b"))
             .add(") IS NULL", []);
         let text = format!("SELECT {BEHIND} AS tag, x.publish_time, x.id, x.author_id, NULL AS o{no_facts} FROM ");
-        Fragment::new(text, []).then(pulled(self.dialect, side, authors, "").into_table("x"))
+        Fragment::new(text, []).then(side.pulled(self.dialect, authors).into_table("x"))
     }
 
     fn ahead_to_an_end(self, page: PageShape, with_facts: bool) -> Fragment {

@@ -9,7 +9,6 @@ use sql_driver::Value;
 use super::{
     super::{fragment::Fragment, keyset::Columns},
     bindings::List,
-    pulled::{of_author, pulled},
     shown::Timeline,
     side::Side,
 };
@@ -28,7 +27,7 @@ impl Timeline<'_> {
             push = EdgeMode::Push.code(),
         );
         Fragment::new("SELECT e.author_id, (SELECT w.publish_time", [])
-            .then(of_author(side, "e", ""))
+            .then(side.of_author("e"))
             .add_with(&from, [Value::from(side.limit - 1), self.bindings.reader()])
     }
 
@@ -55,12 +54,12 @@ impl Timeline<'_> {
             uncovered = self.dialect.force_index("uncovered"),
             push = EdgeMode::Push.code(),
         );
-        pulled(self.dialect, Side::below(self.bindings), Fragment::with(text, [self.bindings.reader()]), "")
+        Side::below(self.bindings).pulled(self.dialect, Fragment::with(text, [self.bindings.reader()]))
     }
 
     /// The newest entries of everyone whom the reader follows.
     pub(super) fn newest_of_followed(self) -> Fragment {
-        pulled(self.dialect, Side::newest(self.bindings), self.followed_authors(), "")
+        Side::newest(self.bindings).pulled(self.dialect, self.followed_authors())
     }
 
     /// The authors whom the reader follows.

@@ -2,15 +2,11 @@
 
 mod bindings;
 mod candidates;
-mod card_facts;
 mod definition;
 mod extension;
 mod outside;
-mod pulled;
 mod shown;
 mod side;
-
-use std::collections::HashMap;
 
 use async_trait::async_trait;
 use sql_driver::Value;
@@ -33,7 +29,7 @@ use crate::{
         ContentId, Entry, PageRequest, Position, UserId,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
-            candidates::{Ask, Candidates, CardFacts},
+            candidates::{Ask, Candidates},
             stretch::{OutboxesSnapshot, Stretch},
         },
     },
@@ -93,18 +89,6 @@ impl Timelines for SqlStore {
         ask: &Ask<'_>,
     ) -> Result<OutsideCandidates, StoreError> {
         outside::candidates_with(self, reader, request, sides, ask).await
-    }
-
-    async fn card_facts(
-        &self,
-        reader: UserId,
-        contents: &[ContentId],
-    ) -> Result<HashMap<ContentId, CardFacts>, StoreError> {
-        if contents.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let statement = self::card_facts(self.dialect, reader, contents);
-        card_facts::decode(&self.read_few(&statement.text, statement.values).await?)
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
@@ -213,12 +197,6 @@ pub(super) fn definition(dialect: Dialect, reader: UserId, request: &PageRequest
 /// The statement of [`Timelines::candidates`].
 pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Fragment {
     Timeline { dialect, bindings: &Bindings::asking(reader, request, ask) }.candidates(PageShape::of(request), ask)
-}
-
-/// The statement of [`Timelines::card_facts`].
-pub(super) fn card_facts(dialect: Dialect, reader: UserId, contents: &[ContentId]) -> Fragment {
-    let bindings = Bindings::from(reader, Position::NEWEST).listing(List::Ahead, contents);
-    Timeline { dialect, bindings: &bindings }.card_facts()
 }
 
 /// The statement of [`Timelines::stretch`]. It reads one row beyond `most_rows`, which shows that the stretch holds too

@@ -1,11 +1,24 @@
-//! One side of a page's bound: its direction, its window, its order and its limit.
+//! One side of a page's bound: its direction, its window, its order and its limit, and the contents of many outboxes
+//! on it (source Q), with one text for every engine.
+//!
+//! MariaDB and SQLite have no `LATERAL`. A sub-select with `LIMIT` in the list of columns does the same for one value,
+//! and one value for each author is enough: first the time of its first content, then the time of the last one that can
+//! matter. On MySQL and MariaDB a range of the outbox index cannot start at another table's value. They skip the
+//! entries between the author's end of the index and the window one by one, so a page far from both ends costs more.
 
 use super::{
-    super::{fragment::Fragment, keyset::Columns, rows::of_kinds},
+    super::{dialect::Dialect, fragment::Fragment, keyset::Columns, rows::of_kinds},
     bindings::{Bindings, End},
     shown::Timeline,
 };
-use crate::domain::{Direction, Kinds, PageRequest};
+use crate::domain::{Direction, Kinds, PageRequest, Position};
+
+/// Stops the engine from merging a derived table into the outer select, which would run its sub-select more than once
+/// for each row.
+const ALL: &str = "LIMIT 9223372036854775807";
+
+const OF_AUTHOR: Columns = Columns { time: "w.publish_time", id: "w.id" };
+const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
 /// What a page asks for, without positions and numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -112,5 +125,66 @@ impl<'a> Side<'a> {
     /// The order of this side, and the limit.
     pub(super) fn first(self, columns: Columns) -> Fragment {
         Fragment::new(columns.order(self.direction), []).add(" LIMIT ?", [self.limit])
+    }
+
+    /// Q: the first contents of several authors together, without reading any outbox whole.
+    ///
+    /// The outbox index gives the time of each author's first content. Only the authors of the first `limit` of these
+    /// times, and of times equal to the last of them, can have entries in the page: contents of as many others lie
+    /// before everything else. The statement reads at most `limit` contents of each, more if times are equal.
+    pub(super) fn pulled(self, dialect: Dialect, authors: Fragment) -> Fragment {
+        let (then, order) = (dialect.join_in_order(), self.order());
+        let text = format!(
+            "SELECT r.author_id, r.head FROM (SELECT n.*, RANK() OVER (ORDER BY n.head {order}) AS place \
+             FROM (SELECT f.*, (SELECT w.publish_time"
+        );
+        let heads = Fragment::new(text, [])
+            .then(self.of_author("f"))
+            .add(" LIMIT 1) AS head FROM ", [])
+            .then(authors.into_table("f"))
+            .add(&format!(" {ALL}) n WHERE n.head IS NOT NULL) r WHERE r.place <= ?"), [self.limit]);
+        if self.is_single() {
+            return Fragment::new("SELECT c.publish_time, c.id, c.author_id FROM ", [])
+                .then(heads.into_table("a"))
+                .add(&format!(" {then} contents c ON c.author_id = a.author_id AND c.publish_time = a.head WHERE "), [])
+                .then(self.of_contents("c"))
+                .then(self.window(CONTENT))
+                .then(self.first(CONTENT));
+        }
+        let (last, compare) = match self.direction {
+            Direction::Older => (Position::OLDEST, ">="),
+            Direction::Newer => (Position::NEWEST, "<="),
+        };
+        let contents =
+            format!(" {ALL}) p {then} contents c ON c.author_id = p.author_id AND c.publish_time {compare} p.last");
+        Fragment::new(
+            "SELECT c.publish_time, c.id, c.author_id FROM (SELECT a.author_id, COALESCE((SELECT w.publish_time",
+            [],
+        )
+        .then(self.of_author("a"))
+        .add(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [self.limit - 1, last.publish_time()])
+        .then(heads.into_table("a"))
+        .add(&contents, [])
+        .add(" WHERE ", [])
+        .then(self.of_contents("c"))
+        .then(self.window(CONTENT))
+        .then(self.first(CONTENT))
+    }
+
+    /// The contents of `alias`'s author in the window, in order. MySQL recognises the index's order only if `ORDER BY`
+    /// names the author.
+    pub(super) fn of_author(self, alias: &str) -> Fragment {
+        let order = self.order();
+        Fragment::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND "), [])
+            .then(self.of_contents("w"))
+            .then(self.window(OF_AUTHOR))
+            .add(&format!(" ORDER BY w.author_id {order}, w.publish_time {order}, w.id {order}"), [])
+    }
+
+    const fn order(self) -> &'static str {
+        match self.direction {
+            Direction::Older => "DESC",
+            Direction::Newer => "ASC",
+        }
     }
 }

@@ -114,8 +114,8 @@ async fn waits_hold_on_every_node_and_after_a_restart() -> Result<()> {
 /// The use case, called from any address.
 fn service(app: &TestApp, passwords: PasswordSettings) -> Result<AccountsService> {
     let tokens = Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), app.clock.clone());
-    let (tokens, visits, settings) = (Arc::new(tokens), app.visits.clone(), SessionSettings::default());
-    let sessions = SessionsService::new(&app.ports, tokens, visits, settings, app.ambient());
+    let (tokens, readers, settings) = (Arc::new(tokens), app.readers.clone(), SessionSettings::default());
+    let sessions = SessionsService::new(&app.ports, tokens, readers, settings, app.ambient());
     let passwords = Passwords::try_new(passwords, app.rng.clone())?;
     Ok(AccountsService::new(app.ports.accounts.clone(), Arc::new(passwords), Arc::new(sessions), app.ambient()))
 }

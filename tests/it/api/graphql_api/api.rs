@@ -72,8 +72,8 @@ impl Api {
         let tokens = Arc::new(Tokens::new(key, Duration::from_hours(1), clock.clone()));
         let cheap = PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() };
         let passwords = Arc::new(Passwords::try_new(cheap, ambient.rng.clone()).unwrap());
-        let (visits, settings) = (use_cases.visits.clone(), SessionSettings::default());
-        let sessions = Arc::new(SessionsService::new(&ports, tokens.clone(), visits, settings, ambient.clone()));
+        let (readers, settings) = (use_cases.readers.clone(), SessionSettings::default());
+        let sessions = Arc::new(SessionsService::new(&ports, tokens.clone(), readers, settings, ambient.clone()));
         let accounts = AccountsService::new(store.clone(), passwords, sessions.clone(), ambient).open_to(open, true);
         let (tasks, hub) = (TaskTracker::new(), use_cases.hub.clone());
         let (listening, received) = (hub.clone(), announcements.listen());

@@ -108,6 +108,33 @@ async fn a_page_below_the_inbox_shows_likes_at_once() {
     }
 }
 
+/// Everything that a page can miss: the reader's reactions have changed, the inbox does not reach far enough, and
+/// neither what is reposted nor the cards are known.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_worst_page_costs_five_statements() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    api.follow(&ann, &bob).await;
+    let mut latest = String::new();
+    for _ in 0..22 {
+        latest = api.publish(&bob, "latest").await;
+    }
+    api.store.cover(ann.viewer.id, bob.viewer.id, 300, bob.viewer.id.get()).await.unwrap();
+    api.store.extend(ann.viewer.id, 300).await.unwrap();
+    deliver(&api).await;
+    cost(&api, &ann, "{ timeline(first: 8) { edges { cursor } } }", json!({})).await;
+    api.store.trim(ann.viewer.id, 1).await.unwrap();
+    let like = "mutation($id: ID!) { likeContent(input: {contentId: $id}) { userErrors { code } } }";
+    api.data(Some(&ann), like, json!({ "id": latest })).await;
+    let query = "{ timeline(first: 20) { nodes { text likeCount viewerHasLiked author { handle } } } }";
+    let before = api.store.statements();
+    let page = api.data(Some(&ann), query, json!({})).await;
+    let statements = api.store.statements() - before;
+    assert_eq!(page["timeline"]["nodes"].as_array().unwrap().len(), 20);
+    assert_eq!(page["timeline"]["nodes"][0]["viewerHasLiked"], json!(true), "{page:#}");
+    assert_eq!(statements, 5, "candidates, authors and reactions, definition; originals, cards");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_timeline_costs_only_what_is_selected() {
     let (api, ann, _) = read_by_ann().await;

@@ -115,7 +115,7 @@ by_the_store! {
     fn remove(author: UserId, content: ContentId, version: i64, now_ms: i64) -> Removed;
     fn was_published(id: ContentId) -> bool;
     fn with_media(viewer: Option<UserId>, authors: &[UserId], request: &PageRequest) -> Vec<OutboxPage>;
-    fn originals(ids: &[ContentId]) -> Vec<(ContentId, ContentId)>;
+    fn subjects(ids: &[ContentId]) -> Vec<(ContentId, ContentId)>;
     fn reposted_among(author: UserId, originals: &[ContentId]) -> Vec<(ContentId, ContentId)>;
     fn replies(viewer: Option<UserId>, contents: &[ContentId], request: &PageRequest) -> Vec<OutboxPage>;
     fn ancestors(contents: &[ContentId], limit: usize) -> Vec<Vec<ContentId>>;

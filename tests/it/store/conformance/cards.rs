@@ -9,7 +9,6 @@ use tidefeed::store::accounts::PasswordHash;
 use tidefeed::store::cards::{ContentParts, UserCard, UserParts};
 use tidefeed::store::{
     AccountDeletions as _, Accounts as _, Cards as _, Contents as _, Exclusions as _, Follows as _, Reactions as _,
-    Timelines as _,
 };
 
 use super::{NOW, World, content_id, user};
@@ -129,28 +128,6 @@ on_each_backend! {
                 }
             }
         }
-        Ok(())
-    }
-
-    async fn card_facts_say_what_each_port_does(backend: Backend) -> Result<()> {
-        let world = World::on(backend).await?.with_relations().await?;
-        let ids: Vec<ContentId> = (1..=USERS + 1).flat_map(|author| [author * 10, author * 10 + 1]).map(content_id).collect();
-        let before = world.store.statements();
-        let facts = world.store.card_facts(user(1), &ids).await?;
-        assert_eq!(world.store.statements() - before, 1);
-        let counters: HashMap<_, _> = world.store.counters(&ids).await?.into_iter().collect();
-        assert!(!counters.contains_key(&content_id(81)), "it is removed");
-        assert_eq!(facts.keys().collect::<HashSet<_>>(), counters.keys().collect::<HashSet<_>>());
-        let reactions: HashMap<_, _> = world.store.of_user(user(1), &ids).await?.into_iter().collect();
-        for (id, found) in facts {
-            assert_eq!(found.counters, counters[&id], "{id}");
-            assert_eq!(found.reactions, reactions.get(&id).copied().unwrap_or_default(), "{id}");
-            let author = user(id.get() / 10);
-            let version = world.store.profiles(&[author]).await?.first().map(|profile| profile.version);
-            assert!(version.is_none_or(|version| version == found.profile_version), "{id}");
-        }
-        let none = world.store.card_facts(user(1), &[content_id(999)]).await?;
-        assert!(none.is_empty(), "{none:?}");
         Ok(())
     }
 

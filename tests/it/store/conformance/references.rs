@@ -103,11 +103,9 @@ on_each_backend! {
         assert!(world.store.reposted_among(user(1), &[content_id(5)]).await?.is_empty());
         assert!(matches!(world.store.remove(user(2), content_id(6), 9, NOW).await?, Removed::Gone { .. }));
         assert!(world.store.reposted_among(user(2), &[content_id(5)]).await?.is_empty());
-        assert_eq!(
-            world.store.originals(&[5, 6, 7].map(content_id)).await?,
-            [(content_id(6), content_id(5))],
-            "removed ones too"
-        );
+        let mut subjects = world.store.subjects(&[5, 6, 7].map(content_id)).await?;
+        subjects.sort_unstable();
+        assert_eq!(subjects, [5, 6].map(|id| (content_id(id), content_id(5))), "removed ones too");
         world.made(repost(8, 2, 5)).await?;
         assert_eq!(world.counted(5).await?, (0, 1));
         Ok(())

@@ -18,7 +18,10 @@ use tidefeed::{
             stretch::{OutboxesSnapshot, Stretch},
         },
     },
-    store::Timelines as _,
+    store::{
+        Cards as _, Timelines as _,
+        cards::{ContentParts, UserParts},
+    },
 };
 
 use super::{
@@ -176,10 +179,14 @@ async fn check_facts(
     has_facts: impl Fn(&Entry) -> bool,
 ) -> Result<()> {
     let contents: Vec<ContentId> = page.entries.iter().map(|entry| entry.content).collect();
-    let all = world.store.card_facts(user(1), &contents).await?;
+    let parts = ContentParts { counters: true, reactions: false, author: Some(UserParts::default()) };
+    let cards = world.store.content_cards(Some(user(1)), &contents, parts).await?;
     for entry in &page.entries {
-        let expected = all.get(&entry.content).filter(|_| has_facts(entry));
-        let expected = expected.map(|it| CardFacts { reactions: ViewerReactions::default(), ..*it });
+        let card = cards.iter().find(|card| card.content.id == entry.content && has_facts(entry));
+        let expected = card.and_then(|card| {
+            let (counters, profile_version) = (card.counters?, card.author.as_ref()?.profile.version);
+            Some(CardFacts { counters, reactions: ViewerReactions::default(), profile_version })
+        });
         ensure!(facts.get(&entry.content) == expected.as_ref(), "{entry:?}: {facts:?}, not {expected:?}");
     }
     Ok(())

@@ -9,31 +9,10 @@ use crate::{
     store::conformance::{World, content_id, user},
 };
 
-/// A key finds each of these: a content, its counters, the version of its author's profile, the reader's reactions.
-async fn facts_are_probes(world: &World, backend: Backend, facts: HotStatement) -> Result<()> {
-    let facts = plan(world, backend, facts).await?;
-    nothing_sorted(&facts)?;
-    match backend {
-        Backend::Sqlite => {
-            line(&facts, &["search c using integer primary key (rowid=?)"])?;
-            line(&facts, &["search k using integer primary key (rowid=?)"])?;
-            ensure!(!facts.iter().any(|line| line.starts_with("scan")), "{facts:#?}");
-        }
-        Backend::MariaDb | Backend::Mysql => {
-            line(&facts, &[" c ", " range ", " primary "])?;
-            line(&facts, &[" k ", " eq_ref ", " primary "])?;
-            ensure!(!facts.iter().any(|line| line.contains(" all ")), "{facts:#?}");
-        }
-    }
-    Ok(())
-}
-
 /// A key finds each part of a card.
 pub(super) async fn cards_are_probes(world: &World, backend: Backend) -> Result<()> {
     let contents = HotStatement::ContentCards(user(1), [7, 8, 9, 10].map(content_id).to_vec());
-    let facts = HotStatement::CardFacts(user(1), [7, 8, 9, 10].map(content_id).to_vec());
     let users = HotStatement::UserCards(user(1), [2, 3, 4, 5].map(user).to_vec());
-    facts_are_probes(world, backend, facts).await?;
     for (statement, tables) in [(contents, vec![" c ", " k ", " u ", " n "]), (users, vec![" u ", " n "])] {
         let cards = plan(world, backend, statement).await?;
         nothing_sorted(&cards)?;

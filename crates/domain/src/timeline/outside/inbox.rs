@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::Bound};
 
 use super::fence::{Basis, Fence, Nonce, Revision};
 use crate::timeline::{
-    coverage::{Run, TrustedArea},
+    merge::{Run, TrustedArea},
     page::Direction,
     position::{Entry, Position},
 };
