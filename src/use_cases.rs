@@ -115,7 +115,7 @@ impl<S: Default> UseCases<S> {
     /// Builds all use cases. Nothing runs yet.
     pub fn build(ports: &Ports, settings: Settings, ambient: &Ambient) -> Self {
         let Settings { policy, tiers, .. } = settings;
-        let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
+        let hub = Arc::new(Hub::new(ports.timelines.clone(), ports.announcements.clone(), settings.live.buffer));
         let readers = Arc::new(Readers::new(ports.queue.clone(), ambient.clock.clone(), settings.seen_every_ms));
         let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
         let (cache, outside) = (ports.outbox_cache.clone(), ports.tier.outside().cloned());

@@ -128,12 +128,16 @@ impl<S: Default> LiveFeed<S> {
         Ok(Subscription { feed, reader, registration, subscriber, batch: None, check_at, note_at })
     }
 
-    /// Watches all authors whom the reader follows, and returns them. Any later read of the timeline, together with
-    /// the signals from now on, misses nothing of theirs.
+    /// Watches all authors whom the reader follows, and returns them. This node hears about the reader before the
+    /// follows are read, and about the authors when this returns: any later read of the timeline, together with the
+    /// signals from now on, misses nothing of theirs.
     async fn watch(&self, registration: &Registration<S>, reader: UserId) -> Result<Followed, LiveError> {
+        self.hub.settled().await;
         let follows = Arc::clone(&self.follows);
         let read = move |()| async move { follows.followed_by(reader).await.map(Followed::of) };
-        Ok(registration.watch(self.followed.ask(reader, (), |(), ()| (), read).await?))
+        let followed = registration.watch(self.followed.ask(reader, (), |(), ()| (), read).await?);
+        self.hub.settled().await;
+        Ok(followed)
     }
 
     /// The timeline above `floor` at one instant. At most [`LiveSettings::catch_ups`] run at once, so that a gap on

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     domain::{UserId, timeline::folding::Showing},
     store::{
-        Timelines,
+        Announcements, Timelines,
         announcements::{Announcement, RelationChange},
     },
     telemetry::metrics::{LIVE_EVENTS_MISSED, SUBSCRIPTIONS},
@@ -34,6 +34,8 @@ struct State<S> {
     /// For each author, the readers with a subscriber that watches them.
     by_author: HashMap<UserId, HashSet<UserId>>,
     by_reader: HashMap<UserId, Reader>,
+    /// Told of each author and each reader that enters or leaves the index.
+    announcements: Arc<dyn Announcements>,
 }
 
 /// One reader's subscribers.
@@ -54,6 +56,7 @@ struct Subscriber<S> {
 /// The index of this node's subscribers; `S` as in [`Batch`].
 pub struct Hub<S> {
     timelines: Arc<dyn Timelines>,
+    announcements: Arc<dyn Announcements>,
     buffer: usize,
     state: Mutex<State<S>>,
     next: AtomicU64,
@@ -67,9 +70,17 @@ pub struct Registration<S> {
 }
 
 impl<S: Default> Hub<S> {
-    /// `timelines` finds out who sees a new content. At most `buffer` events wait for one subscriber.
-    pub fn new(timelines: Arc<dyn Timelines>, buffer: usize) -> Self {
-        Self { timelines, buffer: buffer.max(1), state: Mutex::new(State::empty()), next: AtomicU64::new(0) }
+    /// `timelines` finds out who sees a new content, `announcements` is told who is watched. At most `buffer` events
+    /// wait for one subscriber.
+    pub fn new(timelines: Arc<dyn Timelines>, announcements: Arc<dyn Announcements>, buffer: usize) -> Self {
+        let state = Mutex::new(State::empty(Arc::clone(&announcements)));
+        Self { timelines, announcements, buffer: buffer.max(1), state, next: AtomicU64::new(0) }
+    }
+
+    /// Returns once this node hears about all readers who were registered and all authors who were watched when it was
+    /// called, or a gap will follow.
+    pub async fn settled(&self) {
+        self.announcements.settled().await;
     }
 
     /// Routes announcements until their channel closes. Announcements that this node was too slow for count as a gap.
@@ -158,6 +169,9 @@ impl<S: Default> Hub<S> {
             return None;
         }
         own.ids.push(id);
+        if own.ids.len() == 1 {
+            state.announcements.want(reader);
+        }
         state.subscribers.insert(id, subscriber);
         metrics::gauge!(SUBSCRIPTIONS).increment(1);
         Some(Registration { hub: Arc::clone(self), id, signals })
@@ -181,8 +195,8 @@ impl<S> Hub<S> {
 }
 
 impl<S> State<S> {
-    fn empty() -> Self {
-        Self { subscribers: HashMap::new(), by_author: HashMap::new(), by_reader: HashMap::new() }
+    fn empty(announcements: Arc<dyn Announcements>) -> Self {
+        Self { subscribers: HashMap::new(), by_author: HashMap::new(), by_reader: HashMap::new(), announcements }
     }
 
     fn readers_watching(&self, author: UserId) -> Vec<UserId> {
@@ -224,7 +238,11 @@ impl<S> State<S> {
         }
         lists.push((authors.clone(), 1));
         for author in authors.iter() {
-            self.by_author.entry(author).or_default().insert(reader);
+            let readers = self.by_author.entry(author).or_default();
+            if readers.is_empty() {
+                self.announcements.want(author);
+            }
+            readers.insert(reader);
         }
         authors
     }
@@ -237,6 +255,7 @@ impl<S> State<S> {
             own.ids.retain(|other| *other != id);
             if own.ids.is_empty() {
                 self.by_reader.remove(&reader);
+                self.announcements.unwant(reader);
             }
         }
     }
@@ -257,6 +276,7 @@ impl<S> State<S> {
                 readers.remove(&reader);
                 if readers.is_empty() {
                     self.by_author.remove(&gone);
+                    self.announcements.unwant(gone);
                 }
             }
         }

@@ -76,13 +76,27 @@ pub enum RelationChange {
     Other,
 }
 
-/// Announcements.
+/// Announcements. Those of ended sessions and deleted accounts, and gaps, reach every node; the others reach the nodes
+/// that want to hear of the user whom they are about: the author, or the reader.
 #[async_trait]
 pub trait Announcements: Send + Sync {
-    /// Announces to every node, this one included. Best effort: after a failure, a [`Announcement::Gap`] follows as
-    /// soon as it can be sent. Only the adapter announces gaps: passing one here does nothing.
+    /// Announces to the nodes that want to hear of it, this one included. Best effort: after a failure, a
+    /// [`Announcement::Gap`] follows as soon as it can be sent. Only the adapter announces gaps: passing one here does
+    /// nothing.
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError>;
 
-    /// All announcements from now on. The channel is bounded; a slow receiver gets `Lagged`.
+    /// All announcements that this node hears from now on. The channel is bounded; a slow receiver gets `Lagged`.
     fn listen(&self) -> broadcast::Receiver<Announcement>;
+
+    /// Wants to hear of `user`, until [`Self::unwant`] was called as often as this. Listeners may hear of others, too.
+    /// By default nothing is done, because a node hears everything.
+    fn want(&self, _user: UserId) {}
+
+    /// See [`Self::want`].
+    fn unwant(&self, _user: UserId) {}
+
+    /// Returns once everything is heard about all users who were wanted when it was called. It returns at once while
+    /// nothing is heard because a connection broke: when it stands again, listeners get [`Announcement::Gap`], and a
+    /// later call waits for the same users.
+    async fn settled(&self) {}
 }

@@ -115,6 +115,10 @@ pub const SERVICE_CALLS_UNLOGGED: &str = "tidefeed_service_calls_unlogged_total"
 pub const STORE_TAKES_WRITES: &str = "tidefeed_store_takes_writes";
 /// Requests to a Redis Cluster that wait, because as many are under way as may be.
 pub const REDIS_WAITS: &str = "tidefeed_redis_request_waits";
+/// Groups of users of whom this node hears, of 16,384.
+pub const ANNOUNCEMENT_GROUPS: &str = "tidefeed_announcement_groups";
+/// Announcements that this node has heard from Redis.
+pub const ANNOUNCEMENTS_RECEIVED: &str = "tidefeed_announcements_received_total";
 /// Reads for live subscribers that wait, because `live.catch_ups` of them are under way.
 pub const LIVE_READ_WAITS: &str = "tidefeed_live_read_waits";
 /// Key sets of the external issuer fetched, by outcome: fetched or failed.
@@ -301,6 +305,13 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         "Statements and transactions that waited store.acquire_timeout_ms for a connection to SQL, and failed",
     ),
     (REDIS_WAITS, Kind::Gauge, Unit::Count, "Requests that wait because many to the Redis Cluster are under way"),
+    (
+        ANNOUNCEMENT_GROUPS,
+        Kind::Gauge,
+        Unit::Count,
+        "Groups of users, of 16,384, of whom this node hears from Redis, because somebody watches one of them here",
+    ),
+    (ANNOUNCEMENTS_RECEIVED, Kind::Counter, Unit::Count, "Announcements that this node has heard from Redis"),
     (
         LIVE_READ_WAITS,
         Kind::Gauge,

@@ -62,6 +62,10 @@ pub struct Rates {
     pub cache_wiped: u32,
     /// Announcements: lost (listeners get a gap), duplicated, late.
     pub announcement: [u32; 3],
+    /// Interests in announcements: late, of each group; and a node's subscription breaks, of each step.
+    pub interest: [u32; 2],
+    /// Groups of users whose announcements a node hears together. 0: nodes hear everything.
+    pub groups: u32,
     /// Something happens to the store of inboxes, of each step.
     pub inboxes_happen: u32,
     /// The store of inboxes does not answer, of each script and each answer.

@@ -315,6 +315,17 @@ pub const fn rolled_back(seed: u64) -> u32 {
     }
 }
 
+/// How often groups are heard late, and how often a subscription breaks, in a million; and the groups, many or few. Of
+/// every fourth seed among those of which docs/broken-rules.md keeps none.
+pub const fn interest(seed: u64) -> ([u32; 2], u32) {
+    match seed % 8 {
+        _ if seed < FIRST_WITH_CARDS => ([0, 0], 0),
+        3 => ([500_000, 0], 100),
+        7 => ([600_000, 1_000], 2),
+        _ => ([0, 0], 0),
+    }
+}
+
 /// Each kind of fault is absent, rare or common.
 fn fault_rates(rng: &mut SimRng) -> Rates {
     let switch = rng.pick(&[100_000, 400_000, 700_000, 950_000]);
@@ -344,6 +355,8 @@ fn fault_rates(rng: &mut SimRng) -> Rates {
         cache_away: rate(5_000, 100_000),
         cache_wiped: rate(300, 6_000),
         announcement: [rate(20_000, 300_000), rate(20_000, 300_000), rate(20_000, 300_000)],
+        interest: [0, 0],
+        groups: 0,
         inboxes_happen: 0,
         inboxes_away: 0,
         clock_jumps: rate(200, 3_000),

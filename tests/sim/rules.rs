@@ -163,16 +163,20 @@ rules! {
     RelationsAreNotAnnounced "Live" "changes of who is in a timeline are not announced";
     AnnouncedIsVisible "Live" "an announced content is sent to all who watch its author, visible or not";
     RepostsAreAnnouncedAsPosts "Live" "announcements do not name what a repost shows";
+    InterestAfterRead "Live" "follows and timeline are read before the groups that a device watches are subscribed";
+    WithdrawnTooEarly "Live" "a group is left when one of its users is not watched any more, although others are";
     FoldedCountsAsHeld "Live" "a token counts what was folded away as held";
     OnlyTheNewestIsTaken "Live" "a device takes only what is newer than all it holds, not what comes back";
 }
 
 impl Rule {
-    /// Whether the world has what the rule is about: cards, a store that loses commits, or inboxes outside SQL.
+    /// Whether the world has what the rule is about: cards, a store that loses commits, interests in announcements, or
+    /// inboxes outside SQL.
     pub fn is_of(self, seed: u64) -> bool {
         match (self, self.place()) {
             (Self::StretchVersionIsReadApart, _) | (_, "Cards") => plan::has_cards(seed),
             (Self::FillingIsDone, _) => plan::loses_commits(seed),
+            (Self::InterestAfterRead | Self::WithdrawnTooEarly, _) => plan::interest(seed).1 > 0,
             (_, "OUTSIDE") => plan::store_of(seed) == Some(Kind::Redis),
             (_, "Cassandra") => plan::store_of(seed) == Some(Kind::Cassandra),
             _ => true,

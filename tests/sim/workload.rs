@@ -195,6 +195,7 @@ impl World {
             injector.pass(passed);
         }
         shared.announcements.come();
+        shared.announcements.break_some();
         if injector.injects(rates.leap) {
             let leap = injector.within(1, shared.plan.leap);
             injector.note(|| format!("{leap} ms pass"));

@@ -11,7 +11,7 @@ use tidefeed::{
     domain::{UserId, account::profile::Registration},
     live::LiveError,
     rng::SharedRng,
-    store::{Accounts, Announcements as _, InboxTier, OutboxCache, Queue, StoreError, accounts::NewAccount},
+    store::{Accounts, Announcements, InboxTier, OutboxCache, Queue, StoreError, accounts::NewAccount},
     tier::{OutsideStores, OutsideTier},
     upkeep::Auditor,
 };
@@ -121,6 +121,7 @@ pub struct Node {
     pub app: Arc<UseCases>,
     pub auditor: Arc<Auditor>,
     pub tier: Arc<dyn InboxTier>,
+    announcements: Arc<dyn Announcements>,
     clock: Arc<SkewedClock>,
     primary_store: Arc<PrimaryStore>,
 }
@@ -143,6 +144,7 @@ impl World {
         let mut rng = SimRng::of(seed);
         let mut plan = Plan::draw(&mut rng, operations);
         plan.rates.rolled_back = plan::rolled_back(seed);
+        (plan.rates.interest, plan.rates.groups) = plan::interest(seed);
         plan = plan.of_remembered_readers(seed).with_cards(seed).with_outside_inboxes(seed);
         let injector = FaultInjector::new(rng.next(), plan.rates.clone(), way.traced);
         let Plan { one_writer, ranges_at_once, .. } = plan;
@@ -215,7 +217,8 @@ impl World {
     /// If anybody watches, the node passes on what it hears.
     fn listen(&mut self, node: usize) {
         if !self.devices.is_empty() {
-            let (hub, listener) = (Arc::clone(&self.nodes[node].app.hub), self.shared.announcements.listen());
+            let Node { app, announcements, .. } = &self.nodes[node];
+            let (hub, listener) = (Arc::clone(&app.hub), announcements.listen());
             self.scheduler.settle(Owner::Node(node), async move { hub.run(listener).await });
         }
     }
@@ -267,7 +270,8 @@ impl Node {
         let cache = shared.cache.clone().map(|cache| cache as Arc<dyn OutboxCache>);
         let queue: Arc<dyn Queue> = shared.queue.clone();
         let primary_store = Arc::new(shared.primary_store.of_a_node());
-        let mut ports = Ports::with_primary_store(primary_store.clone(), queue, cache, shared.announcements.clone());
+        let announcements: Arc<dyn Announcements> = shared.announcements.of_a_node();
+        let mut ports = Ports::with_primary_store(primary_store.clone(), queue, cache, announcements.clone());
         let ambient = Ambient { clock: clock.clone(), rng: SharedRng::from_seed(shared.injector.next()) };
         if let (Some(inboxes), Some((_, keep))) = (&shared.inboxes, shared.plan.outside) {
             let (inboxes, states) = (inboxes.port(), primary_store.clone());
@@ -278,6 +282,7 @@ impl Node {
         let app = UseCases::build(&ports, shared.plan.settings, &ambient);
         let audits = Arc::new(shared.primary_store.clone());
         let auditor = auditor(&ports, audits, app.reader.clone(), audits::options(shared));
-        Self { app: Arc::new(app), auditor: Arc::new(auditor), tier: ports.tier.clone(), clock, primary_store }
+        let (app, auditor) = (Arc::new(app), Arc::new(auditor));
+        Self { app, auditor, tier: ports.tier.clone(), announcements, clock, primary_store }
     }
 }

@@ -68,9 +68,38 @@ impl Timelines for Everybody {
     }
 }
 
+/// Counts who is wanted.
+#[derive(Default)]
+struct Wanted(Mutex<HashMap<UserId, i32>>);
+
+#[async_trait]
+impl Announcements for Wanted {
+    async fn announce(&self, _: &Announcement) -> Result<(), StoreError> {
+        Err(StoreError::Refused("not announced here".into()))
+    }
+
+    fn listen(&self) -> broadcast::Receiver<Announcement> {
+        broadcast::Sender::new(1).subscribe()
+    }
+
+    fn want(&self, user: UserId) {
+        *self.0.lock().unwrap().entry(user).or_default() += 1;
+    }
+
+    fn unwant(&self, user: UserId) {
+        *self.0.lock().unwrap().entry(user).or_default() -= 1;
+    }
+}
+
 fn hub() -> (Arc<Hub<()>>, Arc<Everybody>) {
+    let (hub, timelines, _) = hub_and_wanted();
+    (hub, timelines)
+}
+
+fn hub_and_wanted() -> (Arc<Hub<()>>, Arc<Everybody>, Arc<Wanted>) {
     let timelines = Arc::new(Everybody { fails: AtomicBool::new(false), asked: AtomicU64::new(0) });
-    (Arc::new(Hub::new(timelines.clone(), BUFFER)), timelines)
+    let wanted = Arc::<Wanted>::default();
+    (Arc::new(Hub::new(timelines.clone(), wanted.clone(), BUFFER)), timelines, wanted)
 }
 
 fn user(id: i64) -> UserId {
@@ -209,8 +238,8 @@ fn a_reader_has_a_bounded_number_of_subscribers() {
 }
 
 #[test]
-fn the_index_holds_exactly_the_watched_authors() {
-    let (hub, _) = hub();
+fn the_index_holds_and_wants_exactly_the_watched_authors() {
+    let (hub, _, wanted) = hub_and_wanted();
     let rng = crate::rng::SharedRng::from_seed(7);
     let mut open = Vec::new();
     for _ in 0..2_000 {
@@ -233,6 +262,11 @@ fn the_index_holds_exactly_the_watched_authors() {
             }
         }
         assert_eq!(state.by_author, expected);
+        let mut users: HashMap<UserId, i32> = HashMap::new();
+        let readers = state.subscribers.values().map(|it| it.reader).collect::<HashSet<UserId>>();
+        expected.into_keys().chain(readers).for_each(|user| *users.entry(user).or_default() += 1);
+        wanted.0.lock().unwrap().retain(|_, count| *count != 0);
+        assert_eq!(*wanted.0.lock().unwrap(), users, "each author and each reader once");
     }
 }
 

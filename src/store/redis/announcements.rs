@@ -1,36 +1,35 @@
-//! Announcements as sharded publish/subscribe, which a single server and a cluster know alike: sixteen channels,
-//! chosen by whom an announcement is about, so that a cluster spreads them over its nodes.
+//! Announcements as sharded publish/subscribe, which a single server and a cluster know alike. A node hears the
+//! channels that all nodes share, and those of the groups of users that it wants to hear of.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use redis::cmd;
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{connect::Redis, listener::Listener, retry::Retry, wire};
+use super::{channels::channel_of, connect::Redis, interest::Interest, listener::Listener, retry::Retry, wire};
 use crate::{
     domain::UserId,
     rng::SharedRng,
     store::{Announcements, StoreError, announcements::Announcement},
 };
 
-/// Channels; a constant of the interface between nodes, which must agree on it.
-const CHANNELS: i64 = 16;
-
-/// Announcements on Redis: channels `{prefix}announcements:0` to `15`, or `{prefix}{database}:announcements:0` with
-/// another database than 0, because all databases of a server share their channels. Payloads are JSON with a version.
-/// Listeners get [`Announcement::Gap`] each time the subscription was renewed, and each time a node could not send.
+/// Announcements on Redis. Payloads are JSON with a version. Listeners get [`Announcement::Gap`] each time the
+/// subscription was renewed, and each time a node could not send.
 pub struct RedisAnnouncements {
     redis: Redis,
     listeners: broadcast::Sender<Announcement>,
     /// An announcement was not sent, or whether it was is unknown.
     lost: Arc<Notify>,
+    interest: Arc<Interest>,
+    /// The version of the interest that is subscribed; `None` while the subscription is broken.
+    subscribed: watch::Receiver<Option<u64>>,
 }
 
 impl RedisAnnouncements {
     /// Subscribes, and has a task in `tracker` hold the subscription until `stop`; `rng` spreads its attempts to
-    /// reconnect. Listeners get every announcement that is sent after this has returned, or a gap.
+    /// reconnect. Listeners get every announcement to all nodes that is sent after this has returned, or a gap.
     pub async fn start(
         redis: Redis,
         tracker: &TaskTracker,
@@ -38,38 +37,30 @@ impl RedisAnnouncements {
         rng: SharedRng,
     ) -> Result<Self, StoreError> {
         let listeners = broadcast::Sender::new(redis.options().announcement_buffer);
-        let channels = (0..CHANNELS).map(|number| channel(&redis, number)).collect();
-        let listener = Listener::new(redis.clone(), channels, listeners.clone(), rng.clone());
+        let (interest, (subscribing, subscribed)) = (Arc::<Interest>::default(), watch::channel(None));
+        let listener = Listener::new(redis.clone(), Arc::clone(&interest), subscribing, listeners.clone(), rng.clone());
         let subscription = listener.subscribe().await?;
         tracker.spawn(stop.clone().run_until_cancelled_owned(listener.run(subscription)));
         let lost = Arc::new(Notify::new());
         let announcing = announce_gaps(redis.clone(), Arc::clone(&lost), rng);
         tracker.spawn(stop.clone().run_until_cancelled_owned(announcing));
-        Ok(Self { redis, listeners, lost })
+        Ok(Self { redis, listeners, lost, interest, subscribed })
     }
 }
 
-fn channel(redis: &Redis, number: i64) -> String {
-    match redis.database() {
-        0 => redis.key(&format!("announcements:{number}")),
-        database => redis.key(&format!("{database}:announcements:{number}")),
-    }
-}
-
-async fn send(redis: &Redis, number: i64, announcement: &Announcement) -> Result<(), StoreError> {
+async fn send(redis: &Redis, announcement: &Announcement) -> Result<(), StoreError> {
     let mut publish = cmd("SPUBLISH");
-    publish.arg(channel(redis, number)).arg(wire::encode(announcement)?);
+    publish.arg(channel_of(redis, announcement)).arg(wire::encode(announcement)?);
     let mut link = redis.commands();
     redis.within(publish.exec_async(&mut link)).await
 }
 
-/// Announces a gap after each announcement that could not be sent, as soon as Redis takes one. One channel suffices,
-/// because every node listens to all of them.
+/// Announces a gap after each announcement that could not be sent, as soon as Redis takes one.
 async fn announce_gaps(redis: Redis, lost: Arc<Notify>, rng: SharedRng) {
     loop {
         lost.notified().await;
         let mut retry = Retry::new(&rng);
-        while send(&redis, 0, &Announcement::Gap).await.is_err() {
+        while send(&redis, &Announcement::Gap).await.is_err() {
             retry.wait().await;
         }
     }
@@ -92,27 +83,33 @@ impl Drop for NotifyUnlessSent<'_> {
     }
 }
 
-/// The user whom it is about; `None` for announcements that are never sent.
-const fn subject(announcement: &Announcement) -> Option<UserId> {
-    match announcement {
-        Announcement::Published { entry, .. } | Announcement::Removed { entry } => Some(entry.author),
-        Announcement::FollowsChanged { reader, .. } | Announcement::ReadMarkerMoved { reader, .. } => Some(*reader),
-        Announcement::SessionEnded { user, .. } | Announcement::AccountDeleted { user } => Some(*user),
-        Announcement::Gap => None,
-    }
-}
-
 #[async_trait]
 impl Announcements for RedisAnnouncements {
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError> {
-        let Some(subject) = subject(announcement) else { return Ok(()) };
+        if *announcement == Announcement::Gap {
+            return Ok(());
+        }
         let lost = NotifyUnlessSent(Some(&self.lost));
-        send(&self.redis, subject.get() % CHANNELS, announcement).await?;
+        send(&self.redis, announcement).await?;
         lost.sent();
         Ok(())
     }
 
     fn listen(&self) -> broadcast::Receiver<Announcement> {
         self.listeners.subscribe()
+    }
+
+    fn want(&self, user: UserId) {
+        self.interest.want(user);
+    }
+
+    fn unwant(&self, user: UserId) {
+        self.interest.unwant(user);
+    }
+
+    async fn settled(&self) {
+        let (wanted, mut subscribed) = (self.interest.version(), self.subscribed.clone());
+        // An error means that the task has been stopped.
+        let _ = subscribed.wait_for(|subscribed| subscribed.is_none_or(|version| version >= wanted)).await;
     }
 }

@@ -5,11 +5,13 @@
 //! The one place that names the client library. It knows no clock and no other adapter; randomness is handed in.
 
 mod announcements;
+mod channels;
 mod connect;
 mod error;
 mod inbox_member;
 mod inboxes;
 mod inspection;
+mod interest;
 mod lasting;
 mod link;
 mod listener;

@@ -1,5 +1,6 @@
 //! Tests what the ports promise, and how the adapters behave while their servers fail, fill up or come back.
 
+mod announced_to_nodes;
 mod broken_writes;
 pub mod conformance;
 pub mod explain;

@@ -54,6 +54,10 @@ impl Node {
         let redis = Redis::connect(options).await?;
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
         let announcements = RedisAnnouncements::start(redis.clone(), &tracker, &stop, SharedRng::from_seed(7)).await?;
+        for user in 1..=16 {
+            announcements.want(UserId::try_new(user)?);
+        }
+        announcements.settled().await;
         let (queue, cache) = (RedisQueue::new(redis.clone()), RedisOutboxCache::new(redis.clone()));
         Ok(Self { redis, queue, cache, announcements, stop, tracker })
     }
@@ -197,11 +201,16 @@ mod redis_server {
         killed?;
         ensure!(waited?.is_err_and(|error| error.is_transient()));
         failures_are_quick_and_transient(&node).await?;
+        // Nobody waits for what comes with a gap.
+        let author = UserId::try_new(500)?;
+        node.announcements.want(author);
+        timeout(PATIENCE, node.announcements.settled()).await?;
         server.restart().await?;
         soon(|| node.works(2)).await?;
         ensure!(node.cache.fetch(&[UserId::try_new(1)?]).await? == [None], "it came back empty");
         assert_eq!(next(&mut listener).await?, Announcement::Gap);
-        let announcement = Announcement::Published { entry: entry(UserId::try_new(5)?, 9)?, original: None };
+        node.announcements.settled().await;
+        let announcement = Announcement::Published { entry: entry(author, 9)?, original: None };
         node.announcements.announce(&announcement).await?;
         // An announcement that could not be sent causes a gap, before or after.
         assert_eq!(next_announcement(&mut listener).await?, announcement);
@@ -305,7 +314,32 @@ mod redis_cluster {
             assert_eq!(next(&mut listener).await?, Announcement::Gap);
             listener = hears_every_author(&node, listener).await?;
         }
+        move_slot(&cluster, "tidefeed:announcements:3").await?;
+        assert_eq!(next(&mut listener).await?, Announcement::Gap);
+        hears_every_author(&node, listener).await?;
         node.end().await
+    }
+
+    /// Gives the channel's slot, which holds no key, to the next node.
+    async fn move_slot(cluster: &RedisCluster, channel: &str) -> Result<()> {
+        let mut nodes = Vec::new();
+        for server in cluster.nodes() {
+            nodes.push(connect_redis(&server.url()).await?);
+        }
+        let slot: u16 = redis::cmd("CLUSTER").arg("KEYSLOT").arg(channel).query_async(&mut nodes[0]).await?;
+        // Three masters in the order of their slots.
+        nodes.rotate_left(usize::from(slot) * 3 / 16_384);
+        let mut ids = Vec::new();
+        for node in &mut nodes {
+            ids.push(redis::cmd("CLUSTER").arg("MYID").query_async::<String>(node).await?);
+        }
+        for (node, how, whose) in
+            [(1, "IMPORTING", 0), (0, "MIGRATING", 1), (1, "NODE", 1), (0, "NODE", 1), (2, "NODE", 1)]
+        {
+            let mut set = redis::cmd("CLUSTER");
+            set.arg("SETSLOT").arg(slot).arg(how).arg(&ids[whose]).exec_async(&mut nodes[node]).await?;
+        }
+        Ok(())
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -85,7 +85,7 @@ fn model() -> (PrimaryStore, Ports) {
         Arc::new(primary_store.clone()),
         queue,
         None,
-        Arc::new(SimAnnouncements::new(injector, None)),
+        Arc::new(SimAnnouncements::new(injector, None)).of_a_node(),
     );
     (primary_store, ports)
 }

@@ -3,6 +3,7 @@
 
 mod announcements;
 mod cache;
+mod interest;
 mod queue;
 
 pub use announcements::SimAnnouncements;

@@ -52,6 +52,18 @@ impl Nodes {
         Ok(Self { both: [one, other], stop, tracker })
     }
 
+    /// Both hear of these users.
+    async fn want(&self, users: impl IntoIterator<Item = i64>) -> Result<()> {
+        for user in users {
+            let user = UserId::try_new(user)?;
+            self.both.iter().for_each(|node| node.want(user));
+        }
+        for node in &self.both {
+            timeout(PATIENCE, node.settled()).await?;
+        }
+        Ok(())
+    }
+
     /// Stops the tasks and waits for them.
     async fn end(self) -> Result<()> {
         self.stop.cancel();
@@ -76,6 +88,7 @@ async fn next(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
 
 async fn every_listener_on_every_node_hears_everything(adapter: Adapter) -> Result<()> {
     let nodes = Nodes::start(adapter, 100).await?;
+    nodes.want((1..=32).chain([i64::MAX])).await?;
     let [one, other] = &nodes.both;
     let mut listeners = [one.listen(), one.listen(), other.listen()];
     let reader = UserId::try_new(i64::MAX)?;
@@ -104,6 +117,7 @@ async fn every_listener_on_every_node_hears_everything(adapter: Adapter) -> Resu
 
 async fn announcements_about_one_author_keep_their_order(adapter: Adapter) -> Result<()> {
     let nodes = Nodes::start(adapter, 1_000).await?;
+    nodes.want([7]).await?;
     let [one, other] = &nodes.both;
     let mut listener = other.listen();
     for content in 1..=200 {
@@ -117,6 +131,7 @@ async fn announcements_about_one_author_keep_their_order(adapter: Adapter) -> Re
 
 async fn nobody_hears_what_was_announced_before(adapter: Adapter) -> Result<()> {
     let nodes = Nodes::start(adapter, 100).await?;
+    nodes.want([1]).await?;
     let [one, other] = &nodes.both;
     let mut early = other.listen();
     one.announce(&published(1, 1)).await?;
@@ -129,6 +144,7 @@ async fn nobody_hears_what_was_announced_before(adapter: Adapter) -> Result<()> 
 
 async fn a_listener_that_lags_receives_an_error(adapter: Adapter) -> Result<()> {
     let nodes = Nodes::start(adapter, 4).await?;
+    nodes.want([7]).await?;
     let [one, other] = &nodes.both;
     let (mut slow, mut quick) = (other.listen(), other.listen());
     for content in 1..=20 {
@@ -142,6 +158,7 @@ async fn a_listener_that_lags_receives_an_error(adapter: Adapter) -> Result<()> 
 
 async fn a_gap_is_not_for_callers_to_announce(adapter: Adapter) -> Result<()> {
     let nodes = Nodes::start(adapter, 100).await?;
+    nodes.want([1]).await?;
     let [one, other] = &nodes.both;
     let mut listener = other.listen();
     one.announce(&Announcement::Gap).await?;
@@ -158,6 +175,8 @@ mod on_servers {
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
         let options = adapter.options().await?.context("a server")?;
         let node = start(&options, &tracker, &stop).await?;
+        node.want(UserId::try_new(1)?);
+        node.settled().await;
         let mut listener = node.listen();
         let raw = RawConnection::open(&options).await?;
         for payload in ["", "{", r#"{"v":2,"type":"followsChanged","reader":7}"#, r#"{"v":1,"type":"telegram"}"#] {
@@ -170,8 +189,56 @@ mod on_servers {
         Ok(())
     }
 
-    on_each_adapter!(@in redis_cluster Cluster an_undecodable_announcement_is_skipped);
-    on_each_adapter!(@in redis_server Redis an_undecodable_announcement_is_skipped);
+    /// How many nodes get what is announced about the author. What is sent to find out cannot be read.
+    async fn receivers(raw: &RawConnection, prefix: &str, author: i64) -> Result<u64> {
+        let channel = format!("{prefix}announcements:{{{prefix}announcements:{}}}:{}", author % 16, author % 16_384);
+        raw.run(redis::cmd("SPUBLISH").arg(channel).arg("")).await
+    }
+
+    async fn a_node_hears_only_of_users_whom_it_wants(adapter: Adapter) -> Result<()> {
+        let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+        let options = RedisOptions { subscription_check_ms: 20, ..adapter.options().await?.context("a server")? };
+        let (one, other) = (start(&options, &tracker, &stop).await?, start(&options, &tracker, &stop).await?);
+        let (raw, prefix) = (RawConnection::open(&options).await?, &options.prefix);
+        let (seven, eight) = (UserId::try_new(7)?, UserId::try_new(8)?);
+        one.want(seven);
+        other.want(eight);
+        other.want(eight);
+        one.settled().await;
+        other.settled().await;
+        let receivers = async |author| receivers(&raw, prefix, author).await;
+        assert_eq!((receivers(7).await?, receivers(8).await?, receivers(9).await?), (1, 1, 0));
+        let mut listeners = [one.listen(), other.listen()];
+        let deleted = Announcement::AccountDeleted { user: UserId::try_new(9)? };
+        one.announce(&deleted).await?;
+        for listener in &mut listeners {
+            assert_eq!(next(listener).await?, deleted, "every node hears of a deleted account");
+        }
+        let received_by_nobody = async |author| {
+            let gone = async {
+                while receivers(author).await? > 0 {}
+                anyhow::Ok(())
+            };
+            timeout(PATIENCE, gone).await?
+        };
+        one.unwant(seven);
+        other.unwant(eight);
+        received_by_nobody(7).await?;
+        assert_eq!(receivers(8).await?, 1, "it is wanted once more than not");
+        other.unwant(eight);
+        received_by_nobody(8).await?;
+        one.want(seven);
+        one.settled().await;
+        other.announce(&published(7, 1)).await?;
+        assert_eq!(next(&mut listeners[0]).await?, published(7, 1), "no gap: nothing has broken");
+        stop.cancel();
+        Ok(())
+    }
+
+    on_each_adapter!(@in redis_cluster Cluster
+        an_undecodable_announcement_is_skipped, a_node_hears_only_of_users_whom_it_wants);
+    on_each_adapter!(@in redis_server Redis
+        an_undecodable_announcement_is_skipped, a_node_hears_only_of_users_whom_it_wants);
 }
 
 mod databases {
@@ -190,6 +257,10 @@ mod databases {
             };
             let zero = super::super::start(&with(0), &tracker, &stop).await?;
             let one = super::super::start(&with(1), &tracker, &stop).await?;
+            for node in [&zero, &one] {
+                node.want(UserId::try_new(7)?);
+                node.settled().await;
+            }
             let (mut of_zero, mut of_one) = (zero.listen(), one.listen());
             zero.announce(&published(7, 1)).await?;
             assert_eq!(next(&mut of_zero).await?, published(7, 1));
