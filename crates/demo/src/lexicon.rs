@@ -113,7 +113,7 @@ mod tests {
     fn every_slot_that_a_line_names_has_lines() {
         for language in Language::ALL {
             let lexicon = Lexicon::of(language);
-            for slot in ["given", "family", "bio", "post", "reply", "picture", "alt"] {
+            for slot in ["given", "family", "bio", "post", "reply", "answer", "picture", "alt"] {
                 assert!(!lexicon.lines(slot).is_empty(), "{language:?} has no [{slot}]");
             }
             for line in lexicon.0.values().flatten() {
@@ -135,6 +135,33 @@ mod tests {
             let texts: HashSet<_> = (0..500).map(|_| lexicon.text("post", &mut rng)).collect();
             assert!(texts.len() > 250, "{language:?} has only {} texts", texts.len());
             assert!(texts.iter().all(|text| !text.contains(['{', '}', '\\'])));
+        }
+    }
+
+    #[test]
+    fn chinese_and_japanese_have_punctuation_of_full_width() {
+        for language in [Language::Chinese, Language::Japanese] {
+            for line in Lexicon::of(language).0.values().flatten() {
+                assert!(!line.contains([',', '?', '!']), "{language:?}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn articles_and_cases_go_with_their_words() {
+        let mut rng = StdRng::seed_from_u64(1);
+        for (language, wrong) in [
+            (Language::Spanish, &["de el ", " a el "][..]),
+            (Language::German, &["zu Nachtzüge", "zu Lastenräder ", "zu alte "]),
+            (Language::English, &["maps is ", "synths is ", " do old maps", " a illustrator"]),
+        ] {
+            let lexicon = Lexicon::of(language);
+            for _ in 0..2_000 {
+                for slot in ["post", "reply", "answer", "bio"] {
+                    let text = lexicon.text(slot, &mut rng);
+                    assert!(!wrong.iter().any(|wrong| text.contains(wrong)), "{language:?}: {text}");
+                }
+            }
         }
     }
 

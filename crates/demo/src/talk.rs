@@ -85,12 +85,21 @@ impl Talk {
     ) -> Option<Draft> {
         let back = rng.random_bool(0.5).then(|| self.unanswered.remove(&by)).flatten();
         let to = back.or_else(|| self.glance(people, (by, at), rng))?;
-        let text = words.lexicon(people[by].language).text("reply", rng);
+        let slot = if self.asks(people, to) { "answer" } else { "reply" };
+        let text = words.lexicon(people[by].language).text(slot, rng);
         let draft = Draft::try_new(&text, Vec::new(), None).ok()?;
         let entry = &mut self.entries[to];
         entry.answers += 1;
         self.unanswered.insert(entry.by, self.entries.len());
         Some(draft.replying_to(self.entries[to].content))
+    }
+
+    /// Whether the content asks something of its readers.
+    fn asks(&self, people: &[Neighbour], nth: usize) -> bool {
+        let entry = &self.entries[nth];
+        let contents = &people[entry.by].author.contents;
+        let asked = contents.iter().find(|content| content.id == entry.content);
+        asked.is_some_and(|content| content.draft.text.contains(['?', '？']))
     }
 
     fn repost(&mut self, people: &[Neighbour], (by, at): (usize, i64), rng: &mut impl Rng) -> Option<Draft> {
