@@ -15,7 +15,7 @@ const BOUND = 5;
 const WORLD = quick ? { crowd: 3, depth: 3, replies: 3, loud: 3 } : { crowd: 40, each: 30, depth: 50, replies: 100, loud: 100 };
 
 const server = await start({
-  "graphql.max_cost": 10_000_000, "rate_limit.viewer_points": 1_000_000_000, "rate_limit.viewer_points_per_s": 1, "rate_limit.anonymous_points": 100_000_000,
+  "graphql.max_cost": 10_000_000, "rate_limit.viewer_points": 1_000_000_000, "rate_limit.viewer_points_per_s": 1, "rate_limit.service_points": 10_000_000, "rate_limit.anonymous_points": 100_000_000,
   "log.filter": "info",
 });
 const began = Date.now();

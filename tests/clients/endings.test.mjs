@@ -88,11 +88,22 @@ const STATUSES = {
 /** What nobody outside can cause: a resolver that panics. */
 const OURS = [500];
 /** Asked of a server of their own. */
-const APART = [503];
+const APART = [410, 503];
 
 for (const [status, cause] of Object.entries(STATUSES)) {
   test(`${status} is answered`, async () => { assert.equal((await cause()).status, Number(status)); });
 }
+
+test("410 is answered where a public page's content has been deleted, and 404 where nothing ever was", async () => {
+  const open = await start({ "api.public_pages": true });
+  const { token } = await open.register("author");
+  const { publishContent } = await open.data("mutation { publishContent(input: { text: \"x\" }) { timelineEdge { node { id } } } }", {}, token);
+  const { id } = publishContent.timelineEdge.node;
+  const status = async (path) => (await fetch(`http://${open.address}${path}`, { headers: { accept: "text/html" } })).status;
+  assert.deepEqual([await status(`/post/${id}`), await status("/@nobody")], [200, 404]);
+  await open.data("mutation($id: ID!) { deleteContent(input: { contentId: $id }) { deletedContentId } }", { id }, token);
+  assert.equal(await status(`/post/${id}`), 410);
+});
 
 test("503 is answered where there is no room for another stream, and says when to come again", async () => {
   const full = await start({ "sse.max_streams": 1 });

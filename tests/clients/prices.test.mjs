@@ -13,7 +13,7 @@ const BYTES_OF_A_POINT = 12_000;
 const TOKENS_OF_A_POINT = 25;
 const seed = Number(process.env.SEED ?? 1);
 
-const server = await start({ "graphql.max_cost": 10_000_000, "rate_limit.viewer_points": 1_000_000_000, "rate_limit.viewer_points_per_s": 1, "rate_limit.anonymous_points": 10_000_000 });
+const server = await start({ "graphql.max_cost": 10_000_000, "rate_limit.viewer_points": 1_000_000_000, "rate_limit.viewer_points_per_s": 1, "rate_limit.service_points": 10_000_000, "rate_limit.anonymous_points": 10_000_000 });
 const inhabitants = await world(server, { loud: 10 });
 const [ann] = inhabitants.people;
 

@@ -160,7 +160,7 @@ for (const [way, ask] of Object.entries(WAYS).filter(([name]) => name !== "GET")
   test(`${way}: a change beyond those that run and wait is OVERLOADED`, async () => {
     const fields = Array.from({ length: 40 }, (_, n) => `r${n}: refreshToken(input: { refreshToken: "none" }) { token }`);
     const server = await narrow;
-    const all = await Promise.all(Array.from({ length: 12 }, () => ask(server, { query: `mutation { ${fields.join(" ")} }` }, {})));
+    const all = await Promise.all(Array.from({ length: 40 }, () => ask(server, { query: `mutation { ${fields.join(" ")} }` }, {})));
     const refused = all.filter(({ error }) => error !== undefined);
     assert.ok(refused.length > 0 && refused.length < all.length, JSON.stringify(all));
     for (const { error, status, data } of refused) {
@@ -176,6 +176,14 @@ for (const [way, ask] of Object.entries(WAYS).filter(([name]) => name !== "WebSo
     assert.deepEqual([told.status, told.error.extensions.code, told.data], [401, "UNAUTHENTICATED", undefined]);
   });
 }
+for (const [way, ask] of Object.entries(WAYS).filter(([name]) => name !== "WebSocket")) {
+  test(`${way}: who acts as somebody without a service's key is 403 and FORBIDDEN, and nothing runs`, async () => {
+    const { id, token } = await (await usual).register(`actor_${way.toLowerCase()}`);
+    const told = await ask(await usual, { query: "{ __typename }" }, { ...bearer(token), "tidefeed-act-as": id });
+    assert.deepEqual([told.status, told.error.extensions.code, told.data], [403, "FORBIDDEN", undefined]);
+  });
+}
+walked.add("FORBIDDEN");
 test("WebSocket: a token that is not good is 4403", async () => {
   const socket = await Socket.open(await usual);
   socket.say({ type: "connection_init", payload: bearer("nonsense") });
