@@ -20,6 +20,7 @@ mod m20261124_000014_outside;
 mod m20261124_000015_reactions;
 mod m20261126_000016_search_tasks;
 mod m20261127_000017_services;
+mod m20261127_000018_external_ids;
 mod schema;
 mod table;
 
@@ -47,5 +48,6 @@ pub fn all() -> Vec<Box<dyn Migrate>> {
         Box::new(m20261124_000015_reactions::Migration),
         Box::new(m20261126_000016_search_tasks::Migration),
         Box::new(m20261127_000017_services::Migration),
+        Box::new(m20261127_000018_external_ids::Migration),
     ]
 }

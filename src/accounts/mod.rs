@@ -20,6 +20,7 @@ pub mod services;
 mod sessions;
 mod signatures;
 mod tokens;
+mod upserts;
 mod viewer;
 
 pub use self::{
@@ -33,5 +34,6 @@ pub use self::{
     remover::AccountRemover,
     sessions::{RefreshOutcome, SessionSettings, SessionsService, SignedIn},
     tokens::{Token, TokenError, TokenKey, Tokens, WeakSecret},
+    upserts::{ExternalUsers, InvalidUpsert, ProductUser, Upserted},
     viewer::{Caller, Client, Principal, Viewer},
 };

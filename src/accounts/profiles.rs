@@ -100,7 +100,8 @@ impl ProfilesService {
     }
 }
 
-fn checked(change: ProfileChange) -> Result<ProfileEdit, InvalidChange> {
+/// The change, if all of it is valid.
+pub(super) fn checked(change: ProfileChange) -> Result<ProfileEdit, InvalidChange> {
     let ProfileChange { name, bio, avatar_url, attributes } = change;
     let name = name.map(|name| check_name(&name)).transpose().map_err(InvalidChange::Profile)?;
     let bio = bio.map(|bio| check_bio(&bio)).transpose().map_err(InvalidChange::Profile)?;

@@ -18,8 +18,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{AppError, bearer::Bearer};
 use crate::{
     accounts::{
-        AccountsService, Caller, Liveness, Mortal, PasswordSettings, Passwords, Principal, Registrations,
-        SessionSettings, SessionsService, TokenKey, Tokens,
+        AccountsService, Caller, ExternalUsers, Liveness, Mortal, PasswordSettings, Passwords, Principal,
+        Registrations, SessionSettings, SessionsService, TokenKey, Tokens,
         export::{ExportStores, Exports},
         issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
         services::{CallLog, KeyDigest, ServiceAccess},
@@ -118,6 +118,7 @@ pub fn endpoints(
     let bearer = bearer(settings, ports, &runtime, (tokens, sessions.liveness()));
     let attach = attaching(ports, &runtime, settings.http.guard.introspection);
     let accounts = Arc::new(accounts(settings, ports, sessions.clone(), &runtime)?);
+    let external_users = Arc::new(external_users(settings, ports, &runtime));
     let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
     let (exporting, tasks) = (exports.clone(), runtime.tasks.clone());
     let trusted_proxies = settings.http.trusted_proxies.clone().into();
@@ -127,6 +128,7 @@ pub fn endpoints(
         use_cases,
         ports: ports.clone(),
         accounts,
+        external_users,
         sessions,
         exports,
         base_url: settings.base_url.clone(),
@@ -214,6 +216,9 @@ fn attaching(ports: &Ports, runtime: &ApiRuntime, is_described: bool) -> impl At
     }
 }
 
+/// Stands for the issuer of a product that has none.
+const PRODUCT: &str = "product";
+
 const SCHEMA_IS_OFF: &str =
     "The schema is not served here. Set graphql.introspection = true to serve it, or run `tidefeed schema`.\n";
 
@@ -264,6 +269,12 @@ fn exports(
     };
     Exports::try_new(stores, &settings.secret, &settings.former_secrets, runtime.ambient.clock.clone())
         .map_err(AppError::Secret)
+}
+
+/// The product's ids are the subjects of its issuer.
+fn external_users(settings: &ApiSettings, ports: &Ports, runtime: &ApiRuntime) -> ExternalUsers {
+    let issuer = settings.issuer.as_ref().map_or(PRODUCT, |external| external.issuer.issuer.as_str());
+    ExternalUsers::new(ports.accounts.clone(), issuer.to_owned(), runtime.ambient.clone())
 }
 
 fn issuer(external: &ExternalIssuer, ports: &Ports, runtime: &ApiRuntime) -> Issuer {

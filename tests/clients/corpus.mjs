@@ -78,7 +78,7 @@ export function draw(random, { people, ids }, deepest = 6) {
   const under = (bound) => Math.floor(random() * bound);
   const one = (of) => of[under(of.length)];
   const VALUES = {
-    first: () => 1 + under(30), last: () => 1 + under(30), max: () => 1 + under(99), handle: () => `"${one(people).handle}"`, text: () => "\"tide\"",
+    externalId: () => "\"42\"", first: () => 1 + under(30), last: () => 1 + under(30), max: () => 1 + under(99), handle: () => `"${one(people).handle}"`, text: () => "\"tide\"",
     id: () => `"${one(ids)}"`, author: () => `"${one(people).id}"`, ids: () => `["${one(ids)}", "${one(ids)}", "${one(ids)}"]`, after: () => "\"AQAAAAAAAAABAAAAAAAAAAE\"",
   };
   /** What must be given is, and sizes now and then. */

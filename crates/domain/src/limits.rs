@@ -55,6 +55,10 @@ pub const MAX_EXPORTS_OF_NETWORK: usize = MAX_EXPORTS / 2;
 pub const MAX_EXPORTS_WAITING: usize = 32;
 /// Points of writing an export, which reads as much as about a hundred pages.
 pub const EXPORT_POINTS: u64 = 10_000;
+/// Bytes of a product's id of a user: the bound of `OpenID` Connect for `sub`.
+pub const MAX_EXTERNAL_ID_BYTES: usize = 255;
+/// Users that one mutation creates or brings up to date.
+pub const MAX_UPSERTS: usize = 100;
 /// Characters of a service's name.
 pub const MAX_SERVICE_NAME_CHARS: usize = 40;
 /// Keys of services that are listed, newest first.

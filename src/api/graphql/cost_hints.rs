@@ -7,7 +7,7 @@ use graphql_transport::guard::{CostHints, PageSizes};
 
 use crate::domain::limits::{
     DEFAULT_PAGE, MAX_ALT_CHARS, MAX_ANCESTORS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES, MAX_BIO_CHARS, MAX_MEDIA,
-    MAX_PAGE, MAX_REGISTRATION_ERRORS, MAX_SESSIONS, MAX_TEXT_CHARS, MAX_URL_CHARS, MAX_USER_ERRORS,
+    MAX_PAGE, MAX_REGISTRATION_ERRORS, MAX_SESSIONS, MAX_TEXT_CHARS, MAX_UPSERTS, MAX_URL_CHARS, MAX_USER_ERRORS,
 };
 
 /// The hints.
@@ -27,6 +27,7 @@ const LISTS: &[(&str, &str, usize)] = &[
     ("Content", "media", MAX_MEDIA),
     ("User", "attributes", MAX_ATTRIBUTES),
     ("User", "sessions", MAX_SESSIONS as usize),
+    ("UpsertUsersPayload", "results", MAX_UPSERTS),
     ("RegisterUserPayload", "userErrors", MAX_REGISTRATION_ERRORS),
     ("*", "userErrors", MAX_USER_ERRORS),
 ];
@@ -79,6 +80,9 @@ const COUNT: u64 = 200;
 /// Points of delivering a content to fifty followers, which happens after the answer.
 const DELIVERY: u64 = 200;
 
+/// Points of bringing a hundred users up to date, each in a transaction.
+const UPSERTS: u64 = 2_000;
+
 /// Points for 1,000 bytes of a text that is published: it is indexed for search after the answer, and its terms are
 /// deleted with it. 1,000 bytes of Chinese have some 600 terms, of some seven microseconds each.
 const INDEXED: u64 = 500;
@@ -102,6 +106,7 @@ const SURCHARGES: &[(OperationType, &str, u64)] = &[
     (OperationType::Query, "newContentCount", COUNT),
     (OperationType::Mutation, "publishContent", DELIVERY),
     (OperationType::Mutation, "repostContent", DELIVERY),
+    (OperationType::Mutation, "upsertUsers", UPSERTS),
     (OperationType::Mutation, "registerUser", PASSWORD_HASH),
     (OperationType::Mutation, "signIn", PASSWORD_HASH),
     (OperationType::Mutation, "changePassword", 2 * PASSWORD_HASH),

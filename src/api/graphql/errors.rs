@@ -9,7 +9,7 @@ use crate::{
     accounts::{AccountError, PasswordError, TokenError},
     domain::{
         account::service::{Scope, ServiceName},
-        limits::MAX_NODES,
+        limits::{MAX_NODES, MAX_UPSERTS},
         live::resume::InvalidResumePoint,
         search::{InvalidSearch, people::InvalidKeyPrefix},
         text::sentence,
@@ -76,6 +76,9 @@ pub enum Forbidden {
         /// What needs it.
         field: String,
     },
+    /// Only services do this.
+    #[error("`{0}` is for services: it needs the key of one.")]
+    ServicesAlone(&'static str),
     /// Only users do this themselves.
     #[error("`{0}` is for users alone. No service can do it for them.")]
     UsersAlone(String),
@@ -111,6 +114,9 @@ pub enum Failure {
     /// More ids than `nodes` accepts.
     #[error("{0} ids are too many. Ask for at most {MAX_NODES} at a time.")]
     TooManyIds(usize),
+    /// More users than `upsertUsers` accepts.
+    #[error("{0} users are too many. Send at most {MAX_UPSERTS} at a time.")]
+    TooManyUpserts(usize),
     /// A store failed.
     #[error("a store failed")]
     Store(#[from] StoreError),
@@ -146,6 +152,7 @@ impl Failure {
             | Self::People(_)
             | Self::Resume(_)
             | Self::TooManyIds(_)
+            | Self::TooManyUpserts(_)
             | Self::TooMuchRead => ErrorCode::BadUserInput,
             Self::Publish(PublishError::TooManyUnindexed) | Self::Live(LiveError::TooMany(_)) => ErrorCode::RateLimited,
             Self::Account(error) => match error {

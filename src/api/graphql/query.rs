@@ -108,6 +108,21 @@ impl OtherQuery {
         .await
     }
 
+    /// The user whom the product calls so: the subject in its issuer's tokens. Null if there is none.
+    async fn user_by_external_id(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The product's id of the user, compared byte by byte.")] external_id: String,
+    ) -> Answer<User> {
+        answer(ctx, async {
+            let hydration = hydration(ctx)?;
+            let Some(id) = hydration.services().external_users.find(&external_id).await? else { return Ok(None) };
+            hydration.prime_users(&[id], UserSelection::of(&ctx.look_ahead())).await;
+            user(&hydration, id).await
+        })
+        .await
+    }
+
     /// The authenticated user. Null for anonymous viewers.
     async fn viewer(&self, ctx: &Context<'_>) -> Answer<User> {
         answer(ctx, async {

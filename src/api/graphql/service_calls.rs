@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use async_graphql::{
-    Error, Name, Pos, Response, Value, Variables,
+    Context, Error, Name, Pos, Response, Value, Variables,
     parser::types::{Field, OperationType},
 };
 use futures_util::{FutureExt as _, StreamExt as _, future::ready, stream, stream::BoxStream};
@@ -13,7 +13,10 @@ use graphql_transport::guard::Prepared;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use super::errors::{Failure, Forbidden};
+use super::{
+    errors::{Failure, Forbidden},
+    scope::hydration,
+};
 use crate::{
     accounts::{Principal, services::CallLog},
     ambient::Ambient,
@@ -41,7 +44,7 @@ fn need(kind: OperationType, field: &str) -> Need {
         "followUser" | "unfollowUser" | "muteUser" | "unmuteUser" | "hideFromFollower" | "unhideFromFollower"
         | "blockUser" | "unblockUser" => Need::Scope(Scope::Follows),
         "likeContent" | "unlikeContent" | "bookmarkContent" | "unbookmarkContent" => Need::Scope(Scope::Reactions),
-        "updateProfile" | "changeHandle" => Need::Scope(Scope::Users),
+        "updateProfile" | "changeHandle" | "upsertUsers" => Need::Scope(Scope::Users),
         "markTimelineRead" => Need::Scope(Scope::Read),
         "deleteViewer" => Need::Scope(Scope::DeleteUsers),
         // Passwords, sessions, and links that outlive a key.
@@ -152,6 +155,15 @@ impl ServiceCall {
             outcome,
         }
     }
+}
+
+/// Fails unless a service asks.
+pub fn service_alone(ctx: &Context<'_>, field: &'static str) -> Result<(), Failure> {
+    if ctx.data_opt::<ServiceCall>().is_some() {
+        return Ok(());
+    }
+    hydration(ctx)?.viewer()?;
+    Err(Forbidden::ServicesAlone(field).into())
 }
 
 const START: Pos = Pos { line: 1, column: 1 };

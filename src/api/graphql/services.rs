@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{feed_share::FeedShare, remembered_json::RememberedJson};
 use crate::{
-    accounts::{AccountsService, SessionsService, export::Exports},
+    accounts::{AccountsService, ExternalUsers, SessionsService, export::Exports},
     clock::SharedClock,
     store::Ports,
     use_cases,
@@ -28,6 +28,8 @@ pub struct Services {
     pub ports: Ports,
     /// Registers users and signs them in.
     pub accounts: Arc<AccountsService>,
+    /// Users by the product's own ids.
+    pub external_users: Arc<ExternalUsers>,
     /// Refreshes and ends sessions.
     pub sessions: Arc<SessionsService>,
     /// Issues links to exports.

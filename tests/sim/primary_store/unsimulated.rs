@@ -20,7 +20,7 @@ use tidefeed::{
         account_deletions::{Deleted, DeletedAccount, LeftContent},
         accounts::{NewAccount, PasswordHash},
         attempts::Subjects,
-        identities::{Adopted, Identity},
+        identities::{Adopted, Identity, Revised, Revision},
         relations::Pair,
         search_terms::{Indexed, Unindexed},
         service_keys::{NewKey, ServiceKey},
@@ -153,6 +153,10 @@ impl Identities for PrimaryStore {
     }
 
     async fn adopt(&self, _: &NewAccount, _: &Identity) -> Result<Adopted, StoreError> {
+        refused()
+    }
+
+    async fn revise(&self, _: &str, _: &Revision) -> Result<Revised, StoreError> {
         refused()
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod attempts;
 pub mod attributes;
+pub mod external;
 pub mod profile;
 pub mod service;
 pub mod session;

@@ -14,6 +14,7 @@ mod repost;
 mod session;
 mod signed_in;
 mod timeline;
+mod upsert;
 mod user_error;
 
 use async_graphql::MergedObject;
@@ -42,4 +43,5 @@ pub struct Mutation(
     exclusion::ExclusionMutation,
     reaction::ReactionMutation,
     timeline::TimelineMutation,
+    upsert::UpsertMutation,
 );

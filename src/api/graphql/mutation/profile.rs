@@ -19,7 +19,7 @@ use crate::{
 
 /// A custom attribute to set on a profile.
 #[derive(InputObject)]
-struct AttributeInput {
+pub struct AttributeInput {
     /// 1 to 32 of the characters a to z, 0 to 9, _ and .
     key: String,
     /// At most 200 characters.
@@ -87,8 +87,9 @@ impl ProfileMutation {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?.id;
-            let client_mutation_id = input.client_mutation_id.clone();
-            let refusal = match hydration.use_cases().profiles.edit(viewer, change(input)).await? {
+            let UpdateProfileInput { name, bio, avatar_url, attributes, client_mutation_id } = input;
+            let change = changes((&name, &bio, &avatar_url), &attributes);
+            let refusal = match hydration.use_cases().profiles.edit(viewer, change).await? {
                 EditOutcome::Edited => None,
                 EditOutcome::Invalid(InvalidChange::Profile(fault)) => Some(fault.into()),
                 EditOutcome::Invalid(InvalidChange::Attributes(fault)) => Some(fault.into()),
@@ -140,13 +141,19 @@ async fn viewer_after(
     Ok((user, refusal.into_iter().collect()))
 }
 
+/// A text that may be left out.
+type Given = MaybeUndefined<String>;
+
 /// Null means an empty text, no picture or no attributes. Omitted fields stay as they are.
-fn change(input: UpdateProfileInput) -> ProfileChange {
-    let text = |given: MaybeUndefined<String>| given.as_opt_ref().map(|text| text.cloned().unwrap_or_default());
+pub fn changes(
+    (name, bio, avatar_url): (&Given, &Given, &Given),
+    attributes: &MaybeUndefined<Vec<AttributeInput>>,
+) -> ProfileChange {
+    let text = |given: &Given| given.as_opt_ref().map(|text| text.cloned().unwrap_or_default());
     let pairs = |all: &Vec<AttributeInput>| all.iter().map(|it| (it.key.clone(), it.value.clone())).collect();
-    let attributes = input.attributes.as_opt_ref().map(|all| all.map(pairs).unwrap_or_default());
-    let avatar_url = input.avatar_url.as_opt_ref().map(Option::<&String>::cloned);
-    ProfileChange { name: text(input.name), bio: text(input.bio), avatar_url, attributes }
+    let attributes = attributes.as_opt_ref().map(|all| all.map(pairs).unwrap_or_default());
+    let avatar_url = avatar_url.as_opt_ref().map(Option::<&String>::cloned);
+    ProfileChange { name: text(name), bio: text(bio), avatar_url, attributes }
 }
 
 impl From<InvalidAttributes> for UserError {

@@ -52,6 +52,15 @@ impl UserError {
 }
 
 impl UserError {
+    /// The error of a part of the input, which is at `path` in it.
+    #[must_use]
+    pub fn within(self, path: &[&str]) -> Self {
+        let inner = self.field.unwrap_or_default();
+        let outer = path.iter().map(|part| (*part).to_owned());
+        let field = inner.iter().take(1).cloned().chain(outer).chain(inner.iter().skip(1).cloned()).collect();
+        Self { field: Some(field), ..self }
+    }
+
     /// An error about a value of a profile, in the input's `field`.
     pub fn about_profile(field: &str, fault: InvalidProfile) -> Self {
         let code = if fault.is_length() { UserErrorCode::TooLong } else { UserErrorCode::Invalid };
@@ -94,6 +103,7 @@ mod tests {
         let path = |error: UserError| error.field.unwrap_or_default().join(".");
         assert_eq!(path(InvalidProfile::Avatar.into()), "input.avatarUrl");
         assert_eq!(path(InvalidDraft::MediaUrl(2).into()), "input.media.2.url");
+        assert_eq!(path(UserError::from(InvalidProfile::Avatar).within(&["users", "2"])), "input.users.2.avatarUrl");
         assert_eq!(path(InvalidDraft::IdempotencyKey.into()), "input.idempotencyKey");
         assert_eq!(UserError::general(UserErrorCode::NotAllowed, "no").field, None);
     }

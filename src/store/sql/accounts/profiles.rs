@@ -25,24 +25,7 @@ use crate::{
 #[async_trait]
 impl Profiles for SqlStore {
     async fn edit(&self, user: UserId, edit: &ProfileEdit, version: i64) -> Result<bool, StoreError> {
-        let mut sets = vec!["profile_version = ?"];
-        let mut values: Vec<Value> = vec![version.into()];
-        if let Some(name) = &edit.name {
-            sets.push("name = ?");
-            values.push(name.as_str().into());
-        }
-        if let Some(bio) = &edit.bio {
-            sets.push("bio = ?");
-            values.push(bio.as_str().into());
-        }
-        if let Some(avatar) = &edit.avatar_url {
-            sets.push("avatar_url = ?");
-            values.push(avatar.clone().into());
-        }
-        if let Some(attributes) = &edit.attributes {
-            sets.push("attributes = ?");
-            values.push(written(attributes)?.into());
-        }
+        let (sets, mut values) = assignments(edit, version)?;
         values.push(user.get().into());
         let sql = &format!("UPDATE users SET {} WHERE id = ?{}", sets.join(", "), account_exists("users.id"));
         if edit.name.is_none() {
@@ -96,8 +79,30 @@ impl Profiles for SqlStore {
     }
 }
 
+/// The columns that an edit sets, and their values.
+pub(super) fn assignments(edit: &ProfileEdit, version: i64) -> Result<(Vec<&'static str>, Vec<Value>), StoreError> {
+    let (mut sets, mut values) = (vec!["profile_version = ?"], vec![Value::from(version)]);
+    if let Some(name) = &edit.name {
+        sets.push("name = ?");
+        values.push(name.as_str().into());
+    }
+    if let Some(bio) = &edit.bio {
+        sets.push("bio = ?");
+        values.push(bio.as_str().into());
+    }
+    if let Some(avatar) = &edit.avatar_url {
+        sets.push("avatar_url = ?");
+        values.push(avatar.clone().into());
+    }
+    if let Some(attributes) = &edit.attributes {
+        sets.push("attributes = ?");
+        values.push(written(attributes)?.into());
+    }
+    Ok((sets, values))
+}
+
 /// Replaces the user's search keys by those of the current row, which is locked.
-async fn rewrite_names(tx: &Tx, user: UserId) -> Result<(), StoreError> {
+pub(super) async fn rewrite_names(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     people::names::delete(tx, user).await?;
     let Some(row) = tx.query_one("SELECT handle, name FROM users WHERE id = ?", [user.get().into()]).await? else {
         return Ok(());
@@ -105,7 +110,7 @@ async fn rewrite_names(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     people::names::insert(tx, user, &read_handle(&row, 0)?, &row.get::<String>(1)?).await
 }
 
-fn written(attributes: &Attributes) -> Result<Option<String>, StoreError> {
+pub(super) fn written(attributes: &Attributes) -> Result<Option<String>, StoreError> {
     if attributes.is_empty() {
         return Ok(None);
     }

@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use tidefeed::{
     accounts::issuer::{IssuerSettings, KeySettings},
     app::{ApiSettings, ExternalIssuer, HttpKeys},
+    domain::account::service::Scopes,
 };
 
 use super::{
-    client::{ask, register, short, try_sign_in, who},
+    client::{ask, register, service_key, short, try_sign_in, who},
     key_endpoint::{KeyEndpoint, SHORT_MODULUS, SHORT_TOKEN, Signer, message},
 };
 use crate::{
@@ -80,6 +81,25 @@ async fn an_issuers_token_is_accepted_under_each_published_key() -> Result<()> {
     ensure!(endpoint.asked() == 1, "keys are kept");
     let local = register(&server, "bob").await?;
     ensure!(who(&server, &local.access).await? == "bob", "tokens of this service are taken as before");
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_was_upserted_and_who_signs_in_are_one_user() -> Result<()> {
+    let signer = Signer::ec("ec")?;
+    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
+    let server = server(trusting(&endpoint)?).await?;
+    let key = service_key(&server, Scopes::all()).await?;
+    let upsert = "mutation($id: String!) { upsertUsers(input: { users: [{ externalId: $id, handle: \"mara\" }] }) \
+                  { results { outcome user { handle } } } }";
+    let upserted = async |id: &str| -> Result<Value> {
+        let answer = server.post(Some(&key), upsert, json!({ "id": id })).await?;
+        Ok(answer["data"]["upsertUsers"]["results"][0]["outcome"].clone())
+    };
+    ensure!(upserted("42").await? == "CREATED");
+    ensure!(who(&server, &signer.sign(&claims(&server, "42"))?).await? == "mara");
+    ensure!(who(&server, &signer.sign(&claims(&server, "bob"))?).await? == "bob");
+    ensure!(upserted("bob").await?.is_null(), "the handle is taken");
     Ok(())
 }
 

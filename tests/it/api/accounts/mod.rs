@@ -9,3 +9,4 @@ mod profile;
 mod services;
 mod sessions;
 mod sign_in;
+mod upserts;

@@ -7,7 +7,8 @@ use futures_util::{Stream, StreamExt as _};
 use serde_json::{Value, json};
 use tidefeed::{
     accounts::{
-        AccountsService, PasswordSettings, Passwords, SessionSettings, SessionsService, TokenKey, Tokens, Viewer,
+        AccountsService, ExternalUsers, PasswordSettings, Passwords, SessionSettings, SessionsService, TokenKey,
+        Tokens, Viewer,
         export::{ExportStores, Exports},
     },
     ambient::Ambient,
@@ -74,6 +75,7 @@ impl Api {
         let passwords = Arc::new(Passwords::try_new(cheap, ambient.rng.clone()).unwrap());
         let (readers, settings) = (use_cases.readers.clone(), SessionSettings::default());
         let sessions = Arc::new(SessionsService::new(&ports, tokens.clone(), readers, settings, ambient.clone()));
+        let external_users = Arc::new(ExternalUsers::new(store.clone(), "product".to_owned(), ambient.clone()));
         let accounts = AccountsService::new(store.clone(), passwords, sessions.clone(), ambient).open_to(open, true);
         let (tasks, hub) = (TaskTracker::new(), use_cases.hub.clone());
         let (listening, received) = (hub.clone(), announcements.listen());
@@ -87,6 +89,7 @@ impl Api {
             accounts: Arc::new(accounts),
             sessions,
             exports,
+            external_users,
             base_url: "https://feed.example".to_owned(),
             json: RememberedJson::default(),
             clock: clock.clone(),

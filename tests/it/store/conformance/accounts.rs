@@ -4,7 +4,8 @@ use anyhow::{Context as _, Result};
 use tidefeed::domain::account::profile::{ProfileCounts, Registration};
 use tidefeed::domain::{Handle, Profile};
 use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
-use tidefeed::store::identities::{Adopted, Identity};
+use tidefeed::store::identities::{Adopted, Identity, Revised, Revision};
+use tidefeed::store::profiles::ProfileEdit;
 use tidefeed::store::sql::SqlStore;
 use tidefeed::store::{Accounts as _, Follows as _, Identities as _, StoreError};
 
@@ -140,6 +141,37 @@ on_each_backend! {
         assert_eq!(world.store.adopt(&new(20, "user_1"), &other).await?, Adopted::Not(Registered::HandleTaken));
         assert_eq!(world.store.adopt(&new(1, "bob"), &other).await?, Adopted::Not(Registered::IdTaken));
         assert_eq!(world.store.user_of(&other.digest).await?, None, "what was refused leaves nothing");
+        Ok(())
+    }
+
+    async fn a_revision_changes_what_differs_unless_it_is_older(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(1).await?;
+        let identity = Identity { digest: "ab".repeat(32), issuer: "product".to_owned(), subject: "42".to_owned() };
+        let revise = async |name: &str, new_handle: Option<&str>, as_of| {
+            let edit = ProfileEdit { name: Some(name.to_owned()), ..ProfileEdit::default() };
+            let revision = Revision { handle: new_handle.map(handle), edit, as_of, version: 9 };
+            world.store.revise(&identity.digest, &revision).await
+        };
+        assert_eq!(revise("a", None, None).await?, Revised::Unknown);
+        let new = NewAccount { password_hash: None, ..account(7, "mara") };
+        assert_eq!(world.store.adopt(&new, &identity).await?, Adopted::Created);
+        let (changed, unchanged) = (Revised::Changed(user(7)), Revised::Unchanged(user(7)));
+        for (name, new_handle, as_of, revised) in [
+            ("first", None, Some(10), changed),
+            ("older", None, Some(9), unchanged),
+            ("first", None, Some(20), unchanged),
+            ("older", None, Some(19), unchanged),
+            ("second", Some("user_1"), None, Revised::HandleTaken),
+            ("second", Some("mara_2"), None, changed),
+            ("second", Some("mara_2"), Some(20), unchanged),
+        ] {
+            assert_eq!(revise(name, new_handle, as_of).await?, revised, "{name} {new_handle:?} {as_of:?}");
+        }
+        let profile = world.store.by_handle(&handle("mara_2")).await?.context("a profile")?;
+        assert_eq!((profile.name.as_str(), profile.version), ("second", 9));
+        assert_eq!(world.number("SELECT COUNT(*) FROM user_names WHERE user_id = 7 AND folded = 'second'").await?, 1);
+        let seen = at_once((0..6).map(|_| revise("third", None, Some(30)))).await?;
+        assert_eq!(seen.iter().filter(|it| **it == changed).count(), 1, "{seen:?}");
         Ok(())
     }
 
