@@ -30,15 +30,18 @@ const INSERT: &str =
 impl ServiceKeys for SqlStore {
     async fn add_key(&self, service: &ServiceName, scopes: Scopes, key: &NewKey) -> Result<bool, StoreError> {
         self.transaction(move |tx| async move {
-            let sql = format!(
-                "SELECT id FROM service_keys WHERE service = ? AND expires_at > ? {}",
-                tx.dialect().for_update()
-            );
-            if !tx.query(&sql, [service.as_str().into(), key.now_ms.into()]).await?.is_empty() {
-                return tx.roll_back(false).await;
-            }
             let expires_at = key.expires_at.unwrap_or(NEVER);
             tx.execute(INSERT, values(service, scopes, key, expires_at)).await?;
+            // After the insert, because rows that are not there yet cannot be locked: of two at once each waits for the
+            // row of the other, and one is done again.
+            let sql = format!(
+                "SELECT id FROM service_keys WHERE service = ? AND expires_at > ? AND id <> ? {}",
+                tx.dialect().for_update()
+            );
+            let others = [service.as_str().into(), key.now_ms.into(), key.id.get().into()];
+            if !tx.query(&sql, others).await?.is_empty() {
+                return tx.roll_back(false).await;
+            }
             tx.commit(true).await
         })
         .await
