@@ -99,7 +99,7 @@ pub fn schema(asked: &HeaderMap) -> Response {
     SCHEMA.answer(asked)
 }
 
-/// What is said of a path that leads nowhere to who is no browser.
+/// The text for programs other than browsers that ask for a path which does not exist.
 pub const NO_SUCH_PATH: &str =
     "There is nothing at this path. Send queries to /graphql; its schema is at /schema.graphql.\n";
 

@@ -86,7 +86,7 @@ impl RememberedCards {
         contents.iter().filter_map(subject).collect()
     }
 
-    /// Remembers the subjects of contents of which nothing is remembered yet.
+    /// Remembers the subjects of those contents that are not remembered yet.
     pub fn remember_subjects(&self, subjects: &[(ContentId, ContentId)]) {
         for (content, subject) in subjects {
             self.0.insert(Key::Content(*content), Remembered::Subject(*subject));
