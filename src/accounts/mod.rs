@@ -3,6 +3,7 @@
 //!
 //! Nothing here knows GraphQL or HTTP: the transport carries tokens, and the schema asks for a viewer.
 
+mod adoption;
 mod checks;
 mod commands;
 mod digest;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use quick_cache::sync::Cache;
 
 use super::{
+    adoption::{Adoption, adopt},
     digest::digest,
     profiles::{InvalidChange, ProfileChange, checked},
 };
@@ -24,8 +25,7 @@ use crate::{
     rng::MAX_DRAWS,
     store::{
         Accounts, StoreError,
-        accounts::{NewAccount, Registered},
-        identities::{Adopted, Identity, Revised, Revision},
+        identities::{Identity, Revised, Revision},
     },
 };
 
@@ -146,30 +146,17 @@ impl ExternalUsers {
         let identity = Identity { digest: digest.clone(), issuer, subject };
         let registration = registration(&digest, revision);
         let registration = registration.map_err(|invalid| StoreError::Unreadable(invalid.to_string()))?;
-        let rng = &self.ambient.rng;
-        for random in rng.draws() {
-            let id = UserId::generate(self.ambient.now_ms(), random);
-            let account = NewAccount {
-                id,
-                registration: registration.clone(),
-                password_hash: None,
-                incarnation: rng.incarnation(),
-                now_ms: created_at,
-            };
-            match self.accounts.adopt(&account, &identity).await? {
-                Adopted::Created => {
-                    self.accounts.revise(&digest, revision).await?;
-                    return Ok(Upserted::Created(id));
-                }
-                // Another request was faster.
-                Adopted::Known(user) => {
-                    return Ok(self.revise(&digest, revision).await?.unwrap_or(Upserted::Unchanged(user)));
-                }
-                Adopted::Not(Registered::HandleTaken) => return Ok(Upserted::Refused(InvalidUpsert::HandleTaken)),
-                Adopted::Not(_) => {}
+        let wanted = (vec![registration], created_at);
+        match adopt(&*self.accounts, &identity, wanted, &self.ambient).await? {
+            Adoption::Created(id) => {
+                self.accounts.revise(&digest, revision).await?;
+                Ok(Upserted::Created(id))
             }
+            // Another request was faster.
+            Adoption::Known(user) => Ok(self.revise(&digest, revision).await?.unwrap_or(Upserted::Unchanged(user))),
+            Adoption::HandlesTaken => Ok(Upserted::Refused(InvalidUpsert::HandleTaken)),
+            Adoption::NoFreeId => Err(StoreError::Contended(format!("no free id in {MAX_DRAWS} draws").into())),
         }
-        Err(StoreError::Contended(format!("no free id in {MAX_DRAWS} draws").into()))
     }
 
     fn check(&self, given: ProductUser) -> Result<(ExternalId, Revision, i64), InvalidUpsert> {

@@ -8,18 +8,17 @@ use std::sync::Arc;
 use quick_cache::sync::Cache;
 
 use crate::{
-    accounts::digest::digest,
+    accounts::{
+        adoption::{Adoption, adopt},
+        digest::digest,
+    },
     ambient::Ambient,
     domain::{
         UserId,
         account::profile::Registration,
         limits::{MAX_HANDLE_CHARS, MAX_NAME_CHARS},
     },
-    store::{
-        Identities, StoreError,
-        accounts::{NewAccount, Registered},
-        identities::{Adopted, Identity},
-    },
+    store::{Identities, StoreError, identities::Identity},
 };
 
 /// Identities remembered. They never change.
@@ -80,28 +79,11 @@ impl Users {
     }
 
     async fn adopt(&self, identity: &Identity, profiled: &Profiled) -> Result<UserId, NoUser> {
-        let (now_ms, rng) = (self.ambient.now_ms(), &self.ambient.rng);
-        let mut registrations = registrations(identity, profiled).into_iter();
-        let mut registration = registrations.next().ok_or(NoUser::NothingFree)?;
-        for random in rng.draws() {
-            let id = UserId::generate(now_ms, random);
-            let account = NewAccount {
-                id,
-                registration: registration.clone(),
-                password_hash: None,
-                incarnation: rng.incarnation(),
-                now_ms,
-            };
-            match self.identities.adopt(&account, identity).await? {
-                Adopted::Created => return Ok(id),
-                Adopted::Known(user) => return Ok(user),
-                Adopted::Not(Registered::HandleTaken) => {
-                    registration = registrations.next().ok_or(NoUser::NothingFree)?;
-                }
-                Adopted::Not(_) => {}
-            }
+        let wanted = (registrations(identity, profiled), self.ambient.now_ms());
+        match adopt(&*self.identities, identity, wanted, &self.ambient).await? {
+            Adoption::Created(user) | Adoption::Known(user) => Ok(user),
+            Adoption::HandlesTaken | Adoption::NoFreeId => Err(NoUser::NothingFree),
         }
-        Err(NoUser::NothingFree)
     }
 }
 
