@@ -78,7 +78,8 @@ stage lint 0 web
 stage_lint() {
     local status=0
     check "rust: form" cargo fmt --all --check || status=1
-    check "web: types and lint" npm --prefix web-demo run check || status=1
+    # The stage web has checked the types, for it has built the pages.
+    check "web: lint" npm --prefix web-demo run lint || status=1
     left_out tools fetch-tools.sh
     is_left_out tools || check "tools: spelling, crates, workflows, image" scripts/lint-tools.sh || status=1
     return "$status"

@@ -13,7 +13,7 @@ use crate::master_faults::MasterFault;
 use crate::run::Run;
 
 /// Calls of the API in a short run, at least.
-const FEW: u64 = 800;
+const FEW: u64 = 600;
 /// Calls of a round, at least.
 const OF_A_ROUND: u64 = 5_000;
 

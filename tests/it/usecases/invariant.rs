@@ -183,6 +183,7 @@ async fn holds_while_everything_happens_at_once(backend: Backend, rule: EdgeRule
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn the_invariant_holds_while_everything_happens_at_once(backend: Backend) -> Result<()> {
         holds_while_everything_happens_at_once(backend, EdgeRule::Threshold { push_threshold: 4, active_days: 1 }).await
     }

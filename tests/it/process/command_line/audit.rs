@@ -6,6 +6,7 @@ use super::CommandLine;
 use crate::servers::{connect_sql, execute, numbers, on_each_backend};
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn a_broken_inbox_is_reported_with_its_cause_and_repaired(backend: Backend) -> Result<()> {
         let database = backend.empty_database().await?;
         let it = CommandLine::on(&database.url)?;

@@ -6,6 +6,7 @@ use super::CommandLine;
 use crate::servers::{connect_sql, execute, numbers, on_each_backend};
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     /// Twenty users are seeded, and the demo user.
     async fn inboxes_are_counted_renewed_and_moved_without_redis(backend: Backend) -> Result<()> {
         let database = backend.empty_database().await?;

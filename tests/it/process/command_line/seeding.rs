@@ -52,6 +52,7 @@ async fn seeded(backend: Backend) -> Result<(Arc<TestApp>, CommandLine, String)>
 }
 
 on_each_backend! {
+    on sqlite, mariadb, mysql in soak;
     async fn timelines_of_seeded_readers_equal_the_oracle_before_and_after_reactivation(
         backend: Backend,
     ) -> Result<()> {

@@ -238,6 +238,6 @@ on_each_backend! {
         let pulled = State { edges, ..of_one_author(Floor::At(Position::OLDEST)) };
         let pulled = check(&world, &pulled, 3).await?;
         assert!(pulled.served > 0 && pulled.refused == 0 && pulled.cached_served > 0, "{pulled:?}");
-        over_states(&world, if backend == Backend::Sqlite && !is_fast() { 100 } else { 16 })
+        over_states(&world, if backend == Backend::Sqlite && !is_fast() { 60 } else { 16 })
     }
 }
