@@ -116,6 +116,7 @@ impl<S: Default> UseCases<S> {
     pub fn build(ports: &Ports, settings: Settings, ambient: &Ambient) -> Self {
         let Settings { policy, tiers, .. } = settings;
         let hub = Arc::new(Hub::new(ports.timelines.clone(), ports.announcements.clone(), settings.live.buffer));
+        let shown = (ports.follows.clone(), ports.contents.clone());
         let readers = Arc::new(Readers::new(ports.queue.clone(), ambient.clock.clone(), settings.seen_every_ms));
         let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
         let (cache, outside) = (ports.outbox_cache.clone(), ports.tier.outside().cloned());
@@ -127,11 +128,11 @@ impl<S: Default> UseCases<S> {
             searcher: Arc::new(Searcher::new(ports.contents.clone())),
             read_marker: Arc::new(ReadMarker::new(markers, announcements, reader.clone())),
             publisher: Arc::new(Publisher::new(ports, ambient)),
-            reacting: Arc::new(Reacting::new(ports.contents.clone(), ambient)),
+            reacting: Arc::new(Reacting::new(ports, ambient)),
             profiles: Arc::new(ProfilesService::new(ports.accounts.clone(), ambient.rng.clone())),
             following: Arc::new(Following::new(ports, ambient)),
             excluding: Arc::new(Excluding::new(ports, ambient)),
-            live: Arc::new(LiveFeed::new(hub.clone(), ports.follows.clone(), reader.clone(), settings.live)),
+            live: Arc::new(LiveFeed::new(hub.clone(), shown, reader.clone(), settings.live)),
             hub,
             reader,
             dispatcher: Arc::new(Dispatcher::new(ports, settings.dispatcher(), ambient)),

@@ -76,9 +76,13 @@ impl Following {
         let messages = [Message::RelationChanged { pair }];
         let Pair { follower: reader, author } = pair;
         let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };
-        let (sent, announced) =
-            futures_util::join!(self.ports.queue.send(&messages), self.ports.announcements.announce(&announcement));
+        let changed = Announcement::Changed { shown: author.into() };
+        let (sent, announced, shown) = futures_util::join!(
+            self.ports.queue.send(&messages),
+            self.ports.announcements.announce(&announcement),
+            self.ports.announcements.announce(&changed)
+        );
         note_lost("queue", sent);
-        note_lost("announcement", announced);
+        note_lost("announcement", announced.and(shown));
     }
 }

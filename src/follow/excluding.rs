@@ -80,6 +80,7 @@ impl Excluding {
             Blocked::New { ended } => {
                 self.notify_reconcilers(&ended).await;
                 self.announce_to_both(user, other, RelationChange::Excluded).await;
+                self.announce_counts(&ended).await;
             }
             Blocked::Already => {}
             Blocked::UnknownUser => return Ok(ExclusionOutcome::UnknownUser),
@@ -116,6 +117,14 @@ impl Excluding {
     async fn announce_to_reader(&self, reader: UserId, author: UserId, change: RelationChange) {
         let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };
         note_lost("announcement", self.ports.announcements.announce(&announcement).await);
+    }
+
+    /// Best effort: who shows one of the two reads their counts again.
+    async fn announce_counts(&self, ended: &[Pair]) {
+        for user in ended.first().into_iter().flat_map(|pair| [pair.follower, pair.author]) {
+            let changed = Announcement::Changed { shown: user.into() };
+            note_lost("announcement", self.ports.announcements.announce(&changed).await);
+        }
     }
 
     /// As [`Self::announce_to_reader`], for both sides.

@@ -1,14 +1,18 @@
 //! Runs one live subscription: receives signals, reads the timeline when the state machine asks for it, and yields
 //! updates.
 
-use std::{iter, sync::Arc, time::Duration};
+use std::{collections::HashSet, iter, sync::Arc, time::Duration};
 
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep_until},
+};
 
 use super::{
     error::LiveError,
     followed::Followed,
     fresh::Batch,
+    hints::{CHECKS, ShownHints},
     hub::{Hub, Registration},
     mailbox::Signal,
     shared_reads::SharedReads,
@@ -16,11 +20,11 @@ use super::{
 };
 use crate::{
     domain::{
-        Entry, PageSize, Position, ResumePoint, UserId,
+        Entry, PageSize, Position, ResumePoint, Shown, UserId,
         live::view::{Change, TimelineTop},
     },
     read::TimelineReader,
-    store::Follows,
+    store::{Contents, Follows},
     telemetry::metrics::{LIVE_CATCH_UPS, LIVE_CHANGES},
 };
 
@@ -54,8 +58,11 @@ impl Default for LiveSettings {
 pub struct LiveFeed<S> {
     hub: Arc<Hub<S>>,
     follows: Arc<dyn Follows>,
+    contents: Arc<dyn Contents>,
     timelines: Arc<TimelineReader>,
     settings: LiveSettings,
+    /// See [`CHECKS`].
+    checks: Arc<Semaphore>,
     /// Reads of follows.
     followed: SharedReads<(), Followed>,
     /// Reads of timelines, each above the lowest floor of those who ask.
@@ -87,12 +94,13 @@ impl<S: Default> LiveFeed<S> {
     /// Subscriptions receive the signals of `hub`.
     pub fn new(
         hub: Arc<Hub<S>>,
-        follows: Arc<dyn Follows>,
+        (follows, contents): (Arc<dyn Follows>, Arc<dyn Contents>),
         timelines: Arc<TimelineReader>,
         settings: LiveSettings,
     ) -> Self {
+        let checks = Arc::new(Semaphore::new(CHECKS));
         let (followed, tops) = (SharedReads::new(READING_FOLLOWS), SharedReads::new(settings.catch_ups));
-        Self { hub, follows, timelines, settings, followed, tops }
+        Self { hub, follows, contents, timelines, settings, checks, followed, tops }
     }
 
     /// Subscribes `reader`'s client, which holds what `point` says, and first sends what it has missed. Without a
@@ -111,7 +119,24 @@ impl<S: Default> LiveFeed<S> {
         reader: UserId,
         point: Option<ResumePoint>,
     ) -> Result<Subscription<S>, LiveError> {
-        self.subscribe_within(self.settings.of_reader.div_ceil(2), reader, point).await
+        self.subscribe_within(self.of_service(), reader, point).await
+    }
+
+    const fn of_service(&self) -> usize {
+        self.settings.of_reader.div_ceil(2)
+    }
+
+    /// Hints at what may have changed of `shown`, which a client of `reader` shows. A reader has as many watches as
+    /// subscriptions, and a service that acts as them leaves them half.
+    pub fn watch_shown(
+        &self,
+        reader: UserId,
+        is_service: bool,
+        shown: HashSet<Shown>,
+    ) -> Result<ShownHints, LiveError> {
+        let most = if is_service { self.of_service() } else { self.settings.of_reader };
+        let watch = self.hub.shown.watch(reader, shown, most).ok_or(LiveError::TooMany(most))?;
+        Ok(ShownHints::new(watch, Arc::clone(&self.contents), Arc::clone(&self.checks)))
     }
 
     async fn subscribe_within(

@@ -15,6 +15,7 @@ use super::{
     followed::Followed,
     fresh::Batch,
     mailbox::{Mailbox, Signal},
+    shown::ShownHub,
     subscriber_state::RereadCause,
 };
 use crate::{
@@ -55,6 +56,8 @@ struct Subscriber<S> {
 
 /// The index of this node's subscribers; `S` as in [`Batch`].
 pub struct Hub<S> {
+    /// Those who watch single contents and users.
+    pub shown: Arc<ShownHub>,
     timelines: Arc<dyn Timelines>,
     announcements: Arc<dyn Announcements>,
     buffer: usize,
@@ -74,7 +77,8 @@ impl<S: Default> Hub<S> {
     /// wait for one subscriber.
     pub fn new(timelines: Arc<dyn Timelines>, announcements: Arc<dyn Announcements>, buffer: usize) -> Self {
         let state = Mutex::new(State::empty(Arc::clone(&announcements)));
-        Self { timelines, announcements, buffer: buffer.max(1), state, next: AtomicU64::new(0) }
+        let shown = Arc::new(ShownHub::new(Arc::clone(&announcements)));
+        Self { shown, timelines, announcements, buffer: buffer.max(1), state, next: AtomicU64::new(0) }
     }
 
     /// Returns once this node hears about all readers who were registered and all authors who were watched when it was
@@ -97,6 +101,7 @@ impl<S: Default> Hub<S> {
     /// Routes one announcement to the subscribers that it concerns. Subscribers receive signals in the order of the
     /// calls.
     pub async fn pass_on(&self, announcement: &Announcement) {
+        self.shown.pass_on(announcement);
         match announcement {
             Announcement::Published { entry, original } => {
                 let subject = original.unwrap_or(entry.content);
@@ -125,8 +130,8 @@ impl<S: Default> Hub<S> {
                 let state = self.lock();
                 state.watching(*user).for_each(|it| it.send(Signal::Reread(cause)));
             }
-            // The end of a session closes its socket, in graphql-transport.
-            Announcement::SessionEnded { .. } => {}
+            // The end of a session closes its socket, in graphql-transport. What is shown has a hub of its own.
+            Announcement::SessionEnded { .. } | Announcement::Changed { .. } => {}
             Announcement::Gap => self.lock().subscribers.values().for_each(Subscriber::miss),
         }
     }
@@ -170,7 +175,7 @@ impl<S: Default> Hub<S> {
         }
         own.ids.push(id);
         if own.ids.len() == 1 {
-            state.announcements.want(reader);
+            state.announcements.want(reader.into());
         }
         state.subscribers.insert(id, subscriber);
         metrics::gauge!(SUBSCRIPTIONS).increment(1);
@@ -240,7 +245,7 @@ impl<S> State<S> {
         for author in authors.iter() {
             let readers = self.by_author.entry(author).or_default();
             if readers.is_empty() {
-                self.announcements.want(author);
+                self.announcements.want(author.into());
             }
             readers.insert(reader);
         }
@@ -255,7 +260,7 @@ impl<S> State<S> {
             own.ids.retain(|other| *other != id);
             if own.ids.is_empty() {
                 self.by_reader.remove(&reader);
-                self.announcements.unwant(reader);
+                self.announcements.unwant(reader.into());
             }
         }
     }
@@ -276,7 +281,7 @@ impl<S> State<S> {
                 readers.remove(&reader);
                 if readers.is_empty() {
                     self.by_author.remove(&gone);
-                    self.announcements.unwant(gone);
+                    self.announcements.unwant(gone.into());
                 }
             }
         }

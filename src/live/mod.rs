@@ -5,13 +5,16 @@ mod error;
 mod feed;
 mod followed;
 mod fresh;
+mod hints;
 mod hub;
 mod mailbox;
 mod shared_reads;
+mod shown;
 mod subscriber_state;
 
 pub use error::LiveError;
 pub use feed::{Event, LiveFeed, LiveSettings, Subscription};
 pub use fresh::Batch;
+pub use hints::ShownHints;
 pub use hub::Hub;
 pub use subscriber_state::Update;

@@ -1,9 +1,13 @@
 //! The commands of an author: publish a post, a reply or a repost, and remove it. Each is one transaction. The
 //! notifications after it may be lost.
 
+use std::iter;
+
+use futures_util::future::join_all;
+
 use crate::{
     ambient::Ambient,
-    domain::{Content, ContentId, UserId, content::Draft},
+    domain::{Content, ContentId, Shown, UserId, content::Draft},
     rng::MAX_DRAWS,
     store::{
         Ports, StoreError,
@@ -127,9 +131,11 @@ impl Publisher {
     /// Removes a content of `author`. When this returns, no read shows it.
     pub async fn remove(&self, author: UserId, content: ContentId) -> Result<RemoveOutcome, StoreError> {
         match self.ports.contents.remove(author, content, self.ambient.rng.version(), self.ambient.now_ms()).await? {
-            Removed::Gone { entry, versions } => {
+            Removed::Gone { entry, versions, counted } => {
                 let change = OutboxChange::Removed(entry);
-                self.notify(versions, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
+                let changed = iter::once(content).chain(counted).map(changed);
+                let announcements = iter::once(Announcement::Removed { entry }).chain(changed);
+                self.notify(versions, change, Message::ContentRemoved { entry }, announcements).await;
                 Ok(RemoveOutcome::Removed)
             }
             Removed::Unknown => Ok(RemoveOutcome::Unknown),
@@ -141,8 +147,9 @@ impl Publisher {
         metrics::counter!(PUBLISHED).increment(1);
         let entry = content.entry();
         let change = OutboxChange::Published(entry);
-        let announcement = Announcement::Published { entry, original: content.reference.repost_of() };
-        self.notify(versions, change, Message::ContentPublished { entry }, announcement).await;
+        let published = Announcement::Published { entry, original: content.reference.repost_of() };
+        let announcements = iter::once(published).chain(content.reference.content().map(changed));
+        self.notify(versions, change, Message::ContentPublished { entry }, announcements).await;
     }
 
     /// Sends all notifications at once, best effort. Sweepers, cache misses and catch-ups make up for losses.
@@ -151,7 +158,7 @@ impl Publisher {
         versions: VersionChange,
         change: OutboxChange,
         message: Message,
-        announcement: Announcement,
+        announcements: impl Iterator<Item = Announcement>,
     ) {
         let cached = async {
             match &self.ports.outbox_cache {
@@ -159,14 +166,18 @@ impl Publisher {
                 None => Ok(()),
             }
         };
+        let announced = announcements.map(async |announcement| self.ports.announcements.announce(&announcement).await);
         let messages = [message];
-        let (cached, sent, announced) = futures_util::join!(
-            cached,
-            self.ports.queue.send(&messages),
-            self.ports.announcements.announce(&announcement)
-        );
+        let (cached, sent, announced) =
+            futures_util::join!(cached, self.ports.queue.send(&messages), join_all(announced));
         note_lost("outbox cache", cached);
         note_lost("queue", sent);
-        note_lost("announcement", announced);
+        for announced in announced {
+            note_lost("announcement", announced);
+        }
     }
+}
+
+const fn changed(content: ContentId) -> Announcement {
+    Announcement::Changed { shown: Shown::Content(content) }
 }

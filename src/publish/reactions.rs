@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::{
     ambient::Ambient,
     domain::{Content, ContentId, Reaction, UserId},
-    store::{Contents, StoreError, reactions::Reacted},
+    store::{Announcements, Contents, Ports, StoreError, announcements::Announcement, reactions::Reacted},
+    telemetry::notifications::note_lost,
 };
 
 /// The outcome of a reaction, or of undoing one.
@@ -21,13 +22,15 @@ pub enum ReactionOutcome {
 /// Reacts to contents.
 pub struct Reacting {
     contents: Arc<dyn Contents>,
+    announcements: Arc<dyn Announcements>,
     ambient: Ambient,
 }
 
 impl Reacting {
-    /// `contents` decides which contents a user sees, and keeps the reactions.
-    pub fn new(contents: Arc<dyn Contents>, ambient: &Ambient) -> Self {
-        Self { contents, ambient: ambient.clone() }
+    /// Does no I/O.
+    pub fn new(ports: &Ports, ambient: &Ambient) -> Self {
+        let (contents, announcements) = (ports.contents.clone(), ports.announcements.clone());
+        Self { contents, announcements, ambient: ambient.clone() }
     }
 
     /// Reacts to a content that the user sees. A content behind a block is unknown, like a removed one.
@@ -39,7 +42,11 @@ impl Reacting {
     ) -> Result<ReactionOutcome, StoreError> {
         let Some(seen) = self.seen(user, content).await? else { return Ok(ReactionOutcome::UnknownContent) };
         match self.contents.react(user, content, reaction, self.ambient.rng.version(), self.ambient.now_ms()).await? {
-            Reacted::Done | Reacted::Already => Ok(ReactionOutcome::Done(Some(seen))),
+            Reacted::Done => {
+                self.announce(content, reaction).await;
+                Ok(ReactionOutcome::Done(Some(seen)))
+            }
+            Reacted::Already => Ok(ReactionOutcome::Done(Some(seen))),
             Reacted::UnknownContent => Ok(ReactionOutcome::UnknownContent),
         }
     }
@@ -53,9 +60,20 @@ impl Reacting {
     ) -> Result<ReactionOutcome, StoreError> {
         let seen = self.seen(user, content).await?;
         match self.contents.take_back(user, content, reaction, self.ambient.rng.version()).await? {
-            Reacted::Done => Ok(ReactionOutcome::Done(seen)),
+            Reacted::Done => {
+                self.announce(content, reaction).await;
+                Ok(ReactionOutcome::Done(seen))
+            }
             Reacted::Already if seen.is_some() => Ok(ReactionOutcome::Done(seen)),
             Reacted::Already | Reacted::UnknownContent => Ok(ReactionOutcome::UnknownContent),
+        }
+    }
+
+    /// Best effort. Bookmarks are nobody else's business.
+    async fn announce(&self, content: ContentId, reaction: Reaction) {
+        if reaction == Reaction::Like {
+            let announcement = Announcement::Changed { shown: content.into() };
+            note_lost("announcement", self.announcements.announce(&announcement).await);
         }
     }
 

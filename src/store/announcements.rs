@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use super::StoreError;
-use crate::domain::{ContentId, Entry, Position, SessionId, UserId};
+use crate::domain::{ContentId, Entry, Position, SessionId, Shown, UserId};
+
+/// Milliseconds in which a node announces the changes of one content or user once.
+pub const CHANGED_MS: u64 = 1_000;
 
 /// An event. Its wire format is as for [`super::queue::Message`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +26,12 @@ pub enum Announcement {
     Removed {
         /// The removed entry.
         entry: Entry,
+    },
+    /// What is shown of a content or a user has changed: its counts, its lists, or whether it is there. Sent once for
+    /// all changes of [`CHANGED_MS`], with the first of them: listeners read that much later.
+    Changed {
+        /// The content or the user.
+        shown: Shown,
     },
     /// The set of authors in the reader's timeline has changed: by a follow, an unfollow or an exclusion.
     FollowsChanged {
@@ -59,6 +68,18 @@ pub enum Announcement {
     Gap,
 }
 
+impl Announcement {
+    /// Whom it is about, if it reaches only the nodes that want to hear of them.
+    pub fn about(&self) -> Option<Shown> {
+        match self {
+            Self::Published { entry, .. } | Self::Removed { entry } => Some(entry.author.into()),
+            Self::Changed { shown } => Some(*shown),
+            Self::FollowsChanged { reader, .. } | Self::ReadMarkerMoved { reader, .. } => Some((*reader).into()),
+            Self::SessionEnded { .. } | Self::AccountDeleted { .. } | Self::Gap => None,
+        }
+    }
+}
+
 /// A change between a reader and an author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -77,7 +98,7 @@ pub enum RelationChange {
 }
 
 /// Announcements. Those of ended sessions and deleted accounts, and gaps, reach every node; the others reach the nodes
-/// that want to hear of the user whom they are about: the author, or the reader.
+/// that want to hear of whom they are about ([`Announcement::about`]).
 #[async_trait]
 pub trait Announcements: Send + Sync {
     /// Announces to the nodes that want to hear of it, this one included. Best effort: after a failure, a
@@ -88,15 +109,15 @@ pub trait Announcements: Send + Sync {
     /// All announcements that this node hears from now on. The channel is bounded; a slow receiver gets `Lagged`.
     fn listen(&self) -> broadcast::Receiver<Announcement>;
 
-    /// Wants to hear of `user`, until [`Self::unwant`] was called as often as this. Listeners may hear of others, too.
+    /// Wants to hear of `shown`, until [`Self::unwant`] was called as often as this. Listeners may hear of others, too.
     /// By default nothing is done, because a node hears everything.
-    fn want(&self, _user: UserId) {}
+    fn want(&self, _shown: Shown) {}
 
     /// See [`Self::want`].
-    fn unwant(&self, _user: UserId) {}
+    fn unwant(&self, _shown: Shown) {}
 
-    /// Returns once everything is heard about all users who were wanted when it was called. It returns at once while
+    /// Returns once everything is heard about all that was wanted when it was called. It returns at once while
     /// nothing is heard because a connection broke: when it stands again, listeners get [`Announcement::Gap`], and a
-    /// later call waits for the same users.
+    /// later call waits for the same.
     async fn settled(&self) {}
 }

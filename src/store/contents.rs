@@ -60,6 +60,8 @@ pub enum Removed {
         entry: Entry,
         /// The versions of the author's outbox.
         versions: VersionChange,
+        /// The content whose replies or reposts are one less.
+        counted: Option<ContentId>,
     },
     /// There is no such content, or it was removed before.
     Unknown,

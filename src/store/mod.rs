@@ -32,6 +32,7 @@ pub mod profiles;
 pub mod queue;
 pub mod reactions;
 pub mod read_markers;
+pub mod recent_changes;
 pub mod redis;
 pub mod relations;
 pub mod schema;

@@ -31,6 +31,8 @@ pub const SOCKETS_CUT_OFF: &str = "tidefeed_websockets_cut_off_total";
 pub const STREAMS: &str = "tidefeed_event_streams";
 /// `newFeed` subscriptions open.
 pub const SUBSCRIPTIONS: &str = "tidefeed_subscriptions";
+/// `shownChanged` subscriptions open.
+pub const SHOWN_SUBSCRIPTIONS: &str = "tidefeed_shown_subscriptions";
 /// Live events that met a full buffer.
 pub const LIVE_EVENTS_MISSED: &str = "tidefeed_live_events_missed_total";
 /// Changes sent to live subscribers, by kind.
@@ -193,6 +195,7 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         "What clients were refused beyond their bound or the node's, by bound: points, sockets, streams, stream_operations, subscriptions, passwords, registrations or exports",
     ),
     (STREAMS, Kind::Gauge, Unit::Count, "Streams of server-sent events open or reserved"),
+    (SHOWN_SUBSCRIPTIONS, Kind::Gauge, Unit::Count, "shownChanged subscriptions open"),
     (SUBSCRIPTIONS, Kind::Gauge, Unit::Count, "newFeed subscriptions open"),
     (LIVE_EVENTS_MISSED, Kind::Counter, Unit::Count, "Live events that met a full buffer"),
     (LIVE_CHANGES, Kind::Counter, Unit::Count, "Changes sent to live subscribers, by kind"),

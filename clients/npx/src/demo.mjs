@@ -15,6 +15,7 @@ export async function demo(binary, given) {
   // Without a configuration it is to be thrown away; else the store is the one that is configured.
   if (env.TIDEFEED__STORE__URL === undefined && !existsSync("tidefeed.toml")) {
     env.TIDEFEED__STORE__URL = `sqlite://${FOLDER}/tidefeed.db`;
+    env.TIDEFEED__API__PUBLIC_PAGES ??= "true";
     console.error(`The database is in ${path.resolve(FOLDER)}. Delete the folder to begin anew.`);
   }
   for (const step of [["migrate"], ["seed", "--if-empty"]]) {

@@ -3,13 +3,15 @@ import { credentials, ERRORS, input } from "./credentials.js";
 
 const USER = "id handle name avatarUrl viewerIsFollowing isViewer";
 const VIEWER = `${USER} bio followerCount followingCount contentCount timelineReadMarker`;
-const ORIGINAL = `id kind subjectId text media { kind url width height alt } createdAt author { ${USER} }
+/** A content without what it repeats. */
+export const ORIGINAL = `id kind subjectId text media { kind url width height alt } createdAt author { ${USER} }
   replyCount likeCount repostCount bookmarkCount inReplyTo { id author { ${USER} } }
   viewerHasLiked viewerHasBookmarked viewerHasReposted viewerIsAuthor`;
 const CONTENT = `${ORIGINAL} repostOf { ${ORIGINAL} }`;
 /** An entry of the timeline. */
 export const EDGE = `cursor node { ${CONTENT} }`;
-const RELATION = `${USER} followerCount followingCount viewerHasMuted viewerHasBlocked viewerIsHiding`;
+/** A user, and what is between them and the viewer. */
+export const RELATION = `${USER} followerCount followingCount viewerHasMuted viewerHasBlocked viewerIsHiding`;
 /** Mutations that answer alike, by their fields. */
 const answering = <Field extends string>(selection: string, ...fields: Field[]) =>
   Object.fromEntries(fields.map((field) => [field, input(field, `${selection} ${ERRORS}`)])) as Record<Field, string>;

@@ -23,6 +23,8 @@ export interface Fact {
   published?: Content | null;
   /** What was read may have become different without a word. */
   isInDoubt?: boolean;
+  /** Contents and users that have been read anew: lists of theirs may have changed, too. */
+  changed?: ReadonlySet<string>;
   /** The user whose contents come to the timeline now. */
   comes?: string;
 }

@@ -8,7 +8,7 @@ import type { Observable } from "./observable.js";
 import { checkUrl, endpointOf, refusalOf } from "./post.js";
 import { createSend, type Send } from "./request.js";
 import { localStore, type Session, sessionAt, type TokenStore } from "./session.js";
-import { type ConnectionState, createLiveSocket, warnWithout, type WebSocketClass } from "./socket.js";
+import { type ConnectionState, createLiveSocket, type Listen, warnWithout, type WebSocketClass } from "./socket.js";
 import { createTimeline, type Timeline, type TimelineOptions } from "./timeline.js";
 import type { Content } from "./types.js";
 
@@ -40,8 +40,10 @@ export interface Tidefeed extends Actions {
   request: Send;
   /** The answer to a query, watched; who asks the same again gets the same object. At most one connection in it, paged by `$after`, and no aliases for contents' fields. */
   query: Ask;
-  /** What another mutation has answered, sent by `request`: shown wherever that content or user stands. */
-  tell: (fact: Pick<Fact, "content" | "user">) => void;
+  /** A subscription of the schema, on the socket of the timelines. */
+  listen: Listen;
+  /** What another mutation has answered, sent by `request`, or what has been read anew: shown wherever that content or user stands. */
+  tell: (fact: Pick<Fact, "content" | "user" | "event" | "changed">) => void;
   /** Who is signed in, as they are now. */
   viewer: ViewerStore;
   /** A content by its id. */
@@ -82,6 +84,7 @@ export function createTidefeed(options: TidefeedOptions): Tidefeed {
     ...createActions(send, hub, () => viewer.getSnapshot().value),
     session,
     connection: socket.state,
+    listen: socket.listen,
     request: send,
     query,
     tell: hub.tell,
@@ -102,7 +105,7 @@ export { RequestError } from "./failure.js";
 export type { RequestOptions, Send } from "./request.js";
 export type { Issuer } from "./issued.js";
 export { localStore, memoryStore, type Session, type SessionState, type TokenStore } from "./session.js";
-export type { ConnectionState, WebSocketClass } from "./socket.js";
+export type { ConnectionState, Listen, WebSocketClass } from "./socket.js";
 export type { Entry, TimelineSnapshot } from "./snapshot.js";
 export type { Timeline, TimelineOptions } from "./timeline.js";
 export type { Rest, TypedDocument } from "./typed.js";

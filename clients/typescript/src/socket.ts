@@ -3,7 +3,6 @@ import { type Client, createClient } from "graphql-ws";
 import { type Observable, source } from "./observable.js";
 import { PASSING } from "./request.js";
 import type { Session } from "./session.js";
-import type { FeedEvent } from "./types.js";
 import { isOnline, onWakeUp, pause, waitMs } from "./waiting.js";
 
 /** "reconnecting": there is a network, but nobody answers; "offline": the machine says that it has none. */
@@ -28,10 +27,15 @@ export interface SocketOptions {
   retryMs: number;
 }
 
+/** A subscription; its variables are sent as they are by then when the socket connects again. */
+export interface Subscription { query: string; variables: Record<string, unknown> }
+
+/** Calls `take` with the data of each event, and `failed` once if the server refuses to tell any. Returns a function that leaves. */
+export type Listen = <Data>(payload: Subscription, take: (data: Data) => void, failed: (error: Error) => void) => () => void;
+
 export interface LiveSocket {
   state: Observable<ConnectionState>;
-  /** Calls `take` with each event of `newFeed(after)`, and `failed` once if the server refuses to tell any. Returns a function that leaves. */
-  feed: (document: string, after: string | null, take: (event: FeedEvent) => void, failed: (error: Error) => void) => () => void;
+  listen: Listen;
   close: () => void;
 }
 
@@ -147,9 +151,8 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
     });
   }
 
-  function feed(document: string, after: string | null, take: (event: FeedEvent) => void, failed: (error: Error) => void) {
+  function listen<Data>(payload: Subscription, take: (data: Data) => void, failed: (error: Error) => void) {
     const live = client ??= open();
-    const payload = { query: document, variables: { after } }; // Sent as it is by then when graphql-ws connects again.
     let [left, leave, tries] = [false, () => {}, 0];
     function again() {
       if (left) return;
@@ -158,13 +161,12 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
     }
     function begin() {
       if (left) return;
-      leave = live.subscribe<{ newFeed: FeedEvent }>(payload, {
+      leave = live.subscribe<Data>(payload, {
         next({ data, errors }) {
           if (left) return;
           tries = 0;
           if (data == null) return failed(new Error(errors?.[0]?.message ?? "The feed has failed."));
-          if ("resumeToken" in data.newFeed) payload.variables.after = data.newFeed.resumeToken ?? payload.variables.after;
-          take(data.newFeed);
+          take(data);
         },
         error(error) {
           if (left) return;
@@ -194,5 +196,5 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
     state.set("idle");
   }
 
-  return { state, feed, close };
+  return { state, listen, close };
 }

@@ -243,7 +243,11 @@ class LiveTimeline {
     this.#leave();
     this.#await();
     try {
-      this.#leave = this.#parts.socket.feed(documents.newFeed, this.#token, this.#take, this.#fail);
+      const variables = { after: this.#token };
+      this.#leave = this.#parts.socket.listen<{ newFeed: FeedEvent }>({ query: documents.newFeed, variables }, ({ newFeed }) => {
+        this.#take(newFeed);
+        variables.after = this.#token;
+      }, this.#fail);
     } catch (reason) {
       this.#fail(reason);
     }
@@ -265,12 +269,12 @@ class LiveTimeline {
       void this.#begin();
       return;
     }
+    this.#token = event.resumeToken ?? this.#token;
     if (event.__typename === "TimelineMayDiffer") {
       [this.#isAwaited, this.#isFilling] = [false, false];
       if (this.#hasDoubts || !this.#isTold()) this.#doubt();
       return;
     }
-    this.#token = event.resumeToken ?? this.#token;
     if (event.__typename === "ReadMarkerMoved") this.#readMarker = event.readMarker;
     if (event.__typename === "EntryAdded" && event.timelineEdge.node?.viewerIsAuthor) this.#parts.hub.arrived(event.timelineEdge.node);
     this.#apply(event);

@@ -69,7 +69,7 @@ test("who installs the package gets no GraphQL library that they do not use", ()
   const { dependencies, peerDependencies, peerDependenciesMeta, exports } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
   assert.deepEqual(Object.keys(dependencies), ["graphql-ws"]);
   for (const name of Object.keys(peerDependencies)) assert.ok(peerDependenciesMeta[name]?.optional, name);
-  assert.deepEqual(Object.keys(exports), [".", "./apollo", "./urql", "./relay", "./upload"]);
+  assert.deepEqual(Object.keys(exports), [".", "./apollo", "./urql", "./relay", "./current", "./upload"]);
 });
 
 test("the tarball has its modules, their types and a description, and nothing else", () => {

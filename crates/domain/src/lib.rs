@@ -23,7 +23,7 @@ pub use self::{
     delivery::edge::EdgeMode,
     ids::{ContentId, ServiceKeyId, SessionId, UserId},
     kinds::{ContentKind, Kinds},
-    live::resume::ResumePoint,
+    live::{resume::ResumePoint, shown::Shown},
     reaction::{Reaction, ViewerReactions},
     reference::Reference,
     timeline::{

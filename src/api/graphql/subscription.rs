@@ -1,8 +1,8 @@
 //! The root of subscriptions.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{collections::HashSet, pin::Pin, sync::Arc, time::Duration};
 
-use async_graphql::{Context, Subscription};
+use async_graphql::{Context, ID, Subscription};
 use futures_util::{Stream, stream};
 use graphql_transport::metered::Metered;
 use tokio::time::{Instant, sleep_until};
@@ -12,25 +12,27 @@ use super::{
     feed_parts,
     feed_share::{FeedShare, OperationKey, SharedValue, operation_key},
     hydration::Hydration,
-    ids,
+    ids::{self, NodeId},
     objects::{
         AuthorRemoved, ContentRemoved, EntryAdded, FeedEdge, NewFeedEvent, ReadMarkerMoved, RefetchNeeded,
-        RelationChanged, ResumeToken, TimelineMayDiffer, User,
+        RelationChanged, ResumeToken, ShownChanged, TimelineMayDiffer, User,
     },
     scope::{document, hydration},
     selection::ContentSelection,
 };
 use crate::{
-    domain::{Entry, ResumePoint, UserId, live::view::Change, timeline::cursor},
+    domain::{Entry, ResumePoint, Shown, UserId, limits::MAX_NODES, live::view::Change, timeline::cursor},
     live::{self, Batch, Update},
 };
 
+type ShownHints = Pin<Box<dyn Stream<Item = Result<ShownChanged, ApiError>> + Send>>;
 type NewFeed = Pin<Box<dyn Stream<Item = Result<NewFeedEvent, ApiError>> + Send>>;
 
 /// The root of subscriptions.
 pub struct SubscriptionRoot;
 
 /// Subscriptions.
+#[expect(clippy::unused_async, reason = "a subscription is an async function, and one of them waits for nothing")]
 #[Subscription(name = "Subscription")]
 impl SubscriptionRoot {
     /// Live changes of the viewer's timeline. With `after`, the stream first replays what has changed since then:
@@ -61,6 +63,59 @@ impl SubscriptionRoot {
             Err(failure) => Err(failure.into_api_error()),
         }
     }
+
+    /// Hints at contents and users that may have changed, so that a client keeps current what it shows of them: counts,
+    /// replies, who likes a content, a user's contents and lists. A hint is sent for any number of changes, a second
+    /// after them or later, and says what to read again, for instance with `nodes`. A client reads first and then
+    /// subscribes: what may have changed in the ten seconds before counts, also when the server cannot know. Nothing is
+    /// told of contents that the viewer does not see. The viewer's bookmarks and changes of a profile itself are not
+    /// hinted at.
+    ///
+    /// Subscribe again with other ids when the client shows something else, and read once more after the connection
+    /// was lost. The stream ends as that of `newFeed`.
+    async fn shown_changed(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Ids of contents and users, at most 100; others are never hinted at.")] ids: Vec<ID>,
+    ) -> Result<ShownHints, ApiError> {
+        watch(ctx, &ids).map_err(Failure::into_api_error)
+    }
+}
+
+/// When the viewer's token ends.
+fn ends_at(hydration: &Hydration) -> Result<Instant, Failure> {
+    let left = hydration.viewer()?.good_until_ms - hydration.services().clock.now_ms();
+    Ok(Instant::now() + Duration::from_millis(u64::try_from(left).unwrap_or(0)))
+}
+
+fn watch(ctx: &Context<'_>, ids: &[ID]) -> Result<ShownHints, Failure> {
+    let hydration = hydration(ctx)?;
+    if ids.len() > MAX_NODES {
+        return Err(Failure::TooManyIds(ids.len()));
+    }
+    let (viewer, ends_at) = (hydration.viewer()?, ends_at(&hydration)?);
+    let shown = ids.iter().filter_map(|id| match ids::parse(id).ok()? {
+        NodeId::Content(content) => Some(Shown::Content(content)),
+        NodeId::User(user) => Some(Shown::User(user)),
+        NodeId::Session(_) => None,
+    });
+    let watch = hydration.use_cases().live.watch_shown(viewer.id, viewer.acted_by.is_some(), shown.collect())?;
+    Ok(Box::pin(stream::try_unfold(watch, move |mut watch| async move {
+        let changed = tokio::select! {
+            biased;
+            () = sleep_until(ends_at) => return Err(Failure::SignInEnded.into_api_error()),
+            changed = watch.next() => changed,
+        };
+        Ok(Some((hint(changed), watch)))
+    })))
+}
+
+fn hint(changed: HashSet<Shown>) -> ShownChanged {
+    let ids = changed.into_iter().map(|shown| match shown {
+        Shown::Content(content) => ids::of_content(content),
+        Shown::User(user) => ids::of_user(user),
+    });
+    ShownChanged { ids: ids.map(Metered).collect() }
 }
 
 async fn begin(ctx: &Context<'_>, after: Option<&str>, compares: bool) -> Result<Watch, Failure> {
@@ -75,8 +130,7 @@ async fn begin(ctx: &Context<'_>, after: Option<&str>, compares: bool) -> Result
     let feed = if compares { feed.comparing() } else { feed };
     let selected = ctx.look_ahead();
     let edge = selected.field("timelineEdge").field("node");
-    let left = viewer.good_until_ms - hydration.services().clock.now_ms();
-    let ends_at = Instant::now() + Duration::from_millis(u64::try_from(left).unwrap_or(0));
+    let ends_at = ends_at(&hydration)?;
     let selection = edge.exists().then(|| ContentSelection::of(&edge));
     let selects_token = selected.field("resumeToken").exists();
     let operation = document(ctx).map(|query| operation_key(ctx, query));

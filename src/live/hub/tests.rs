@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use super::*;
 use crate::{
     domain::{
-        ContentId, Entry, PageRequest, Position,
+        ContentId, Entry, PageRequest, Position, Shown,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
             candidates::{Ask, Candidates},
@@ -70,7 +70,7 @@ impl Timelines for Everybody {
 
 /// Counts who is wanted.
 #[derive(Default)]
-struct Wanted(Mutex<HashMap<UserId, i32>>);
+struct Wanted(Mutex<HashMap<Shown, i32>>);
 
 #[async_trait]
 impl Announcements for Wanted {
@@ -82,12 +82,12 @@ impl Announcements for Wanted {
         broadcast::Sender::new(1).subscribe()
     }
 
-    fn want(&self, user: UserId) {
-        *self.0.lock().unwrap().entry(user).or_default() += 1;
+    fn want(&self, shown: Shown) {
+        *self.0.lock().unwrap().entry(shown).or_default() += 1;
     }
 
-    fn unwant(&self, user: UserId) {
-        *self.0.lock().unwrap().entry(user).or_default() -= 1;
+    fn unwant(&self, shown: Shown) {
+        *self.0.lock().unwrap().entry(shown).or_default() -= 1;
     }
 }
 
@@ -262,9 +262,9 @@ fn the_index_holds_and_wants_exactly_the_watched_authors() {
             }
         }
         assert_eq!(state.by_author, expected);
-        let mut users: HashMap<UserId, i32> = HashMap::new();
+        let mut users: HashMap<Shown, i32> = HashMap::new();
         let readers = state.subscribers.values().map(|it| it.reader).collect::<HashSet<UserId>>();
-        expected.into_keys().chain(readers).for_each(|user| *users.entry(user).or_default() += 1);
+        expected.into_keys().chain(readers).for_each(|user| *users.entry(user.into()).or_default() += 1);
         wanted.0.lock().unwrap().retain(|_, count| *count != 0);
         assert_eq!(*wanted.0.lock().unwrap(), users, "each author and each reader once");
     }

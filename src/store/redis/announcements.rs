@@ -1,5 +1,5 @@
 //! Announcements as sharded publish/subscribe, which a single server and a cluster know alike. A node hears the
-//! channels that all nodes share, and those of the groups of users that it wants to hear of.
+//! channels that all nodes share, and those of the groups of contents and users that it wants to hear of.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{channels::channel_of, connect::Redis, interest::Interest, listener::Listener, retry::Retry, wire};
 use crate::{
-    domain::UserId,
+    domain::Shown,
     rng::SharedRng,
-    store::{Announcements, StoreError, announcements::Announcement},
+    store::{Announcements, StoreError, announcements::Announcement, recent_changes::RecentChanges},
 };
 
 /// Announcements on Redis. Payloads are JSON with a version. Listeners get [`Announcement::Gap`] each time the
@@ -22,6 +22,7 @@ pub struct RedisAnnouncements {
     listeners: broadcast::Sender<Announcement>,
     /// An announcement was not sent, or whether it was is unknown.
     lost: Arc<Notify>,
+    recent: RecentChanges,
     interest: Arc<Interest>,
     /// The version of the interest that is subscribed; `None` while the subscription is broken.
     subscribed: watch::Receiver<Option<u64>>,
@@ -44,7 +45,7 @@ impl RedisAnnouncements {
         let lost = Arc::new(Notify::new());
         let announcing = announce_gaps(redis.clone(), Arc::clone(&lost), rng);
         tracker.spawn(stop.clone().run_until_cancelled_owned(announcing));
-        Ok(Self { redis, listeners, lost, interest, subscribed })
+        Ok(Self { redis, listeners, lost, recent: RecentChanges::default(), interest, subscribed })
     }
 }
 
@@ -86,7 +87,7 @@ impl Drop for NotifyUnlessSent<'_> {
 #[async_trait]
 impl Announcements for RedisAnnouncements {
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError> {
-        if *announcement == Announcement::Gap {
+        if *announcement == Announcement::Gap || self.recent.contains(announcement) {
             return Ok(());
         }
         let lost = NotifyUnlessSent(Some(&self.lost));
@@ -99,12 +100,12 @@ impl Announcements for RedisAnnouncements {
         self.listeners.subscribe()
     }
 
-    fn want(&self, user: UserId) {
-        self.interest.want(user);
+    fn want(&self, shown: Shown) {
+        self.interest.want(shown);
     }
 
-    fn unwant(&self, user: UserId) {
-        self.interest.unwant(user);
+    fn unwant(&self, shown: Shown) {
+        self.interest.unwant(shown);
     }
 
     async fn settled(&self) {

@@ -1,24 +1,25 @@
 //! Names the channels of announcements; a constant of the interface between nodes, which must agree on them.
 //!
 //! Sixteen channels are for all nodes: `{prefix}announcements:0` to `15`. Beside each are the channels of 1,024 groups
-//! of users, with its name as their hash tag: whatever happens to their slot of a cluster happens to it, too.
+//! of contents and users, with its name as their hash tag: whatever happens to their slot of a cluster happens to it,
+//! too.
 
 use super::connect::Redis;
-use crate::{domain::UserId, store::announcements::Announcement};
+use crate::{domain::Shown, store::announcements::Announcement};
 
 /// Channels that every node subscribes to.
 const SHARED: i64 = 16;
-/// Groups of users, a multiple of [`SHARED`].
+/// Groups of contents and users, a multiple of [`SHARED`].
 const GROUPS: i64 = 16_384;
 
-/// Users whose frequent announcements share a channel: those whose ids have the same rest.
+/// Contents and users whose frequent announcements share a channel: those whose ids have the same rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group(i64);
 
 impl Group {
-    /// The user's.
-    pub const fn of(user: UserId) -> Self {
-        Self(user.get() % GROUPS)
+    /// The one that it belongs to.
+    pub const fn of(shown: Shown) -> Self {
+        Self(shown.number() % GROUPS)
     }
 
     /// Its channel.
@@ -42,16 +43,11 @@ pub fn shared_channels(redis: &Redis) -> Vec<String> {
 
 /// Where an announcement is sent.
 pub fn channel_of(redis: &Redis, announcement: &Announcement) -> String {
-    match announcement {
-        Announcement::Published { entry, .. } | Announcement::Removed { entry } => {
-            Group::of(entry.author).channel(redis)
-        }
-        Announcement::FollowsChanged { reader, .. } | Announcement::ReadMarkerMoved { reader, .. } => {
-            Group::of(*reader).channel(redis)
-        }
-        Announcement::SessionEnded { user, .. } | Announcement::AccountDeleted { user } => {
+    match (announcement.about(), announcement) {
+        (Some(shown), _) => Group::of(shown).channel(redis),
+        (None, Announcement::SessionEnded { user, .. } | Announcement::AccountDeleted { user }) => {
             shared(redis, user.get() % SHARED)
         }
-        Announcement::Gap => shared(redis, 0),
+        (None, _) => shared(redis, 0),
     }
 }

@@ -1,4 +1,4 @@
-//! Counts which groups of users this node wants to hear of.
+//! Counts which groups of contents and users this node wants to hear of.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,9 +8,9 @@ use std::{
 use tokio::sync::Notify;
 
 use super::channels::Group;
-use crate::domain::UserId;
+use crate::domain::Shown;
 
-/// What is wanted. A group counts for each of its users who is wanted.
+/// What is wanted. A group counts for each of its members that is wanted.
 #[derive(Debug, Default)]
 pub struct Interest {
     wanted: Mutex<Wanted>,
@@ -20,16 +20,16 @@ pub struct Interest {
 /// What was wanted at one instant.
 #[derive(Debug, Default)]
 struct Wanted {
-    users: BTreeMap<Group, usize>,
+    counts: BTreeMap<Group, usize>,
     /// How often a group has become wanted.
     version: u64,
 }
 
 impl Interest {
-    /// Counts one user more.
-    pub fn want(&self, user: UserId) {
+    /// Counts one more.
+    pub fn want(&self, shown: Shown) {
         let mut wanted = self.wanted();
-        let count = wanted.users.entry(Group::of(user)).or_default();
+        let count = wanted.counts.entry(Group::of(shown)).or_default();
         *count += 1;
         if *count == 1 {
             wanted.version += 1;
@@ -37,14 +37,14 @@ impl Interest {
         }
     }
 
-    /// Counts one user less.
-    pub fn unwant(&self, user: UserId) {
+    /// Counts one less.
+    pub fn unwant(&self, shown: Shown) {
         let mut wanted = self.wanted();
-        let group = Group::of(user);
-        if let Some(count) = wanted.users.get_mut(&group) {
+        let group = Group::of(shown);
+        if let Some(count) = wanted.counts.get_mut(&group) {
             *count -= 1;
             if *count == 0 {
-                wanted.users.remove(&group);
+                wanted.counts.remove(&group);
             }
         }
     }
@@ -57,7 +57,7 @@ impl Interest {
     /// The groups that are wanted now, with their version.
     pub fn groups(&self) -> (u64, BTreeSet<Group>) {
         let wanted = self.wanted();
-        (wanted.version, wanted.users.keys().copied().collect())
+        (wanted.version, wanted.counts.keys().copied().collect())
     }
 
     /// Completes after a group has become wanted. For one task.

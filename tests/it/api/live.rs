@@ -6,6 +6,7 @@ mod outage;
 mod people;
 mod resuming;
 mod sharing;
+mod shown;
 mod slow;
 mod watcher;
 

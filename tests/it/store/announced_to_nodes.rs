@@ -33,7 +33,7 @@ impl Node {
     async fn start(redis: Redis, authors: HashSet<u64>, rng: &SharedRng, stop: &CancellationToken) -> Result<Self> {
         let announcements = RedisAnnouncements::start(redis, &TaskTracker::new(), stop, rng.clone()).await?;
         for author in &authors {
-            announcements.want(user(*author)?);
+            announcements.want(user(*author)?.into());
         }
         announcements.settled().await;
         let groups = authors.iter().map(|author| author % GROUPS).collect();

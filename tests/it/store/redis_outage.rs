@@ -55,7 +55,7 @@ impl Node {
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
         let announcements = RedisAnnouncements::start(redis.clone(), &tracker, &stop, SharedRng::from_seed(7)).await?;
         for user in 1..=16 {
-            announcements.want(UserId::try_new(user)?);
+            announcements.want(UserId::try_new(user)?.into());
         }
         announcements.settled().await;
         let (queue, cache) = (RedisQueue::new(redis.clone()), RedisOutboxCache::new(redis.clone()));
@@ -203,7 +203,7 @@ mod redis_server {
         failures_are_quick_and_transient(&node).await?;
         // Nobody waits for what comes with a gap.
         let author = UserId::try_new(500)?;
-        node.announcements.want(author);
+        node.announcements.want(author.into());
         timeout(PATIENCE, node.announcements.settled()).await?;
         server.restart().await?;
         soon(|| node.works(2)).await?;

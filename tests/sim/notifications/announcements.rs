@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::UserId,
+    domain::Shown,
     store::{Announcements, StoreError, announcements::Announcement},
 };
 use tokio::sync::{
@@ -116,6 +116,10 @@ impl NodeAnnouncements {
 #[async_trait]
 impl Announcements for NodeAnnouncements {
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError> {
+        // No device shows anything beside its timeline.
+        if matches!(announcement, Announcement::Changed { .. }) {
+            return Ok(());
+        }
         let SimAnnouncements { injector, late, broken, .. } = &*self.all;
         injector.switch().await;
         if *broken == Some(Rule::RelationsAreNotAnnounced)
@@ -137,15 +141,15 @@ impl Announcements for NodeAnnouncements {
         self.listeners.subscribe()
     }
 
-    fn want(&self, user: UserId) {
+    fn want(&self, shown: Shown) {
         if let Some(mut interest) = self.interest() {
-            interest.want(user);
+            interest.want(shown);
         }
     }
 
-    fn unwant(&self, user: UserId) {
+    fn unwant(&self, shown: Shown) {
         if let Some(mut interest) = self.interest() {
-            interest.unwant(user);
+            interest.unwant(shown);
         }
     }
 

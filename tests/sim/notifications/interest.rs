@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tidefeed::{domain::UserId, store::announcements::Announcement};
+use tidefeed::{domain::Shown, store::announcements::Announcement};
 
 use super::{LATEST, Late};
 use crate::{fault_injector::FaultInjector, rules::Rule};
@@ -11,7 +11,7 @@ use crate::{fault_injector::FaultInjector, rules::Rule};
 /// See the module.
 pub struct Interest {
     injector: FaultInjector,
-    /// Users who are wanted, by group.
+    /// What is wanted, by group.
     wanted: BTreeMap<i64, usize>,
     subscribed: BTreeSet<i64>,
     late: Late<i64>,
@@ -27,8 +27,8 @@ impl Interest {
         (injector.rates().groups > 0).then_some(Self { injector, wanted, subscribed, late, stands_at: None, broken })
     }
 
-    pub fn want(&mut self, user: UserId) {
-        let group = self.group(user);
+    pub fn want(&mut self, shown: Shown) {
+        let group = self.group(shown);
         let count = self.wanted.entry(group).or_default();
         *count += 1;
         if *count > 1 || self.stands_at.is_some() {
@@ -42,8 +42,8 @@ impl Interest {
         }
     }
 
-    pub fn unwant(&mut self, user: UserId) {
-        let group = self.group(user);
+    pub fn unwant(&mut self, shown: Shown) {
+        let group = self.group(shown);
         let count = self.wanted.entry(group).or_default();
         *count = count.saturating_sub(1);
         if *count == 0 || self.broken == Some(Rule::WithdrawnTooEarly) {
@@ -91,21 +91,13 @@ impl Interest {
     }
 
     pub fn hears(&self, announcement: &Announcement) -> bool {
-        match announcement {
-            _ if self.stands_at.is_some() => false,
-            Announcement::Published { entry, .. } | Announcement::Removed { entry } => {
-                self.subscribed.contains(&self.group(entry.author))
-            }
-            Announcement::FollowsChanged { reader, .. } | Announcement::ReadMarkerMoved { reader, .. } => {
-                self.subscribed.contains(&self.group(*reader))
-            }
-            Announcement::SessionEnded { .. } | Announcement::AccountDeleted { .. } | Announcement::Gap => true,
-        }
+        let hears = |shown| self.subscribed.contains(&self.group(shown));
+        self.stands_at.is_none() && announcement.about().is_none_or(hears)
     }
 
     /// People's ids are ten apart.
-    fn group(&self, user: UserId) -> i64 {
-        user.get() / 10 % i64::from(self.injector.rates().groups)
+    fn group(&self, shown: Shown) -> i64 {
+        shown.number() / 10 % i64::from(self.injector.rates().groups)
     }
 
     fn is_wanted(&self, group: i64) -> bool {

@@ -310,5 +310,5 @@ async fn remove(
         tx.write(|_| vec![Change::Counters(content, None, None)]).await?;
     }
     let entry = Entry { publish_time: row.publish_time, content, author: row.author };
-    tx.commit(Removed::Gone { entry, versions }).await
+    tx.commit(Removed::Gone { entry, versions, counted: row.draft.reference.content() }).await
 }

@@ -22,13 +22,13 @@ graphql(`
 
 export const FollowersDocument = graphql(`
   query Followers($handle: String!, $after: String) {
-    user(handle: $handle) { id handle name isViewer people: followers(first: 20, after: $after) { ...People } }
+    user(handle: $handle) { id handle name isViewer followerCount followingCount people: followers(first: 20, after: $after) { ...People } }
   }
 `);
 
 export const FollowingDocument = graphql(`
   query Following($handle: String!, $after: String) {
-    user(handle: $handle) { id handle name isViewer people: following(first: 20, after: $after) { ...People } }
+    user(handle: $handle) { id handle name isViewer followerCount followingCount people: following(first: 20, after: $after) { ...People } }
   }
 `);
 

@@ -26,7 +26,7 @@ export interface Reading<Data> {
 
 type Asked<Data> = QuerySnapshot<Data> & { refresh: () => Promise<void>; loadMore: () => Promise<void> };
 
-/** The answer to `document`, kept current with what the viewer does, and with it the next page of its list. */
+/** The answer to `document`, kept current with what the viewer and others do, and with it the next page of its list. */
 export function useRead<Data, Variables extends Record<string, unknown>>(
   document: TypedDocumentString<Data, Variables>, variables: NoInfer<Variables>, options?: QueryOptions,
 ): Reading<Data> {

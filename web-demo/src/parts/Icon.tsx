@@ -23,6 +23,7 @@ const PATHS = {
   hide: "M4 4l16 16M9.5 5.5A9 9 0 0 1 21 12a12 12 0 0 1-2.5 3.5M6 7.5A12 12 0 0 0 3 12c2 4 5 6.5 9 6.5a9 9 0 0 0 4-1M10 10a2.8 2.8 0 0 0 4 4",
   block: "M12 20.5a8.5 8.5 0 1 0 0-17 8.5 8.5 0 0 0 0 17ZM6 6l12 12",
   arrowUp: "M12 19V5M6 11l6-6 6 6",
+  arrowDown: "M12 5v14M6 13l6 6 6-6",
 } as const;
 
 export type IconName = keyof typeof PATHS;

@@ -35,7 +35,7 @@ function Nobody({ user, side }: { user: User; side: FollowSide }) {
 
 export function FollowsPage({ handle, side }: FollowsPageProps) {
   const query = DOCUMENTS[side];
-  const { data, error, loading, nextPage, refresh } = useRead(query, { handle });
+  const { data, error, loading, nextPage, refresh } = useRead(query, { handle }, { outdatedBy: ({ user }) => user?.handle === handle });
   const user = data?.user;
   const people = user?.people;
 

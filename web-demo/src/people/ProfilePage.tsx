@@ -5,11 +5,13 @@ import { ProfileDocument, ProfileLikesDocument, ProfileMediaDocument } from "../
 import { KindTabs, LIST_NAMES } from "../content/KindTabs";
 import { PostList } from "../content/PostList";
 import { rememberedPerson } from "../content/remembered";
+import { useHeld } from "../content/useHeld";
 import type { ProfilePageQuery, ProfilePageQueryVariables, TypedDocumentString } from "../gql/graphql";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/Skeletons";
 import { PROFILE_LISTS, type ProfileList, profileListPath, profilePath, timelinePath } from "../routing";
+import { NewPostsPill } from "../timeline/NewPostsPill";
 import { NoSuchUser } from "./NoSuchUser";
 import { ProfileHeader, RememberedHeader } from "./ProfileHeader";
 
@@ -61,6 +63,8 @@ export function ProfilePage({ handle, list }: { handle: string; list: ProfileLis
   if (data?.user != null && data.user !== known) setKnown(data.user);
   const user = data === null ? known : data.user;
   const contents = data?.user?.contents;
+  const published = contents?.edges.flatMap(({ node }) => node ?? []) ?? null;
+  const { shown: posts, waiting, show } = useHeld(published, nextPage, list);
 
   const [remembered] = useState(() => rememberedPerson(handle));
   const again = () => { void refresh(); };
@@ -78,7 +82,6 @@ export function ProfilePage({ handle, list }: { handle: string; list: ProfileLis
   }
   if (user == null) return <NoSuchUser handle={handle} />;
   const isPrivate = list === "LIKES" && !user.isViewer;
-  const posts = (contents?.edges ?? []).flatMap(({ node }) => node ?? []);
   const kind = list === "EVERYTHING" ? "Posts" : LIST_NAMES[list];
   return (
     <>
@@ -86,6 +89,7 @@ export function ProfilePage({ handle, list }: { handle: string; list: ProfileLis
       <ProfileHeader user={user} />
       <KindTabs label={`What of ${user.name} is shown`} lists={PROFILE_LISTS.filter((one) => one !== "LIKES" || user.isViewer)} list={list}
         pathOf={(one) => profileListPath(user.handle, one)} />
+      {waiting > 0 && <div className="page-head sticky"><NewPostsPill waiting={waiting} onShow={() => { show(); window.scrollTo(0, 0); }} /></div>}
       {isPrivate && (
         <EmptyState title="Nobody sees what others like" testId="private-likes">
           <p><a href={profilePath(user.handle)}>See everything</a> of <bdi>{user.name}</bdi> instead.</p>

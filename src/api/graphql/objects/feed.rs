@@ -114,6 +114,13 @@ pub struct RefetchNeeded {
     pub reason: Metered<RefetchReason>,
 }
 
+/// Contents and users that may have changed, and lists of theirs: read again what is shown of them.
+#[derive(SimpleObject)]
+pub struct ShownChanged {
+    /// Some of the subscription's ids, in any order.
+    pub ids: Vec<Metered<ID>>,
+}
+
 /// A change of the viewer's timeline, as `newFeed` reports it.
 #[derive(Union)]
 pub enum NewFeedEvent {

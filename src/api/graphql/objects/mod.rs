@@ -21,7 +21,7 @@ pub use counted::NewContentCount;
 pub use excluded::ExcludedUserConnection;
 pub use feed::{
     AuthorRemoved, ContentRemoved, EntryAdded, FeedEdge, NewFeedEvent, ReadMarkerMoved, RefetchNeeded, RelationChanged,
-    ResumeToken, TimelineMayDiffer,
+    ResumeToken, ShownChanged, TimelineMayDiffer,
 };
 pub use filter::TimelineFilter;
 pub(super) use lists::connections;

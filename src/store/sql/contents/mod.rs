@@ -94,11 +94,12 @@ impl Contents for SqlStore {
                 return tx.roll_back(outcome).await;
             }
             add_to_count(&tx, author, -1).await?;
-            references::count(&tx, reference(&row, 4)?, -1).await?;
+            let reference = reference(&row, 4)?;
+            references::count(&tx, reference, -1).await?;
             tx.execute("DELETE FROM counters WHERE content_id = ?", [content.get().into()]).await?;
             let (entry, text) = (row.entry(0)?, row.get::<String>(6)?);
             search::tasks::remove(&tx, entry, &text).await?;
-            tx.commit(Removed::Gone { entry, versions }).await
+            tx.commit(Removed::Gone { entry, versions, counted: reference.content() }).await
         })
         .await
     }

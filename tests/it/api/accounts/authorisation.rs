@@ -249,7 +249,7 @@ async fn answer(
 ) -> Result<(String, Value)> {
     let (query, variables) = operation(row, owner)?;
     let answer = if row.starts_with("Subscription.") {
-        watched(server, credentials, (owner, begins), query).await?
+        watched(server, credentials, (owner, begins), json!({ "query": query, "variables": variables })).await?
     } else {
         server.post_as(credentials, &query, variables).await?
     };
@@ -283,24 +283,26 @@ async fn watched(
     server: &ApiServer,
     (token, act_as): Credentials<'_>,
     (owner, begins): (&Person, bool),
-    query: String,
+    payload: Value,
 ) -> Result<Value> {
+    let hub = &server.app.hub;
+    let watching = || hub.watching() + hub.shown.watching();
     let refused = |code: &str| json!({ "errors": [{ "extensions": { "code": code } }] });
     // The socket of the previous row may still be watching.
-    until("nobody watches", async || Ok(server.app.hub.watching() == 0)).await?;
+    until("nobody watches", async || Ok(watching() == 0)).await?;
     let mut socket = Socket::open_as(server, (token, act_as)).await?;
     match socket.hear().await? {
         Ok(message) => ensure!(message["type"] == "connection_ack", "{message}"),
         Err(4403) => return Ok(refused("UNAUTHENTICATED")),
         Err(code) => bail!("closed with {code}"),
     }
-    socket.say(&json!({ "type": "subscribe", "id": "1", "payload": { "query": query } })).await?;
+    socket.say(&json!({ "type": "subscribe", "id": "1", "payload": payload })).await?;
     let Some(token) = token.filter(|_| begins) else {
         let message = socket.hear().await?.ok().context("closed")?;
         return Ok(json!({ "errors": message["payload"] }));
     };
     let token = if act_as.is_some() { owner.tokens.access.as_str() } else { token };
-    until("the subscription has begun", async || Ok(server.app.hub.watching() == 1)).await?;
+    until("the subscription has begun", async || Ok(watching() == 1)).await?;
     for publisher in [owner.tokens.access.as_str(), token] {
         let publish = "mutation { publishContent(input: { text: \"new\" }) { userErrors { code } } }";
         server.data(publisher, publish, json!({})).await?;

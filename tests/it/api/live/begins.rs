@@ -114,7 +114,8 @@ async fn five_thousand_subscriptions_begin_at_once_and_none_fails() -> Result<()
     let app = TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?;
     let (asking, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let follows = Arc::new(Counting { inner: app.ports.follows.clone(), asking, most });
-    let feed = Arc::new(LiveFeed::new(app.hub.clone(), follows.clone(), app.reader.clone(), LiveSettings::default()));
+    let (shown, reader) = ((follows.clone() as _, app.ports.contents.clone()), app.reader.clone());
+    let feed = Arc::new(LiveFeed::new(app.hub.clone(), shown, reader, LiveSettings::default()));
     let mut begun = Vec::new();
     for id in 1..=5_000 {
         let (feed, reader) = (Arc::clone(&feed), UserId::try_new(id)?);

@@ -56,7 +56,7 @@ impl Nodes {
     async fn want(&self, users: impl IntoIterator<Item = i64>) -> Result<()> {
         for user in users {
             let user = UserId::try_new(user)?;
-            self.both.iter().for_each(|node| node.want(user));
+            self.both.iter().for_each(|node| node.want(user.into()));
         }
         for node in &self.both {
             timeout(PATIENCE, node.settled()).await?;
@@ -95,6 +95,7 @@ async fn every_listener_on_every_node_hears_everything(adapter: Adapter) -> Resu
     let entry = Entry { publish_time: 5, content: ContentId::try_new(i64::MAX)?, author: reader };
     let mut sent =
         vec![Announcement::Removed { entry }, Announcement::FollowsChanged { reader, author: None, change: None }];
+    sent.push(Announcement::Changed { shown: entry.content.into() });
     sent.push(Announcement::ReadMarkerMoved { reader, marker: Position::bound(5, i64::MAX) });
     // Authors of every channel, and so of every node of a cluster.
     sent.extend((1..=32).map(|author| published(author, author)));
@@ -175,7 +176,7 @@ mod on_servers {
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
         let options = adapter.options().await?.context("a server")?;
         let node = start(&options, &tracker, &stop).await?;
-        node.want(UserId::try_new(1)?);
+        node.want(UserId::try_new(1)?.into());
         node.settled().await;
         let mut listener = node.listen();
         let raw = RawConnection::open(&options).await?;
@@ -200,7 +201,7 @@ mod on_servers {
         let options = RedisOptions { subscription_check_ms: 20, ..adapter.options().await?.context("a server")? };
         let (one, other) = (start(&options, &tracker, &stop).await?, start(&options, &tracker, &stop).await?);
         let (raw, prefix) = (RawConnection::open(&options).await?, &options.prefix);
-        let (seven, eight) = (UserId::try_new(7)?, UserId::try_new(8)?);
+        let (seven, eight) = (UserId::try_new(7)?.into(), ContentId::try_new(8)?.into());
         one.want(seven);
         other.want(eight);
         other.want(eight);
@@ -258,7 +259,7 @@ mod databases {
             let zero = super::super::start(&with(0), &tracker, &stop).await?;
             let one = super::super::start(&with(1), &tracker, &stop).await?;
             for node in [&zero, &one] {
-                node.want(UserId::try_new(7)?);
+                node.want(UserId::try_new(7)?.into());
                 node.settled().await;
             }
             let (mut of_zero, mut of_one) = (zero.listen(), one.listen());

@@ -187,7 +187,8 @@ on_each_backend! {
         assert_eq!(world.store.remove(user(2), content_id(5), 8, NOW).await?, Removed::NotTheAuthor);
         let entry = Entry { publish_time: NOW, content: content_id(5), author: user(1) };
         let versions = VersionChange { before: version(6), after: 9 };
-        assert_eq!(world.store.remove(user(1), content_id(5), 9, NOW + 9).await?, Removed::Gone { entry, versions });
+        let gone = Removed::Gone { entry, versions, counted: None };
+        assert_eq!(world.store.remove(user(1), content_id(5), 9, NOW + 9).await?, gone);
         let before = world.traces().await?;
         for remover in [1, 2, 99] {
             assert_eq!(world.store.remove(user(remover), content_id(5), 10, NOW).await?, Removed::Unknown);

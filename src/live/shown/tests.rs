@@ -1,0 +1,169 @@
+//! Tests the watches of what clients show.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+use async_trait::async_trait;
+use tokio::{
+    sync::{broadcast, watch},
+    time::{advance, timeout},
+};
+
+use super::*;
+use crate::{domain::ContentId, store::StoreError};
+
+const LONG: Duration = Duration::from_mins(1);
+
+/// Counts what is wanted. Nothing is settled until it is told.
+struct Wanted {
+    counts: Mutex<HashMap<Shown, i32>>,
+    settled: watch::Sender<bool>,
+}
+
+#[async_trait]
+impl Announcements for Wanted {
+    async fn announce(&self, _: &Announcement) -> Result<(), StoreError> {
+        Err(StoreError::Refused("not announced here".into()))
+    }
+
+    fn listen(&self) -> broadcast::Receiver<Announcement> {
+        broadcast::Sender::new(1).subscribe()
+    }
+
+    fn want(&self, shown: Shown) {
+        *self.counts.lock().unwrap().entry(shown).or_default() += 1;
+    }
+
+    fn unwant(&self, shown: Shown) {
+        *self.counts.lock().unwrap().entry(shown).or_default() -= 1;
+    }
+
+    async fn settled(&self) {
+        self.settled.subscribe().wait_for(|settled| *settled).await.unwrap();
+    }
+}
+
+fn hub() -> (Arc<ShownHub>, Arc<Wanted>) {
+    let wanted = Arc::new(Wanted { counts: Mutex::default(), settled: watch::Sender::new(true) });
+    (Arc::new(ShownHub::new(wanted.clone())), wanted)
+}
+
+fn content(id: i64) -> Shown {
+    ContentId::try_new(id).unwrap().into()
+}
+
+fn user(id: i64) -> UserId {
+    UserId::try_new(id).unwrap()
+}
+
+fn liked(id: i64) -> Announcement {
+    Announcement::Changed { shown: content(id) }
+}
+
+fn watch(hub: &Arc<ShownHub>) -> ShownWatch {
+    hub.watch(user(1), HashSet::from([content(1), content(2)]), 2).unwrap()
+}
+
+/// A watch whose first hint has come, and lies back.
+async fn settled_watch(hub: &Arc<ShownHub>) -> ShownWatch {
+    let watch = watch(hub);
+    assert_eq!(watch.next().await.len(), 2);
+    advance(BEFORE).await;
+    watch
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_changes_of_a_second_are_one_hint() {
+    let (hub, _) = hub();
+    let watch = settled_watch(&hub).await;
+    for id in [1, 1, 2, 3, 1] {
+        hub.pass_on(&liked(id));
+    }
+    let began = Instant::now();
+    assert_eq!(watch.next().await, HashSet::from([content(1), content(2)]));
+    assert!(began.elapsed() >= Duration::from_millis(CHANGED_MS) && began.elapsed() < Duration::from_secs(2));
+    assert!(timeout(LONG, watch.next()).await.is_err(), "nothing else has changed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hint_comes_a_second_after_the_last_announcement_at_least() {
+    let (hub, _) = hub();
+    let watch = settled_watch(&hub).await;
+    hub.pass_on(&liked(1));
+    advance(Duration::from_millis(600)).await;
+    hub.pass_on(&liked(1));
+    hub.pass_on(&liked(2));
+    let last = Instant::now();
+    assert_eq!(watch.next().await, HashSet::from([content(1)]));
+    assert_eq!(watch.next().await, HashSet::from([content(1), content(2)]));
+    assert!(last.elapsed() >= Duration::from_millis(CHANGED_MS));
+    assert!(timeout(LONG, watch.next()).await.is_err(), "nothing else has changed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_not_followed_before_the_watch_may_have_changed() {
+    let (hub, wanted) = hub();
+    wanted.settled.send_replace(false);
+    let first = watch(&hub);
+    assert!(timeout(LONG, first.next()).await.is_err(), "a client would read before this node gets its announcements");
+    wanted.settled.send_replace(true);
+    assert_eq!(first.next().await.len(), 2);
+    assert_eq!(watch(&hub).next().await.len(), 2, "it is followed for a moment only");
+    advance(BEFORE).await;
+    assert!(timeout(LONG, watch(&hub).next()).await.is_err(), "nothing has changed since it is followed");
+    hub.pass_on(&liked(1));
+    assert_eq!(watch(&hub).next().await, HashSet::from([content(1)]));
+    advance(BEFORE).await;
+    assert!(timeout(LONG, watch(&hub).next()).await.is_err(), "it is long past");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_exclusion_is_hinted_at_to_its_reader_alone() {
+    let (hub, _) = hub();
+    let (ann, bob) = (user(1), user(2));
+    let shown = || HashSet::from([Shown::User(ann), Shown::User(bob), content(1)]);
+    let [of_ann, of_bob] = [ann, bob].map(|viewer| hub.watch(viewer, shown(), 1).unwrap());
+    assert_eq!((of_ann.next().await.len(), of_bob.next().await.len()), (3, 3));
+    assert!(of_ann.is_unchecked() && of_bob.is_unchecked() && !of_ann.is_unchecked(), "once at first");
+    let changed = |change| Announcement::FollowsChanged { reader: ann, author: Some(bob), change };
+    for change in [Some(RelationChange::Excluded), Some(RelationChange::Included), None] {
+        hub.pass_on(&changed(change));
+        assert_eq!(of_ann.next().await.len(), 3);
+        assert!(of_ann.is_unchecked() && !of_bob.is_unchecked());
+    }
+    assert!(timeout(LONG, of_bob.next()).await.is_err());
+    hub.pass_on(&changed(Some(RelationChange::Followed)));
+    assert_eq!(of_bob.next().await, HashSet::from([Shown::User(ann)]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_have_been_missed_may_have_changed() {
+    let (hub, _) = hub();
+    let first = settled_watch(&hub).await;
+    hub.pass_on(&Announcement::Gap);
+    assert_eq!(watch(&hub).next().await.len(), 2, "it is not followed for long");
+    assert_eq!(first.next().await.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_could_not_be_checked_is_hinted_at_later() {
+    let (hub, _) = hub();
+    let watch = settled_watch(&hub).await;
+    watch.put_off(HashSet::from([content(2)]));
+    assert_eq!(watch.next().await, HashSet::from([content(2)]));
+    assert!(watch.is_unchecked());
+}
+
+#[test]
+fn exactly_what_is_watched_is_wanted() {
+    let (hub, wanted) = hub();
+    let counts = || {
+        let counts = wanted.counts.lock().unwrap();
+        [content(1), content(2), user(1).into()].map(|one| counts.get(&one).copied().unwrap_or_default())
+    };
+    let (first, second) = (watch(&hub), watch(&hub));
+    assert!(hub.watch(user(1), HashSet::from([content(3)]), 2).is_none(), "a viewer has a bounded number of watches");
+    drop(first);
+    assert_eq!(counts(), [1, 1, 1]);
+    drop(second);
+    assert_eq!(counts(), [0, 0, 0]);
+    let state = hub.lock();
+    assert!(state.watchers.is_empty() && state.by_shown.is_empty() && state.by_viewer.is_empty());
+}
