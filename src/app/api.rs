@@ -149,7 +149,10 @@ pub fn endpoints(
         sockets: runtime.tasks,
     };
     let Endpoints { router, charges } = http::endpoints(transport).map_err(AppError::Manifest)?;
-    let copies = export::router(exporting, ExportRuntime { tasks, charges: charges.clone(), trusted_proxies });
+    let copies = export::router(
+        exporting,
+        ExportRuntime { tasks, charges: charges.clone(), trusted_proxies, base_url: settings.base_url.as_str().into() },
+    );
     let router = with_pages(router, settings, ports).merge(described).merge(copies);
     #[cfg(feature = "demo")]
     let router = router.merge(demo::pictures::router());

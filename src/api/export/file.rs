@@ -1,5 +1,7 @@
 //! The file of an export (docs/export.md): members in a fixed order, lists written page by page.
 
+use std::sync::Arc;
+
 use futures_util::{Stream, stream};
 
 use super::rows::{ContentRow, Head, PersonRow, ReactedRow, SessionRow};
@@ -36,16 +38,17 @@ impl Open {
 pub struct File {
     export: Export,
     stage: Stage,
+    base_url: Arc<str>,
 }
 
 impl File {
-    /// Begins with the owner's own data.
-    pub fn of(export: Export, owner: &Owner) -> Result<Self, ExportError> {
-        let mut text =
-            serde_json::to_string(&Head::of(owner, export.opened_at_ms)).map_err(|error| unreadable(&error))?;
+    /// Begins with the owner's own data. Links to the service itself begin with `base_url`.
+    pub fn of(export: Export, owner: &Owner, base_url: Arc<str>) -> Result<Self, ExportError> {
+        let head = Head::of(owner, export.opened_at_ms, &base_url);
+        let mut text = serde_json::to_string(&head).map_err(|error| unreadable(&error))?;
         // The head stays open, because the lists are further members.
         text.pop();
-        Ok(Self { export, stage: Stage::Head(text) })
+        Ok(Self { export, stage: Stage::Head(text), base_url })
     }
 
     /// The pieces of the file, up to its end. Each page is read only when it is needed.
@@ -70,7 +73,7 @@ impl File {
                     return Ok(Some(",\n\"complete\":true}\n".to_owned()));
                 };
                 let (rows, next) = self.export.page(list, open.after).await?;
-                let rows = lines(&rows).map_err(|error| unreadable(&error))?;
+                let rows = lines(&rows, &self.base_url).map_err(|error| unreadable(&error))?;
                 let text = piece(list, &rows, open, next.is_none());
                 self.stage = Stage::List(match next {
                     Some(_) => Open { after: next, has_rows: open.has_rows || !rows.is_empty(), ..open },
@@ -100,11 +103,12 @@ fn piece(list: ExportList, rows: &[String], open: Open, is_last: bool) -> String
     text
 }
 
-fn lines(rows: &Rows) -> serde_json::Result<Vec<String>> {
+fn lines(rows: &Rows, base_url: &str) -> serde_json::Result<Vec<String>> {
     match rows {
         Rows::Sessions(sessions) => sessions.iter().map(|it| serde_json::to_string(&SessionRow::of(it))).collect(),
         Rows::Contents(contents) => {
-            contents.iter().map(|(it, counters)| serde_json::to_string(&ContentRow::of(it, *counters))).collect()
+            let row = |(it, counters): &(_, _)| serde_json::to_string(&ContentRow::of(it, *counters, base_url));
+            contents.iter().map(row).collect()
         }
         Rows::Reacted(reacted) => reacted.iter().map(|it| serde_json::to_string(&ReactedRow::of(it))).collect(),
         Rows::People(people) => people.iter().map(|it| serde_json::to_string(&PersonRow::of(it))).collect(),

@@ -38,6 +38,8 @@ pub struct ExportRuntime {
     pub charges: Charges,
     /// Networks of proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Arc<[IpNet]>,
+    /// Where clients reach the service, without a slash at its end.
+    pub base_url: Arc<str>,
 }
 
 #[derive(Clone)]
@@ -93,7 +95,11 @@ async fn open(shared: &Shared, token: &str, client: &Client) -> Result<Response,
     let name = format!("attachment; filename=\"tidefeed-{}.json\"", owner.profile.handle.as_str());
     let waiting = Arc::clone(exports);
     let are_others_waiting = move || waiting.are_waited_for();
-    let body = body::written_by(File::of(export, &owner)?.pieces(), are_others_waiting, &runtime.tasks);
+    let body = body::written_by(
+        File::of(export, &owner, Arc::clone(&runtime.base_url))?.pieces(),
+        are_others_waiting,
+        &runtime.tasks,
+    );
     let headers = [(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_DISPOSITION, name)];
     Ok((headers, body).into_response())
 }

@@ -1,10 +1,12 @@
 //! The rows of an export, shaped as in the API. They hold nothing that only other users may know.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::{
     accounts::export::{Owner, Person, ReactedContent},
-    api::graphql::{ids, rfc3339},
+    api::graphql::{complete_url, ids, rfc3339},
     domain::{Content, ContentKind, Counters, Media, MediaKind, Profile, account::session::Session, timeline::cursor},
 };
 
@@ -27,7 +29,7 @@ struct ProfileMember<'a> {
     #[serde(flatten)]
     user: UserMember<'a>,
     bio: &'a str,
-    avatar_url: Option<&'a str>,
+    avatar_url: Option<Cow<'a, str>>,
     created_at: String,
     timeline_read_marker: Option<String>,
     attributes: Vec<AttributeMember<'a>>,
@@ -77,7 +79,7 @@ pub struct ContentRow<'a> {
 #[derive(Serialize)]
 struct MediaMember<'a> {
     kind: &'static str,
-    url: &'a str,
+    url: Cow<'a, str>,
     width: Option<i32>,
     height: Option<i32>,
     alt: &'a str,
@@ -110,14 +112,14 @@ pub struct PersonRow<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// `exported_at`: ms UTC.
-    pub fn of(owner: &'a Owner, exported_at: i64) -> Self {
+    /// `exported_at`: ms UTC. `base_url`: where clients reach the service.
+    pub fn of(owner: &'a Owner, exported_at: i64, base_url: &str) -> Self {
         let Owner { profile, attributes, read_marker } = owner;
         let attributes = attributes.iter().map(|(key, value)| AttributeMember { key, value }).collect();
         let profile = ProfileMember {
             user: UserMember::of(profile),
             bio: &profile.bio,
-            avatar_url: profile.avatar_url.as_deref(),
+            avatar_url: profile.avatar_url.as_deref().map(|url| complete_url(url, base_url)),
             created_at: rfc3339(profile.created_at),
             timeline_read_marker: read_marker.map(cursor::encode),
             attributes,
@@ -145,8 +147,8 @@ impl<'a> SessionRow<'a> {
 }
 
 impl<'a> ContentRow<'a> {
-    /// The row of a content. It names other contents by their ids.
-    pub fn of(content: &'a Content, counters: Counters) -> Self {
+    /// The row of a content. It names other contents by their ids. `base_url` as for [`Head::of`].
+    pub fn of(content: &'a Content, counters: Counters, base_url: &str) -> Self {
         let Counters { replies, likes, reposts, bookmarks } = counters;
         Self {
             id: ids::of_content(content.id).0,
@@ -157,7 +159,7 @@ impl<'a> ContentRow<'a> {
             },
             created_at: rfc3339(content.publish_time),
             text: &content.text,
-            media: content.media.iter().map(MediaMember::of).collect(),
+            media: content.media.iter().map(|media| MediaMember::of(media, base_url)).collect(),
             in_reply_to: content.reference.reply_to().map(|id| ids::of_content(id).0),
             repost_of: content.reference.repost_of().map(|id| ids::of_content(id).0),
             reply_count: replies,
@@ -169,12 +171,13 @@ impl<'a> ContentRow<'a> {
 }
 
 impl<'a> MediaMember<'a> {
-    fn of(media: &'a Media) -> Self {
+    fn of(media: &'a Media, base_url: &str) -> Self {
         let kind = match media.kind {
             MediaKind::Picture => "PICTURE",
             MediaKind::Video => "VIDEO",
         };
-        Self { kind, url: &media.url, width: media.width, height: media.height, alt: &media.alt }
+        let url = complete_url(&media.url, base_url);
+        Self { kind, url, width: media.width, height: media.height, alt: &media.alt }
     }
 }
 

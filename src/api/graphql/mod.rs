@@ -46,7 +46,7 @@ pub use self::{
     scalars::{SCALARS, rfc3339},
     scope::{Undescribed, attach},
     service_calls::ServiceCall,
-    services::{OWN, Services, UseCases},
+    services::{OWN, Services, UseCases, complete_url},
 };
 
 /// The schema and its services; cheap to clone. Requests must have passed [`attach`].

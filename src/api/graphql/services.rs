@@ -45,8 +45,13 @@ pub struct Services {
 }
 
 impl Services {
-    /// `url` as clients open it: one below [`OWN`] is this service's, wherever it is.
+    /// See [`complete_url`].
     pub fn complete<'a>(&self, url: &'a str) -> Cow<'a, str> {
-        url.strip_prefix(OWN).map_or(url.into(), |path| format!("{}{path}", self.base_url).into())
+        complete_url(url, &self.base_url)
     }
+}
+
+/// `url` as clients open it: one below [`OWN`] is this service's, which is at `base_url`.
+pub fn complete_url<'a>(url: &'a str, base_url: &str) -> Cow<'a, str> {
+    url.strip_prefix(OWN).map_or(url.into(), |path| format!("{base_url}{path}").into())
 }

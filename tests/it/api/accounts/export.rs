@@ -105,7 +105,7 @@ on_each_backend! {
         let server = server(backend, CacheBackend::Memory).await?;
         let (ann, bob, foe) =
             (register(&server, "ann").await?, register(&server, "bob").await?, register(&server, "foe").await?);
-        mutate(&server, &ann, "updateProfile", json!({ "name": "Ann A.", "bio": "hi", "attributes": [{ "key": "city", "value": "Kiel" }] })).await?;
+        mutate(&server, &ann, "updateProfile", json!({ "name": "Ann A.", "bio": "hi", "avatarUrl": "https://service.invalid/a.svg", "attributes": [{ "key": "city", "value": "Kiel" }] })).await?;
         mutate(&server, &bob, "updateProfile", json!({ "bio": "bob's own words", "attributes": [{ "key": "bobs", "value": "secret" }] })).await?;
         let picture = json!({ "kind": "PICTURE", "url": "https://a.example/1.png", "width": 8, "height": 6, "alt": "low tide" });
         let post = publish(&server, &ann, json!({ "text": "a \"post\"", "media": [picture] })).await?;
@@ -141,6 +141,8 @@ on_each_backend! {
         let profile = &file["profile"];
         ensure!(profile["id"] == json!(ann.id) && profile["name"] == "Ann A." && profile["attributes"] == attributes, "{profile}");
         ensure!(profile["bio"] == "hi" && profile["createdAt"].is_string(), "{profile}");
+        let in_api = server.data(&ann.access, "{ viewer { avatarUrl } }", json!({})).await?["viewer"]["avatarUrl"].take();
+        ensure!(profile["avatarUrl"] == in_api && in_api != "https://service.invalid/a.svg", "{profile} {in_api}");
         let contents = file["contents"].as_array().context("no contents")?;
         let shown: Vec<_> = contents.iter().map(|it| (&it["kind"], &it["text"], &it["inReplyTo"], &it["repostOf"])).collect();
         let nothing = Value::Null;
