@@ -95,6 +95,9 @@ test("text at twice its size fits on the smallest phone, and live regions are al
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     await page.screenshot({ path: `test-results/screens/twice${path.replaceAll(/[^a-z]+/g, "-")}.png`, animations: "disabled" });
     expect(width, path).toBeLessThanOrEqual(320);
+    const inHead = await page.locator(".bar-brand svg, .bar-search input, .compose-button").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON() as DOMRect));
+    inHead.sort((one, next) => one.left - next.left).forEach(({ left }, at) => { expect(left, `what stands beside it in the head of ${path}`).toBeGreaterThanOrEqual(inHead[at - 1]?.right ?? 0); });
+    expect(inHead.find((one) => one.width > 110), `the search box of ${path}`).toBeDefined();
     const gone = await page.locator("[role=status], [role=alert], [aria-live]").evaluateAll((all) => all.filter((one) => !one.checkVisibility()).length);
     expect(gone, `live regions that are not in the tree, on ${path}`).toBe(0);
   }
