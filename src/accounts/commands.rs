@@ -63,6 +63,8 @@ pub enum SignInOutcome {
     NotBefore(i64),
     /// This service has no passwords.
     Closed,
+    /// The password is right, but the product keeps the user out for now.
+    Deactivated,
 }
 
 /// How a change of the password ends.
@@ -204,7 +206,10 @@ impl AccountsService {
             Checked::NotBefore(at) => return Ok(SignInOutcome::NotBefore(at)),
         };
         self.renew((user, &turn), password, &stored).await;
-        Ok(SignInOutcome::SignedIn(self.sessions.begin(user, caller).await?))
+        match self.sessions.begin(user, caller).await {
+            Err(AccountError::Deactivated) => Ok(SignInOutcome::Deactivated),
+            begun => begun.map(SignInOutcome::SignedIn),
+        }
     }
 
     /// Replaces the password and ends the user's other sessions.
@@ -258,9 +263,36 @@ impl AccountsService {
                 }
             }
         };
-        match self.accounts.delete(viewer.id, confirmed.as_ref(), self.ambient.now_ms()).await? {
+        self.delete_confirmed(viewer.id, confirmed.as_ref()).await
+    }
+
+    /// Deletes the account of a user, as the product says.
+    pub async fn delete_user(&self, user: UserId) -> Result<DeleteOutcome, AccountError> {
+        let confirmed = self.accounts.credential_of(user).await?.map(|(_, stored)| stored);
+        self.delete_confirmed(user, confirmed.as_ref()).await
+    }
+
+    /// Keeps a user out until [`Self::reactivate`]: nobody signs in or acts as them. Returns how many sessions have
+    /// ended; `None` if there is no such user.
+    pub async fn deactivate(&self, user: UserId) -> Result<Option<usize>, AccountError> {
+        let Some(ended) = self.accounts.deactivate(user, self.ambient.now_ms()).await? else { return Ok(None) };
+        self.sessions.announce_ended(user, &ended).await;
+        Ok(Some(ended.len()))
+    }
+
+    /// Lets a user in again; `false` if there is no such user.
+    pub async fn reactivate(&self, user: UserId) -> Result<bool, AccountError> {
+        Ok(self.accounts.reactivate(user).await?)
+    }
+
+    async fn delete_confirmed(
+        &self,
+        user: UserId,
+        confirmed: Option<&PasswordHash>,
+    ) -> Result<DeleteOutcome, AccountError> {
+        match self.accounts.delete(user, confirmed, self.ambient.now_ms()).await? {
             Deleted::Gone { sessions } => {
-                self.sessions.account_deleted(viewer.id, &sessions).await;
+                self.sessions.account_deleted(user, &sessions).await;
                 Ok(DeleteOutcome::Deleted(sessions.len()))
             }
             Deleted::PasswordChanged => Ok(DeleteOutcome::WrongCredentials),

@@ -18,6 +18,9 @@ pub enum AccountError {
     /// The caller's network has registered too many accounts. The next registration is allowed in this many seconds.
     #[error("too many accounts were registered from your network lately; try again in {0} s")]
     TooManyRegistrations(u64),
+    /// The product keeps the user out for now.
+    #[error("the account is deactivated")]
+    Deactivated,
     /// Every id drawn was taken.
     #[error("no free id in {MAX_DRAWS} draws: check the clock of this machine")]
     NoFreeId,

@@ -62,11 +62,11 @@ impl Mortal for ServiceKeyId {
     }
 }
 
-/// A user lives as long as the account.
+/// A user lives as long as the account, and not while it is deactivated.
 #[async_trait]
 impl Mortal for UserId {
     async fn living(accounts: &dyn Accounts, ids: &[Self], _: i64) -> Result<Vec<Self>, StoreError> {
-        Ok(accounts.profiles(ids).await?.iter().map(|profile| profile.id).collect())
+        accounts.active_among(ids).await
     }
 
     fn ended_by(announcement: &Announcement) -> Option<Self> {

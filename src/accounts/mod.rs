@@ -9,6 +9,7 @@ mod commands;
 mod digest;
 mod error;
 pub mod export;
+mod external_users;
 pub mod issuer;
 mod liveness;
 mod passwords;
@@ -27,6 +28,7 @@ mod viewer;
 pub use self::{
     commands::{AccountsService, DeleteOutcome, NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome},
     error::AccountError,
+    external_users::{ExternalUsers, RebindOutcome},
     liveness::{Liveness, Mortal},
     passwords::{PasswordError, PasswordSettings, Passwords},
     profiles::{EditOutcome, InvalidChange, ProfileChange, ProfilesService, RenameOutcome},
@@ -35,6 +37,6 @@ pub use self::{
     remover::AccountRemover,
     sessions::{RefreshOutcome, SessionSettings, SessionsService, SignedIn},
     tokens::{Token, TokenError, TokenKey, Tokens, WeakSecret},
-    upserts::{ExternalUsers, InvalidUpsert, ProductUser, Upserted},
-    viewer::{Caller, Client, Principal, Viewer},
+    upserts::{InvalidUpsert, ProductUser, Upserted},
+    viewer::{Caller, Client, IssuingKey, Principal, Viewer},
 };

@@ -21,7 +21,11 @@ use crate::{
         limits::{MAX_AGENT_CHARS, MAX_SESSIONS},
     },
     read::Readers,
-    store::{Announcements, Ports, Sessions, StoreError, announcements::Announcement, sessions::Rotation},
+    store::{
+        Announcements, Ports, Sessions, StoreError,
+        announcements::Announcement,
+        sessions::{Begun, Rotation},
+    },
     telemetry::{
         metrics::{REFRESHES, SESSIONS_ENDED},
         notifications::note_lost,
@@ -117,10 +121,14 @@ impl SessionsService {
                 good_until: self.good_until(now),
                 agent: printable(&caller.agent),
             };
-            if let Some(ended) = self.sessions.begin(&session, MAX_SESSIONS).await? {
-                self.announce_ended(user, &ended).await;
-                self.readers.note_present(user).await;
-                return self.signed_in(user, &refresh, now);
+            match self.sessions.begin(&session, MAX_SESSIONS).await? {
+                Begun::Began(ended) => {
+                    self.announce_ended(user, &ended).await;
+                    self.readers.note_present(user).await;
+                    return self.signed_in(user, &refresh, now);
+                }
+                Begun::Deactivated => return Err(AccountError::Deactivated),
+                Begun::IdTaken => {}
             }
         }
         Err(AccountError::NoFreeId)
@@ -196,7 +204,7 @@ impl SessionsService {
     }
 
     /// Ends the sessions on this node and announces them to the others.
-    async fn announce_ended(&self, user: UserId, ended: &[SessionId]) {
+    pub(super) async fn announce_ended(&self, user: UserId, ended: &[SessionId]) {
         metrics::counter!(SESSIONS_ENDED).increment(ended.len() as u64);
         for &session in ended {
             self.liveness.ended(session);

@@ -1,6 +1,7 @@
 //! Signs and verifies access tokens: JWT (RFC 7519) with HS256. They carry an identity, its session and an expiry.
 //!
-//! A token without a session is valid as long as its signature and expiry are: its maker holds the secret.
+//! A token without a session is valid as long as its signature and expiry are, its user may sign in, and the key of the
+//! service that asked for it exists: its maker holds the secret.
 //!
 //! Time comes from the injected clock; the library's own clock is off.
 
@@ -14,14 +15,16 @@ use sha2::{Digest as _, Sha256};
 use super::{
     digest::{derived, digest, hex},
     signatures::use_ring,
-    viewer::Viewer,
+    viewer::{IssuingKey, Viewer},
 };
 use crate::{
     clock::SharedClock,
-    domain::{SessionId, UserId},
+    domain::{ServiceKeyId, SessionId, UserId},
 };
 
 const ISSUER: &str = "tidefeed";
+/// Stands for the configured key of a service, which has no id.
+const CONFIGURED: &str = "0";
 /// Tolerated difference between the clocks of two nodes.
 const LEEWAY_MS: i64 = 5_000;
 /// As long as the output of the hash (RFC 7518 section 3.2).
@@ -112,6 +115,9 @@ struct Claims {
     exp: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sid: Option<String>,
+    /// The id of a service's key; 0: that of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
 }
 
 /// Issues tokens and checks them.
@@ -151,15 +157,29 @@ impl Tokens {
 
     /// As [`Self::issue`], also for viewers whose own token names no session.
     pub fn issue_for(&self, user: UserId, session: Option<SessionId>) -> Result<(Viewer, Token), TokenError> {
+        self.sign(Viewer { id: user, session, issued_by: None, good_until_ms: 0, acted_by: None }, self.ttl_ms)
+    }
+
+    /// Signs a token for `user` that is valid for `ttl_ms` while `key` exists, which is a service's.
+    pub fn issue_by(&self, key: IssuingKey, user: UserId, ttl_ms: i64) -> Result<Token, TokenError> {
+        let viewer = Viewer { id: user, session: None, issued_by: Some(key), good_until_ms: 0, acted_by: None };
+        self.sign(viewer, ttl_ms).map(|(_, token)| token)
+    }
+
+    fn sign(&self, viewer: Viewer, ttl_ms: i64) -> Result<(Viewer, Token), TokenError> {
         let now = self.clock.now_ms();
-        let exp = now.saturating_add(self.ttl_ms) / 1000;
-        let (sub, sid) = (user.to_string(), session.map(|session| session.to_string()));
-        let claims = Claims { iss: ISSUER.to_owned(), sub, iat: now / 1000, exp, sid };
+        let exp = now.saturating_add(ttl_ms) / 1000;
+        let (sub, sid) = (viewer.id.to_string(), viewer.session.map(|session| session.to_string()));
+        let key = viewer.issued_by.map(|key| match key {
+            IssuingKey::Stored(id) => id.to_string(),
+            IssuingKey::Configured => CONFIGURED.to_owned(),
+        });
+        let claims = Claims { iss: ISSUER.to_owned(), sub, iat: now / 1000, exp, sid, key };
         let header = Header { kid: Some(self.signing.kid.clone()), ..Header::new(Algorithm::HS256) };
         let text = encode(&header, &claims, &self.signing.encoding).map_err(|_| TokenError::Unsignable)?;
         let token = Token { text, expires_at_ms: exp * 1000 };
         let good_until_ms = token.expires_at_ms.saturating_add(LEEWAY_MS);
-        Ok((Viewer { id: user, session, good_until_ms, acted_by: None }, token))
+        Ok((Viewer { good_until_ms, ..viewer }, token))
     }
 
     /// The viewer of a token with a valid signature and expiry. Does not check that the session exists, and gives `iat`
@@ -180,8 +200,16 @@ impl Tokens {
         let id = UserId::try_new(number(&claims.sub)?).map_err(|_| TokenError::Invalid)?;
         let session = claims.sid.as_deref().map(number).transpose()?;
         let session = session.map(SessionId::try_new).transpose().map_err(|_| TokenError::Invalid)?;
+        let issued_by = match claims.key.as_deref() {
+            None => None,
+            Some(CONFIGURED) => Some(IssuingKey::Configured),
+            Some(id) => {
+                let id = ServiceKeyId::try_new(number(id)?).map_err(|_| TokenError::Invalid)?;
+                Some(IssuingKey::Stored(id))
+            }
+        };
         let good_until_ms = claims.exp.saturating_mul(1000).saturating_add(LEEWAY_MS);
-        Ok(Viewer { id, session, good_until_ms, acted_by: None })
+        Ok(Viewer { id, session, issued_by, good_until_ms, acted_by: None })
     }
 
     /// The claims if one of our keys has signed them: the key with this name, or any key if no key has it.
@@ -241,12 +269,24 @@ mod tests {
         assert_eq!(token.expires_at_ms, NOW + 60_000);
         let viewer = tokens.verify(&token.text).unwrap();
         let good_until_ms = NOW + 60_000 + LEEWAY_MS;
-        assert_eq!(viewer, Viewer { id: user(), session: Some(session()), good_until_ms, acted_by: None });
+        let (session, issued_by) = (Some(session()), None);
+        assert_eq!(viewer, Viewer { id: user(), session, issued_by, good_until_ms, acted_by: None });
         assert_eq!(viewer, issued);
         clock.set(viewer.good_until_ms - 1);
         assert!(tokens.verify(&token.text).is_ok());
         clock.set(viewer.good_until_ms);
         assert_eq!(tokens.verify(&token.text), Err(TokenError::Expired));
+    }
+
+    #[test]
+    fn a_services_token_names_its_key_and_its_own_end() {
+        let (tokens, _) = tokens(key(1));
+        for key in [IssuingKey::Configured, IssuingKey::Stored(ServiceKeyId::try_new(5).unwrap())] {
+            let token = tokens.issue_by(key, user(), 120_000).unwrap();
+            let viewer = tokens.verify(&token.text).unwrap();
+            assert_eq!((viewer.id, viewer.session, viewer.issued_by), (user(), None, Some(key)));
+            assert_eq!(token.expires_at_ms, NOW + 120_000);
+        }
     }
 
     #[test]
@@ -323,6 +363,7 @@ mod tests {
             serde_json::json!({"sub": "7", "iat": 1, "exp": exp}),
             serde_json::json!({"iss": "tidefeed", "sub": "7", "iat": 1, "exp": exp, "sid": "0"}),
             serde_json::json!({"iss": "tidefeed", "sub": "7", "iat": 1, "exp": exp, "sid": ""}),
+            serde_json::json!({"iss": "tidefeed", "sub": "7", "iat": 1, "exp": exp, "key": "x"}),
         ] {
             assert_eq!(tokens.verify(&signed(&claims)), Err(TokenError::Invalid), "{claims}");
         }

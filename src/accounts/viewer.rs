@@ -4,19 +4,30 @@ use std::{net::IpAddr, sync::Arc};
 
 use crate::{
     domain::{
-        SessionId, UserId,
+        ServiceKeyId, SessionId, UserId,
         account::service::{Scope, Scopes},
     },
     store::service_keys::ServiceKey,
 };
+
+/// Whose key a service has issued a token with. The token ends with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IssuingKey {
+    /// A key in the store.
+    Stored(ServiceKeyId),
+    /// The key of the configuration.
+    Configured,
+}
 
 /// The authenticated reader of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Viewer {
     /// Who.
     pub id: UserId,
-    /// The session of the token; `None` for tokens from an external issuer or the operator.
+    /// The session of the token; `None` for tokens from an external issuer, a service or the operator.
     pub session: Option<SessionId>,
+    /// The key of the service that has issued the token.
+    pub issued_by: Option<IssuingKey>,
     /// The end of the token's validity with leeway, in ms UTC.
     pub good_until_ms: i64,
     /// The scopes of the service that acts as them; `None` if they ask themselves.

@@ -62,6 +62,8 @@ pub struct ApiSettings {
     pub registrations_per_hour: u32,
     /// Whether profiles and posts have addresses that can be sent.
     pub public_pages: bool,
+    /// Whether everybody sees external ids, or only services and the owners do.
+    pub shows_external_ids: bool,
     /// An issuer whose tokens are accepted, too.
     pub issuer: Option<ExternalIssuer>,
     /// A service's key that is in no store.
@@ -115,10 +117,10 @@ pub fn endpoints(
     let (readers, ambient) = (use_cases.readers.clone(), runtime.ambient.clone());
     let sessions = SessionsService::new(ports, tokens.clone(), readers, settings.sessions, ambient);
     let sessions = Arc::new(sessions);
-    let bearer = bearer(settings, ports, &runtime, (tokens, sessions.liveness()));
+    let external_users = Arc::new(external_users(settings, ports, &runtime));
+    let bearer = bearer(settings, ports, &runtime, (tokens.clone(), sessions.liveness()), external_users.clone());
     let attach = attaching(ports, &runtime, settings.http.guard.introspection);
     let accounts = Arc::new(accounts(settings, ports, sessions.clone(), &runtime)?);
-    let external_users = Arc::new(external_users(settings, ports, &runtime));
     let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
     let (exporting, tasks) = (exports.clone(), runtime.tasks.clone());
     let trusted_proxies = settings.http.trusted_proxies.clone().into();
@@ -129,6 +131,8 @@ pub fn endpoints(
         ports: ports.clone(),
         accounts,
         external_users,
+        shows_external_ids: settings.shows_external_ids,
+        tokens,
         sessions,
         exports,
         base_url: settings.base_url.clone(),
@@ -182,6 +186,7 @@ fn bearer(
     ports: &Ports,
     runtime: &ApiRuntime,
     (tokens, liveness): (Arc<Tokens>, Arc<Liveness<SessionId>>),
+    external_users: Arc<ExternalUsers>,
 ) -> Bearer {
     let (clock, known) = (runtime.ambient.clock.clone(), settings.service_key.clone());
     let services = ServiceAccess::new(ports.accounts.clone(), known, settings.sessions.revocation, clock.clone());
@@ -189,8 +194,8 @@ fn bearer(
     watch(liveness.clone(), ports, runtime);
     watch(keys, ports, runtime);
     watch(acted_as, ports, runtime);
-    let issuer = settings.issuer.as_ref().map(|external| issuer(external, ports, runtime));
-    Bearer { tokens, liveness, issuer, services, clock }
+    let issuer = settings.issuer.as_ref().map(|external| issuer(external, external_users.clone(), runtime));
+    Bearer { tokens, liveness, issuer, services, external_users, clock }
 }
 
 fn watch<I: Mortal>(liveness: Arc<Liveness<I>>, ports: &Ports, runtime: &ApiRuntime) {
@@ -277,12 +282,12 @@ fn exports(
 /// The product's ids are the subjects of its issuer.
 fn external_users(settings: &ApiSettings, ports: &Ports, runtime: &ApiRuntime) -> ExternalUsers {
     let issuer = settings.issuer.as_ref().map_or(PRODUCT, |external| external.issuer.issuer.as_str());
-    ExternalUsers::new(ports.accounts.clone(), issuer.to_owned(), runtime.ambient.clone())
+    ExternalUsers::new(ports.accounts.clone(), issuer.to_owned(), settings.sessions.revocation, runtime.ambient.clone())
 }
 
-fn issuer(external: &ExternalIssuer, ports: &Ports, runtime: &ApiRuntime) -> Issuer {
+fn issuer(external: &ExternalIssuer, external_users: Arc<ExternalUsers>, runtime: &ApiRuntime) -> Issuer {
     let ambient = &runtime.ambient;
     let keys = Keys::new(external.source.clone(), external.keys, ambient.clock.clone(), runtime.tasks.clone());
-    let users = Users::new(ports.accounts.clone(), external.provisions, ambient.clone());
+    let users = Users::new(external_users, external.provisions);
     Issuer::new(external.issuer.clone(), Arc::new(keys), users, ambient.clock.clone())
 }

@@ -17,11 +17,11 @@ use graphql_transport::{
 
 use crate::{
     accounts::{
-        Liveness, Principal, Tokens, Viewer,
-        issuer::{Issuer, IssuerError, is_external},
+        ExternalUsers, IssuingKey, Liveness, Principal, Tokens, Viewer,
+        issuer::{Issuer, IssuerError, NoUser, is_external},
         services::{ServiceAccess, ServiceRefusal, is_service_key},
     },
-    api::graphql::user_of_id,
+    api::graphql::{external_id, user_of_id},
     clock::SharedClock,
     domain::{SessionId, account::service::ServiceName},
     store::service_keys::NEVER,
@@ -59,6 +59,7 @@ pub struct Bearer {
     pub liveness: Arc<Liveness<SessionId>>,
     pub issuer: Option<Issuer>,
     pub services: ServiceAccess,
+    pub external_users: Arc<ExternalUsers>,
     pub clock: SharedClock,
 }
 
@@ -68,8 +69,11 @@ impl Bearer {
             return issuer.verify(token).await.map_err(|error| refusal(&error));
         }
         let viewer = self.tokens.verify(token).map_err(|error| AuthenticateError::Invalid(error.to_string()))?;
-        let Some(session) = viewer.session else { return Ok(viewer) };
-        match self.liveness.is_alive(session).await {
+        let is_good = match viewer.session {
+            Some(session) => self.liveness.is_alive(session).await,
+            None => self.services.is_good(viewer.issued_by, viewer.id).await,
+        };
+        match is_good {
             Ok(true) => Ok(viewer),
             Ok(false) => Err(AuthenticateError::Invalid(SESSION_ENDED.to_owned())),
             Err(error) => Err(AuthenticateError::Unavailable(error.with_causes())),
@@ -81,7 +85,11 @@ impl Bearer {
         let viewer = match act_as {
             None => None,
             Some(id) => {
-                let user = user_of_id(id).map_err(|_| ServiceRefusal::NoSuchUser)?;
+                let user = match external_id(id) {
+                    Some(external) => self.external_users.find(external).await?,
+                    None => user_of_id(id).ok(),
+                };
+                let user = user.ok_or(ServiceRefusal::NoSuchUser)?;
                 Some(self.services.act_as(&key, user).await?)
             }
         };
@@ -132,16 +140,23 @@ impl Authenticate<Principal> for Bearer {
             Principal::Viewer(Viewer { session: Some(session), .. }) => {
                 self.liveness.clone().until_ended(*session).await;
             }
-            Principal::Viewer(_) => std::future::pending().await,
-            Principal::Service(key, viewer) => self.services.until_ended(key, viewer.map(|viewer| viewer.id)).await,
+            Principal::Viewer(Viewer { id, issued_by, .. }) => {
+                let key = if let Some(IssuingKey::Stored(key)) = issued_by { Some(*key) } else { None };
+                self.services.until_ended(key, Some(*id)).await;
+            }
+            Principal::Service(key, viewer) => self.services.until_ended(key.id, viewer.map(|viewer| viewer.id)).await,
         }
     }
 }
 
 fn refusal(error: &IssuerError) -> AuthenticateError {
     match error {
-        IssuerError::Token(_) | IssuerError::Stranger => AuthenticateError::Invalid(error.to_string()),
-        IssuerError::Keys(_) | IssuerError::User(_) => AuthenticateError::Unavailable(error.to_string()),
+        IssuerError::Token(_) | IssuerError::User(NoUser::Stranger | NoUser::Deactivated) => {
+            AuthenticateError::Invalid(error.to_string())
+        }
+        IssuerError::Keys(_) | IssuerError::User(NoUser::Store(_) | NoUser::NothingFree) => {
+            AuthenticateError::Unavailable(error.to_string())
+        }
     }
 }
 

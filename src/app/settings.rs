@@ -103,6 +103,7 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
         open_registration: auth.open_registration,
         registrations_per_hour: auth.registrations_per_hour,
         public_pages: config.api.public_pages,
+        shows_external_ids: config.api.shows_external_ids,
         issuer: issuer(config)?,
         service_key: service_key(config),
     })

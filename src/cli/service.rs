@@ -37,7 +37,8 @@ enum Action {
     Add {
         /// What to call the service: in the list, in the log, in metrics.
         name: ServiceName,
-        /// What the key allows, joined by commas: `act_as`, read, contents, follows, reactions, users, `delete_users`.
+        /// What the key allows, joined by commas: `act_as`, read, contents, follows, reactions, users, tokens,
+        /// `delete_users`.
         #[arg(long = "scope", value_name = "SCOPES")]
         scopes: Scopes,
         /// When the key expires, from now on: 90d, 12h or 30m. Without it, never.

@@ -51,7 +51,14 @@ pub fn read(reader: &mut Reader) -> Config {
             required: reader.flag("persisted.required"),
         },
         rate_limit: rate_limit(reader),
-        api: PagesSettings { public_pages: reader.flag("api.public_pages") },
+        api: PagesSettings {
+            public_pages: reader.flag("api.public_pages"),
+            shows_external_ids: reader.parsed("api.external_ids", |text| match text {
+                "public" => Ok(true),
+                "service" => Ok(false),
+                _ => Err("expected \"public\" or \"service\"".to_owned()),
+            }),
+        },
         websocket: websocket(reader),
         sse: sse(reader),
         live: live(reader),

@@ -387,6 +387,7 @@ pub struct LogSettings {
 #[derive(Debug, Clone)]
 pub struct PagesSettings {
     pub public_pages: bool,
+    pub shows_external_ids: bool,
 }
 
 /// `[metrics]`

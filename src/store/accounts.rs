@@ -4,15 +4,24 @@ use async_trait::async_trait;
 
 pub use super::new_account::{NewAccount, PasswordHash, Registered};
 use super::{
-    AccountDeletions, Attempts, Identities, People, Profiles, ReadMarkers, ServiceKeys, ServiceLog, Sessions,
-    StoreError,
+    AccountDeletions, Attempts, Deactivations, Identities, People, Profiles, ReadMarkers, ServiceKeys, ServiceLog,
+    Sessions, StoreError,
 };
 use crate::domain::{Handle, Profile, UserId, account::profile::ProfileCounts};
 
 /// Users and credentials, and all that is kept of users alone.
 #[async_trait]
 pub trait Accounts:
-    AccountDeletions + Attempts + Identities + People + Profiles + ReadMarkers + ServiceKeys + ServiceLog + Sessions
+    AccountDeletions
+    + Attempts
+    + Deactivations
+    + Identities
+    + People
+    + Profiles
+    + ReadMarkers
+    + ServiceKeys
+    + ServiceLog
+    + Sessions
 {
     /// One transaction: inserts the user, the credential, the counts, the inbox state (floor
     /// [`crate::domain::Floor::OPEN`], last seen now) and the user's own edge to themselves. That edge is in mode

@@ -1,4 +1,4 @@
-//! Maps users of an external issuer to users here.
+//! Maps users of an external issuer, or of the product, to users here.
 
 use async_trait::async_trait;
 
@@ -18,6 +18,41 @@ pub struct Identity {
     pub issuer: String,
     /// The subject; at most 255 characters are kept.
     pub subject: String,
+}
+
+/// Whether a user may sign in and be acted as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Yes.
+    Active,
+    /// Not until they are reactivated.
+    Deactivated,
+    /// The account was deleted.
+    Deleted,
+}
+
+/// Whose an identity is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identified {
+    /// See [`Identity::digest`].
+    pub digest: String,
+    /// The user.
+    pub user: UserId,
+    /// Theirs.
+    pub standing: Standing,
+    /// See [`Revision::as_of`]; 0: nothing was said with a time.
+    pub as_of: i64,
+}
+
+/// What an issuer, or the product, has to do with a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// The user.
+    pub user: UserId,
+    /// What it calls them.
+    pub subject: Option<String>,
+    /// Whether they are kept out for now.
+    pub is_deactivated: bool,
 }
 
 /// The outcome of adopting a new identity.
@@ -59,15 +94,37 @@ pub enum Revised {
     Deleted,
 }
 
+/// The outcome of giving a user another identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rebound {
+    /// It is theirs; perhaps it was before.
+    Done,
+    /// It is another user's, whose account exists.
+    Taken,
+    /// There is no such user.
+    NoUser,
+}
+
 /// Identities.
 #[async_trait]
 pub trait Identities: Send + Sync {
-    /// The user of an identity.
-    async fn user_of(&self, digest: &str) -> Result<Option<UserId>, StoreError>;
+    /// Whose these identities are, without unknown ones, in any order. One statement for every 16384.
+    async fn identified(&self, digests: &[String]) -> Result<Vec<Identified>, StoreError>;
+
+    /// What `issuer` calls these users, and whether they are deactivated; without missing users, in any order. One
+    /// statement for every 16384.
+    async fn memberships(&self, issuer: &str, users: &[UserId]) -> Result<Vec<Membership>, StoreError>;
 
     /// One transaction: registers a user as [`super::Accounts::register`] does, and links the identity. Of several
     /// simultaneous calls for one identity, one creates the user.
     async fn adopt(&self, account: &NewAccount, identity: &Identity) -> Result<Adopted, StoreError>;
+
+    /// One transaction: makes `identity` the only one of its issuer that `user` has. The profile's version becomes the
+    /// newly drawn `version`. An identity of a deleted account counts as nobody's.
+    async fn rebind(&self, user: UserId, identity: &Identity, version: i64) -> Result<Rebound, StoreError>;
+
+    /// Makes an identity nobody's if its account was deleted, so that it may be adopted again. `false` otherwise.
+    async fn release(&self, digest: &str) -> Result<bool, StoreError>;
 
     /// One transaction: changes the user of an identity as the product says, all of it or nothing. Revisions of one
     /// identity are made one after the other, and one whose `as_of` is older than that of an earlier one changes

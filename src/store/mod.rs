@@ -12,6 +12,7 @@ pub mod cards;
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
 pub mod contents;
+pub mod deactivations;
 pub mod deliveries;
 pub mod error;
 pub mod exclusions;
@@ -52,6 +53,7 @@ pub use attempts::Attempts;
 pub use audits::{Audits, CounterAudits};
 pub use cards::Cards;
 pub use contents::Contents;
+pub use deactivations::Deactivations;
 pub use deliveries::Deliveries;
 pub use error::StoreError;
 pub use exclusions::Exclusions;

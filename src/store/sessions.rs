@@ -29,12 +29,23 @@ pub struct Rotation {
     pub good_until: i64,
 }
 
+/// The outcome of beginning a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Begun {
+    /// It has begun, and these have ended.
+    Began(Vec<SessionId>),
+    /// The id is taken: draw another.
+    IdTaken,
+    /// The user is deactivated.
+    Deactivated,
+}
+
 /// Sessions.
 #[async_trait]
 pub trait Sessions: Send + Sync {
-    /// One transaction: begins the session and ends the user's expired ones and the oldest beyond `keep`. Returns the
-    /// ended ones; `None` if the id is taken: draw another.
-    async fn begin(&self, session: &Session, keep: u32) -> Result<Option<Vec<SessionId>>, StoreError>;
+    /// One transaction: begins the session, unless the user is deactivated, and ends the user's expired ones and the
+    /// oldest beyond `keep`.
+    async fn begin(&self, session: &Session, keep: u32) -> Result<Begun, StoreError>;
 
     /// The session. May return an expired one.
     async fn find(&self, id: SessionId) -> Result<Option<Session>, StoreError>;

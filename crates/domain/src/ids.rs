@@ -86,6 +86,11 @@ id!(
     SessionId
 );
 
+impl UserId {
+    /// The last id there is. Nobody has it: it would have been drawn at the end of time.
+    pub const NOBODY: Self = Self(i64::MAX);
+}
+
 id!(
     /// A key with which another service asks.
     ServiceKeyId

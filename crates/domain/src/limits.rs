@@ -57,6 +57,10 @@ pub const MAX_EXPORTS_WAITING: usize = 32;
 pub const EXPORT_POINTS: u64 = 10_000;
 /// Bytes of a product's id of a user: the bound of `OpenID` Connect for `sub`.
 pub const MAX_EXTERNAL_ID_BYTES: usize = 255;
+/// Minutes that a token lasts which a service issues, by default and at most.
+pub const DEFAULT_ISSUED_MINUTES: i32 = 60;
+/// See [`DEFAULT_ISSUED_MINUTES`].
+pub const MAX_ISSUED_MINUTES: i32 = 1_440;
 /// Users that one mutation creates or brings up to date.
 pub const MAX_UPSERTS: usize = 100;
 /// Characters of a service's name.

@@ -109,7 +109,12 @@ impl<T: Readable> Readable for Option<T> {
 /// lengths need few distinct texts, because each connection prepares each text once. `ids` is neither empty nor longer
 /// than [`MAX_LIST`].
 pub fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
-    let mut values: Vec<Value> = ids.iter().map(|id| Value::from((*id).into())).collect();
+    value_list(ids.iter().map(|id| Value::from((*id).into())))
+}
+
+/// As [`id_list`], of any values.
+pub fn value_list(values: impl Iterator<Item = Value>) -> (String, Vec<Value>) {
+    let mut values: Vec<Value> = values.collect();
     if let Some(last) = values.last().cloned() {
         values.resize(values.len().next_power_of_two(), last);
     }

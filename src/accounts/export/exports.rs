@@ -114,15 +114,15 @@ impl Export {
         Ok(lists::page(&self.exports.stores, self.viewer.id, list, after, now_ms).await?)
     }
 
-    /// Checks that the session exists, or the account for viewers without a session. Asks the store each time, so that
-    /// signing out takes effect at once.
+    /// Checks that the session exists, or for viewers without one that they may sign in. Asks the store each time, so
+    /// that signing out takes effect at once.
     pub async fn check_alive(&self) -> Result<(), ExportError> {
         let stores = &self.exports.stores;
         if let Some(session) = self.viewer.session {
             let living = stores.accounts.living(&[session], self.exports.clock.now_ms()).await?;
             return if living.is_empty() { Err(ExportError::SessionEnded) } else { Ok(()) };
         }
-        let profiles = stores.accounts.profiles(&[self.viewer.id]).await?;
-        if profiles.is_empty() { Err(ExportError::NoAccount) } else { Ok(()) }
+        let active = stores.accounts.active_among(&[self.viewer.id]).await?;
+        if active.is_empty() { Err(ExportError::NoAccount) } else { Ok(()) }
     }
 }

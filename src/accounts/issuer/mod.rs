@@ -39,14 +39,11 @@ pub enum IssuerError {
     /// For the client.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// The token is valid, but its user has no account here.
-    #[error("There is no account here for the token's user.")]
-    Stranger,
     /// For the log.
     #[error("the issuer's keys are not available: {0}")]
     Keys(#[from] NoKeys),
-    /// For the log.
-    #[error("the user could not be read or created: {0}")]
+    /// The token is valid.
+    #[error(transparent)]
     User(#[from] NoUser),
 }
 
@@ -103,8 +100,8 @@ impl Issuer {
         }
         let Claims { sub, preferred_username, name, .. } = claims;
         let profiled = Profiled { handle: preferred_username, name };
-        let id = self.users.of(&self.settings.issuer, &sub, profiled).await?.ok_or(IssuerError::Stranger)?;
-        Ok(Viewer { id, session: None, good_until_ms, acted_by: None })
+        let id = self.users.of(&sub, &profiled).await?;
+        Ok(Viewer { id, session: None, issued_by: None, good_until_ms, acted_by: None })
     }
 
     fn validation(&self, algorithm: Algorithm) -> Validation {

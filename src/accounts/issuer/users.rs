@@ -5,30 +5,31 @@
 
 use std::sync::Arc;
 
-use quick_cache::sync::Cache;
-
 use crate::{
-    accounts::{
-        adoption::{Adoption, adopt},
-        digest::digest,
-    },
-    ambient::Ambient,
+    accounts::{adoption::Adoption, external_users::ExternalUsers},
     domain::{
         UserId,
         account::profile::Registration,
         limits::{MAX_HANDLE_CHARS, MAX_NAME_CHARS},
     },
-    store::{Identities, StoreError, identities::Identity},
+    store::{
+        StoreError,
+        identities::{Identified, Standing},
+    },
 };
 
-/// Identities remembered. They never change.
-const REMEMBERED: usize = 100_000;
 /// Digits of a digest that make a handle unique.
 const DISTINCT_DIGITS: usize = 12;
 
-/// Why the token's user could not be determined.
+/// Why a valid token has no user.
 #[derive(Debug, thiserror::Error)]
 pub enum NoUser {
+    /// For the client.
+    #[error("There is no account here for the token's user.")]
+    Stranger,
+    /// For the client.
+    #[error("The account of the token's user is deactivated.")]
+    Deactivated,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -45,51 +46,39 @@ pub struct Profiled {
     pub name: Option<String>,
 }
 
-/// The users of external issuers.
+/// The users of an external issuer.
 pub struct Users {
-    identities: Arc<dyn Identities>,
+    known: Arc<ExternalUsers>,
     provisions: bool,
-    known: Cache<String, UserId>,
-    ambient: Ambient,
 }
 
 impl Users {
-    /// `provisions`: whether unknown users get an account.
-    pub fn new(identities: Arc<dyn Identities>, provisions: bool, ambient: Ambient) -> Self {
-        Self { identities, provisions, known: Cache::new(REMEMBERED), ambient }
+    /// `known`: those of this issuer. `provisions`: whether unknown users get an account.
+    pub const fn new(known: Arc<ExternalUsers>, provisions: bool) -> Self {
+        Self { known, provisions }
     }
 
-    /// The user whom `issuer` calls `subject`; `None` if there is no account and none is created.
-    pub async fn of(&self, issuer: &str, subject: &str, profiled: Profiled) -> Result<Option<UserId>, NoUser> {
-        let digest = digest(&[issuer.as_bytes(), subject.as_bytes()]);
-        if let Some(known) = self.known.get(&digest) {
-            return Ok(Some(known));
-        }
-        let user = match self.identities.user_of(&digest).await? {
-            Some(user) => user,
-            None if !self.provisions => return Ok(None),
+    /// The user whom the issuer calls `subject`.
+    pub async fn of(&self, subject: &str, profiled: &Profiled) -> Result<UserId, NoUser> {
+        match self.known.known(subject).await? {
+            Some(Identified { user, standing: Standing::Active, .. }) => Ok(user),
+            Some(Identified { standing: Standing::Deactivated, .. }) => Err(NoUser::Deactivated),
+            Some(Identified { standing: Standing::Deleted, .. }) => Err(NoUser::Stranger),
+            None if !self.provisions => Err(NoUser::Stranger),
             None => {
-                let identity =
-                    Identity { digest: digest.clone(), issuer: issuer.to_owned(), subject: subject.to_owned() };
-                self.adopt(&identity, &profiled).await?
+                let registrations = registrations(&self.known.digest(subject), profiled);
+                match self.known.adopt(subject, (registrations, self.known.ambient.now_ms())).await? {
+                    Adoption::Created(user) | Adoption::Known(user) => Ok(user),
+                    Adoption::HandlesTaken | Adoption::NoFreeId => Err(NoUser::NothingFree),
+                }
             }
-        };
-        self.known.insert(digest, user);
-        Ok(Some(user))
-    }
-
-    async fn adopt(&self, identity: &Identity, profiled: &Profiled) -> Result<UserId, NoUser> {
-        let wanted = (registrations(identity, profiled), self.ambient.now_ms());
-        match adopt(&*self.identities, identity, wanted, &self.ambient).await? {
-            Adoption::Created(user) | Adoption::Known(user) => Ok(user),
-            Adoption::HandlesTaken | Adoption::NoFreeId => Err(NoUser::NothingFree),
         }
     }
 }
 
 /// The registrations to try, best first: with the suggested handle, with added digits, with digits alone.
-fn registrations(identity: &Identity, profiled: &Profiled) -> Vec<Registration> {
-    let digits: String = identity.digest.chars().take(DISTINCT_DIGITS).collect();
+fn registrations(digest: &str, profiled: &Profiled) -> Vec<Registration> {
+    let digits: String = digest.chars().take(DISTINCT_DIGITS).collect();
     let suggested = profiled.handle.as_deref().unwrap_or_default().to_lowercase();
     let stem: String = suggested.chars().take(MAX_HANDLE_CHARS - DISTINCT_DIGITS - 1).collect();
     let handles = [suggested.clone(), format!("{stem}_{digits}"), format!("user_{digits}")];
@@ -108,10 +97,9 @@ mod tests {
     use super::*;
 
     fn handles(handle: Option<&str>, name: Option<&str>) -> Vec<(String, String)> {
-        let identity = Identity { digest: "0123456789abcdef".repeat(4), issuer: String::new(), subject: String::new() };
         let profiled = Profiled { handle: handle.map(str::to_owned), name: name.map(str::to_owned) };
         let pair = |it: Registration| (it.handle.as_str().to_owned(), it.name);
-        registrations(&identity, &profiled).into_iter().map(pair).collect()
+        registrations(&"0123456789abcdef".repeat(4), &profiled).into_iter().map(pair).collect()
     }
 
     fn pair(handle: &str, name: &str) -> (String, String) {

@@ -7,7 +7,10 @@ use tokio::sync::Semaphore;
 
 use super::keys::KeyDigest;
 use crate::{
-    accounts::{liveness::Liveness, viewer::Viewer},
+    accounts::{
+        liveness::Liveness,
+        viewer::{IssuingKey, Viewer},
+    },
     clock::SharedClock,
     domain::{
         ServiceKeyId, UserId,
@@ -35,7 +38,7 @@ pub enum ServiceRefusal {
     #[error("The key of `{0}` may not act as a user: it lacks the scope act_as. Give the service a key that has it.")]
     MayNotAct(ServiceName),
     /// There is nobody to act as.
-    #[error("The header tidefeed-act-as names no user. Pass the id of a user who exists.")]
+    #[error("The header tidefeed-act-as names no user. Pass the id of a user who exists and is not deactivated.")]
     NoSuchUser,
     /// The store failed.
     #[error(transparent)]
@@ -109,13 +112,23 @@ impl ServiceAccess {
             return Err(ServiceRefusal::NoSuchUser);
         }
         let good_until_ms = key.expires_at.min(self.clock.now_ms().saturating_add(LONGEST_MS));
-        Ok(Viewer { id: user, session: None, good_until_ms, acted_by: Some(key.scopes) })
+        Ok(Viewer { id: user, session: None, issued_by: None, good_until_ms, acted_by: Some(key.scopes) })
+    }
+
+    /// Whether a token without a session is still good, as far as its user and the key that has issued it decide that.
+    pub async fn is_good(&self, issued_by: Option<IssuingKey>, user: UserId) -> Result<bool, StoreError> {
+        let has_key = match issued_by {
+            None => true,
+            Some(IssuingKey::Configured) => self.configured.is_some(),
+            Some(IssuingKey::Stored(key)) => self.keys.is_alive(key).await?,
+        };
+        Ok(has_key && self.users.is_alive(user).await?)
     }
 
     /// Completes when the key is over, or the account as which it acts.
-    pub async fn until_ended(&self, key: &ServiceKey, user: Option<UserId>) {
+    pub async fn until_ended(&self, key: Option<ServiceKeyId>, user: Option<UserId>) {
         let key = async {
-            match key.id {
+            match key {
                 Some(id) => self.keys.clone().until_ended(id).await,
                 None => std::future::pending().await,
             }

@@ -6,8 +6,9 @@ use async_graphql::parser::types::OperationType;
 use graphql_transport::guard::{CostHints, PageSizes};
 
 use crate::domain::limits::{
-    DEFAULT_PAGE, MAX_ALT_CHARS, MAX_ANCESTORS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES, MAX_BIO_CHARS, MAX_MEDIA,
-    MAX_PAGE, MAX_REGISTRATION_ERRORS, MAX_SESSIONS, MAX_TEXT_CHARS, MAX_UPSERTS, MAX_URL_CHARS, MAX_USER_ERRORS,
+    DEFAULT_PAGE, MAX_ALT_CHARS, MAX_ANCESTORS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES, MAX_BIO_CHARS,
+    MAX_EXTERNAL_ID_BYTES, MAX_MEDIA, MAX_PAGE, MAX_REGISTRATION_ERRORS, MAX_SESSIONS, MAX_TEXT_CHARS, MAX_UPSERTS,
+    MAX_URL_CHARS, MAX_USER_ERRORS,
 };
 
 /// The hints.
@@ -41,6 +42,7 @@ const TEXTS: &[(&str, &str, usize)] = &[
     ("Media", "url", MAX_URL_CHARS * CHAR),
     ("Media", "alt", MAX_ALT_CHARS * CHAR),
     ("User", "bio", MAX_BIO_CHARS * CHAR),
+    ("User", "externalId", MAX_EXTERNAL_ID_BYTES),
     ("User", "avatarUrl", MAX_URL_CHARS * CHAR),
     ("ProfileAttribute", "value", MAX_ATTRIBUTE_VALUE_CHARS * CHAR),
     ("*", "resumeToken", RESUME_TOKEN),

@@ -164,6 +164,7 @@ impl Failure {
                 )
                 | AccountError::Token(TokenError::Invalid | TokenError::Expired | TokenError::Unsignable)
                 | AccountError::Store(_)
+                | AccountError::Deactivated
                 | AccountError::NoFreeId => ErrorCode::InternalServerError,
             },
             Self::Store(

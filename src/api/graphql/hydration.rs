@@ -12,8 +12,8 @@ use super::{
     errors::Failure,
     feed_share::{SharedEntry, SharedValue},
     loaders::{
-        AttributesOf, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf, LoaderContext, ReactionsTo,
-        RepostedOf, SessionsOf, Tracked, UserCardOf, YieldOnce,
+        AttributesOf, Called, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf, LoaderContext, MembershipOf,
+        ReactionsTo, RepostedOf, SessionsOf, Tracked, UserCardOf, YieldOnce,
     },
     remembered_json::ShownContent,
     selection::{ContentSelection, UserSelection},
@@ -28,7 +28,10 @@ use crate::{
         timeline::exclusion::ExclusionState,
     },
     read::lists::{PageOf, Paged},
-    store::cards::{ContentCard, ContentParts, UserCard, UserParts},
+    store::{
+        cards::{ContentCard, ContentParts, UserCard, UserParts},
+        identities::Membership,
+    },
 };
 
 /// The cards of a page's contents; `None` for one that has gone.
@@ -299,6 +302,16 @@ impl Hydration {
     /// The user's open attributes.
     pub async fn attributes(&self, id: UserId) -> Result<Arc<Attributes>, Failure> {
         Ok(self.loader.load_one(AttributesOf(id)).await.map_err(Failure::Logged)?.unwrap_or_default())
+    }
+
+    /// What the product calls the user, and whether it keeps them out; `None` without a user.
+    pub async fn membership(&self, id: UserId) -> Result<Option<Arc<Membership>>, Failure> {
+        Ok(self.loader.load_one(MembershipOf(id)).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// The user whom the product calls so.
+    pub async fn called(&self, external_id: &str) -> Result<Option<UserId>, Failure> {
+        Ok(self.loader.load_one(Called(external_id.into())).await.map_err(Failure::Logged)?.flatten())
     }
 
     /// The viewer's sessions, newest first; `None` for anonymous viewers. Read once for an answer.

@@ -10,6 +10,8 @@ use crate::domain::{ContentId, SessionId, UserId};
 const BYTES: usize = 8;
 const USER: &str = "U_";
 const CONTENT: &str = "C_";
+/// Before the product's id of a user, wherever an id is an argument.
+const EXTERNAL: &str = "ext:";
 /// Only its user can read a session.
 const SESSION: &str = "S_";
 
@@ -56,7 +58,12 @@ pub fn of_session(session: SessionId) -> ID {
     encode(SESSION, session.get())
 }
 
-/// The object that `id` names, whether it exists or not.
+/// The product's id of a user, if `id` is one.
+pub fn external(id: &str) -> Option<&str> {
+    id.strip_prefix(EXTERNAL)
+}
+
+/// The object that `id` names, whether it exists or not. Does not know the product's ids: [`super::named`] does.
 pub fn parse(id: &str) -> Result<NodeId, InvalidId> {
     if let Some(text) = id.strip_prefix(USER) {
         return UserId::try_new(decode(text)?).map(NodeId::User).map_err(|_| InvalidId::Malformed);

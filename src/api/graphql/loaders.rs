@@ -28,6 +28,7 @@ use crate::{
     store::{
         StoreError,
         cards::{ContentCard, ContentParts, UserCard, UserParts},
+        identities::Membership,
     },
 };
 
@@ -87,6 +88,14 @@ pub struct CountsOf(pub UserId);
 /// A user's open attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AttributesOf(pub UserId);
+
+/// What the product has to do with a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MembershipOf(pub UserId);
+
+/// The user with a product's id.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Called(pub Arc<str>);
 
 /// A user's sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -225,6 +234,30 @@ impl Loader<AttributesOf> for LoaderContext {
         let found = logged(self.services.ports.accounts.attributes(&ids).await)?;
         self.count(found.iter().flat_map(|(_, all)| all.iter()).map(|(key, value)| key.len() + value.len()).sum())?;
         Ok(complete(keys, found.into_iter().map(|(id, attributes)| (AttributesOf(id), Arc::new(attributes)))))
+    }
+}
+
+impl Loader<MembershipOf> for LoaderContext {
+    type Value = Option<Arc<Membership>>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[MembershipOf]) -> Result<HashMap<MembershipOf, Self::Value>, ApiError> {
+        let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
+        let issuer = self.services.external_users.issuer();
+        let found = logged(self.services.ports.accounts.memberships(issuer, &ids).await)?;
+        self.count(found.iter().map(|it| it.subject.as_ref().map_or(0, String::len)).sum())?;
+        Ok(complete(keys, found.into_iter().map(|it| (MembershipOf(it.user), Some(Arc::new(it))))))
+    }
+}
+
+impl Loader<Called> for LoaderContext {
+    type Value = Option<UserId>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[Called]) -> Result<HashMap<Called, Self::Value>, ApiError> {
+        let ids: Vec<&str> = keys.iter().map(|key| &*key.0).collect();
+        let found = logged(self.services.external_users.find_all(&ids).await)?;
+        Ok(keys.iter().map(|key| (key.clone(), found.get(&*key.0).copied())).collect())
     }
 }
 

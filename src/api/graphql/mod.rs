@@ -11,6 +11,7 @@ mod hydration;
 pub(super) mod ids;
 mod loaders;
 mod mutation;
+mod named;
 mod objects;
 mod paged;
 mod pages;
@@ -40,7 +41,7 @@ use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
 pub use self::{
     cost_hints::COST_HINTS,
     feed_share::FeedShare,
-    ids::{of_user as id_of_user, parse_user as user_of_id},
+    ids::{external as external_id, of_user as id_of_user, parse_user as user_of_id},
     mutation::{ALWAYS_ADMITTED, EXPORT_PATH, WITHOUT_TOKEN},
     remembered_json::RememberedJson,
     scalars::{SCALARS, rfc3339},

@@ -8,6 +8,7 @@ use super::{
     errors::{ApiError, Failure},
     hydration::Hydration,
     ids::{self, InvalidId, NodeId},
+    named,
     objects::{Content, ContentConnection, FoundUserConnection, Node, Session, Shown, User, suggested},
     scalars::{AnyInt, Timestamp},
     scope::{Answer, answer, hydration},
@@ -49,7 +50,7 @@ impl OtherQuery {
         #[graphql(desc = "Words, or parts of unspaced text, in any order; at most 100 characters.")] text: Option<
             String,
         >,
-        #[graphql(desc = "Only contents of this user; the id begins with U_.")] author: Option<ID>,
+        #[graphql(desc = "Only contents of this user; begins with U_ or ext:.")] author: Option<ID>,
         #[graphql(desc = "Only contents published at this time or later.")] from: Option<Timestamp>,
         #[graphql(desc = "Only contents published before this time; later than `from`.")] to: Option<Timestamp>,
         #[graphql(desc = "The number of items to read, 1 to 100; 20 by default.")] first: Option<AnyInt>,
@@ -57,7 +58,10 @@ impl OtherQuery {
     ) -> Answer<ContentConnection> {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
-            let author = author.map(|id| ids::parse_user(&id)).transpose()?;
+            let author = match author {
+                Some(id) => Some(named::user(ctx, &hydration, &id).await?),
+                None => None,
+            };
             let search = Search::try_new(text.as_deref(), author, from.map(|it| it.0), to.map(|it| it.0))?;
             let request = PageRequest::from_connection(first.map(|it| it.0), after.as_deref(), None, None)?;
             let searcher = &hydration.use_cases().searcher;
@@ -116,7 +120,8 @@ impl OtherQuery {
     ) -> Answer<User> {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
-            let Some(id) = hydration.services().external_users.find(&external_id).await? else { return Ok(None) };
+            let id = if named::sees(ctx, &hydration, None) { hydration.called(&external_id).await? } else { None };
+            let Some(id) = id else { return Ok(None) };
             hydration.prime_users(&[id], UserSelection::of(&ctx.look_ahead())).await;
             user(&hydration, id).await
         })
@@ -167,17 +172,20 @@ impl OtherQuery {
         .await
     }
 
-    /// The object with this id. Null if there is none, if it was deleted, or if it is a session of somebody else.
-    async fn node(&self, ctx: &Context<'_>, #[graphql(desc = "The id of an object.")] id: ID) -> Answer<Node> {
+    /// The object with this id, or the user with this product's id (`ext:42`). Null if there is none, if it was
+    /// deleted, or if it is a session of somebody else.
+    async fn node(&self, ctx: &Context<'_>, #[graphql(desc = "The id.")] id: ID) -> Answer<Node> {
         answer(ctx, async {
-            let (hydration, id) = (hydration(ctx)?, ids::parse(&id)?);
+            let hydration = hydration(ctx)?;
+            let id = named::object(ctx, &hydration, &id).await?;
             prime(ctx, &hydration, &[Ok(id)]).await;
             node(&hydration, id).await
         })
         .await
     }
 
-    /// The objects with these ids, in their order; null in the place of an id without an object. At most 100.
+    /// The objects with these ids, or products' ids of users, in their order; null in the place of an id without an
+    /// object. At most 100.
     async fn nodes(
         &self,
         ctx: &Context<'_>,
@@ -216,7 +224,7 @@ async fn nodes(ctx: &Context<'_>, ids: &[ID]) -> Result<Vec<Answer<Node>>, Failu
         return Err(Failure::TooManyIds(ids.len()));
     }
     let hydration = hydration(ctx)?;
-    let parsed: Vec<Result<NodeId, InvalidId>> = ids.iter().map(|id| ids::parse(id)).collect();
+    let parsed = named::objects(ctx, &hydration, ids).await?;
     prime(ctx, &hydration, &parsed).await;
     let mut nodes = Vec::with_capacity(parsed.len());
     for id in parsed {

@@ -18,9 +18,13 @@ use super::{
     scope::hydration,
 };
 use crate::{
-    accounts::{Principal, services::CallLog},
+    accounts::{IssuingKey, Principal, services::CallLog},
     ambient::Ambient,
-    domain::{UserId, account::service::Scope, limits::MAX_LOGGED_CHARS},
+    domain::{
+        UserId,
+        account::service::Scope,
+        limits::{MAX_EXTERNAL_ID_BYTES, MAX_LOGGED_CHARS},
+    },
     store::{service_keys::ServiceKey, service_log::LoggedCall},
 };
 
@@ -44,9 +48,12 @@ fn need(kind: OperationType, field: &str) -> Need {
         "followUser" | "unfollowUser" | "muteUser" | "unmuteUser" | "hideFromFollower" | "unhideFromFollower"
         | "blockUser" | "unblockUser" => Need::Scope(Scope::Follows),
         "likeContent" | "unlikeContent" | "bookmarkContent" | "unbookmarkContent" => Need::Scope(Scope::Reactions),
-        "updateProfile" | "changeHandle" | "upsertUsers" => Need::Scope(Scope::Users),
+        "updateProfile" | "changeHandle" | "upsertUsers" | "deactivateUser" | "reactivateUser" | "rebindExternalId" => {
+            Need::Scope(Scope::Users)
+        }
+        "issueToken" => Need::Scope(Scope::Tokens),
         "markTimelineRead" => Need::Scope(Scope::Read),
-        "deleteViewer" => Need::Scope(Scope::DeleteUsers),
+        "deleteViewer" | "deleteUser" => Need::Scope(Scope::DeleteUsers),
         // Passwords, sessions, and links that outlive a key.
         _ => Need::User,
     }
@@ -166,10 +173,17 @@ pub fn service_alone(ctx: &Context<'_>, field: &'static str) -> Result<(), Failu
     Err(Forbidden::ServicesAlone(field).into())
 }
 
+/// The key of the service that asks; fails unless one does.
+pub fn issuing_key(ctx: &Context<'_>, field: &'static str) -> Result<IssuingKey, Failure> {
+    service_alone(ctx, field)?;
+    let key = ctx.data_opt::<ServiceCall>().and_then(|call| call.key.id);
+    Ok(key.map_or(IssuingKey::Configured, IssuingKey::Stored))
+}
+
 const START: Pos = Pos { line: 1, column: 1 };
 const DONE: &str = "OK";
-/// Characters of the longest id.
-const ID_CHARS: usize = 40;
+/// Bytes of the longest id: that of a product, after `ext:`.
+const ID_BYTES: usize = MAX_EXTERNAL_ID_BYTES + 4;
 
 /// The root's fields, each with the ids in its arguments. Never a text, which is nobody's business later.
 fn described(operation: &Prepared, variables: &Variables) -> String {
@@ -199,7 +213,7 @@ fn add_id(text: &mut String, name: &Name, value: &Value) {
     let names_an_id = name.as_str() == "id" || name.ends_with("Id") && name.as_str() != "clientMutationId";
     if let Value::String(id) = value
         && names_an_id
-        && id.len() <= ID_CHARS
+        && id.len() <= ID_BYTES
     {
         text.push(' ');
         text.push_str(id);

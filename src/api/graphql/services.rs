@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{feed_share::FeedShare, remembered_json::RememberedJson};
 use crate::{
-    accounts::{AccountsService, ExternalUsers, SessionsService, export::Exports},
+    accounts::{AccountsService, ExternalUsers, SessionsService, Tokens, export::Exports},
     clock::SharedClock,
     store::Ports,
     use_cases,
@@ -30,6 +30,10 @@ pub struct Services {
     pub accounts: Arc<AccountsService>,
     /// Users by the product's own ids.
     pub external_users: Arc<ExternalUsers>,
+    /// Whether everybody sees external ids, or only services and the owners do.
+    pub shows_external_ids: bool,
+    /// Signs tokens for services.
+    pub tokens: Arc<Tokens>,
     /// Refreshes and ends sessions.
     pub sessions: Arc<SessionsService>,
     /// Issues links to exports.

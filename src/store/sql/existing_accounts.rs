@@ -1,9 +1,14 @@
-//! Conditions for users whose accounts have not been deleted.
+//! Conditions for users whose accounts have not been deleted, and who are not deactivated.
 
 /// ` AND ..`: the account of the user whose id is in this column, or parameter, has not been deleted. A probe of the
 /// key for each row, as with exclusions.
 pub(super) fn account_exists(user: &str) -> String {
     format!(" AND (SELECT g.user_id FROM account_deletions g WHERE g.user_id = {user} LIMIT 1) IS NULL")
+}
+
+/// ` AND ..`: the user whose id is in this column is not deactivated.
+pub(super) fn not_deactivated(user: &str) -> String {
+    format!(" AND (SELECT d.user_id FROM deactivations d WHERE d.user_id = {user} LIMIT 1) IS NULL")
 }
 
 /// ` AND ..`: as [`account_exists`], for the user who publishes, follows or reacts in the rows that are read. A

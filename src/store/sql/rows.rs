@@ -1,7 +1,7 @@
 //! Reads values of the domain from the columns of a row.
 
 use sql_driver::StoreError;
-pub(super) use sql_driver::{MAX_LIST, Row, id_list};
+pub(super) use sql_driver::{MAX_LIST, Row, id_list, value_list};
 
 use crate::domain::{ContentId, Entry, Floor, Kinds, Position, UserId, ids::InvalidId};
 

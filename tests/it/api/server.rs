@@ -125,6 +125,7 @@ pub fn settings() -> ApiSettings {
         open_registration: true,
         registrations_per_hour: 0,
         public_pages: false,
+        shows_external_ids: true,
         issuer: None,
         service_key: None,
     }

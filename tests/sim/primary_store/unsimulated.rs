@@ -15,17 +15,17 @@ use tidefeed::{
         },
     },
     store::{
-        AccountDeletions, Attempts, FollowLists, Identities, People, ReadMarkers, SearchTerms, ServiceKeys, ServiceLog,
-        Sessions, StoreError,
+        AccountDeletions, Attempts, Deactivations, FollowLists, Identities, People, ReadMarkers, SearchTerms,
+        ServiceKeys, ServiceLog, Sessions, StoreError,
         account_deletions::{Deleted, DeletedAccount, LeftContent},
         accounts::{NewAccount, PasswordHash},
         attempts::Subjects,
-        identities::{Adopted, Identity, Revised, Revision},
+        identities::{Adopted, Identified, Identity, Membership, Rebound, Revised, Revision},
         relations::Pair,
         search_terms::{Indexed, Unindexed},
         service_keys::{NewKey, ServiceKey},
         service_log::LoggedCall,
-        sessions::Rotation,
+        sessions::{Begun, Rotation},
     },
 };
 
@@ -88,7 +88,7 @@ impl Attempts for PrimaryStore {
 
 #[async_trait]
 impl Sessions for PrimaryStore {
-    async fn begin(&self, _: &Session, _: u32) -> Result<Option<Vec<SessionId>>, StoreError> {
+    async fn begin(&self, _: &Session, _: u32) -> Result<Begun, StoreError> {
         refused()
     }
 
@@ -148,7 +148,11 @@ impl People for PrimaryStore {
 
 #[async_trait]
 impl Identities for PrimaryStore {
-    async fn user_of(&self, _: &str) -> Result<Option<UserId>, StoreError> {
+    async fn identified(&self, _: &[String]) -> Result<Vec<Identified>, StoreError> {
+        refused()
+    }
+
+    async fn memberships(&self, _: &str, _: &[UserId]) -> Result<Vec<Membership>, StoreError> {
         refused()
     }
 
@@ -156,7 +160,30 @@ impl Identities for PrimaryStore {
         refused()
     }
 
+    async fn rebind(&self, _: UserId, _: &Identity, _: i64) -> Result<Rebound, StoreError> {
+        refused()
+    }
+
+    async fn release(&self, _: &str) -> Result<bool, StoreError> {
+        refused()
+    }
+
     async fn revise(&self, _: &str, _: &Revision) -> Result<Revised, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl Deactivations for PrimaryStore {
+    async fn deactivate(&self, _: UserId, _: i64) -> Result<Option<Vec<SessionId>>, StoreError> {
+        refused()
+    }
+
+    async fn reactivate(&self, _: UserId) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn active_among(&self, _: &[UserId]) -> Result<Vec<UserId>, StoreError> {
         refused()
     }
 }

@@ -194,6 +194,7 @@ fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
         open_registration: true,
         registrations_per_hour: 0,
         public_pages: false,
+        shows_external_ids: true,
         issuer: None,
         service_key: None,
     };

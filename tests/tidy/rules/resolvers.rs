@@ -8,7 +8,7 @@ use crate::tidy::tree::{Finding, SourceFile};
 
 /// The ports that resolvers may read, and the methods of each that read.
 const READS: &[(&str, &[&str])] = &[
-    ("accounts", &["attributes", "by_handle", "counts", "profiles"]),
+    ("accounts", &["attributes", "by_handle", "counts", "memberships", "profiles"]),
     ("contents", &["by_ids", "content_cards", "counters", "of_user", "reposted_among", "user_cards"]),
     ("exclusions", &["exclusion_states"]),
     ("follows", &["followed_among"]),

@@ -17,16 +17,26 @@ pub enum Scope {
     Follows,
     /// To like and bookmark, and to undo these.
     Reactions,
-    /// To change profiles.
+    /// To bring users, to change profiles, and to keep users out.
     Users,
+    /// To sign users in.
+    Tokens,
     /// To delete accounts.
     DeleteUsers,
 }
 
 impl Scope {
     /// All scopes, in the order in which they are told.
-    pub const ALL: [Self; 7] =
-        [Self::ActAs, Self::Read, Self::Contents, Self::Follows, Self::Reactions, Self::Users, Self::DeleteUsers];
+    pub const ALL: [Self; 8] = [
+        Self::ActAs,
+        Self::Read,
+        Self::Contents,
+        Self::Follows,
+        Self::Reactions,
+        Self::Users,
+        Self::Tokens,
+        Self::DeleteUsers,
+    ];
 
     /// The name on the command line, in the configuration and in the store.
     pub const fn name(self) -> &'static str {
@@ -37,6 +47,7 @@ impl Scope {
             Self::Follows => "follows",
             Self::Reactions => "reactions",
             Self::Users => "users",
+            Self::Tokens => "tokens",
             Self::DeleteUsers => "delete_users",
         }
     }

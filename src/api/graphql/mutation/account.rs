@@ -182,6 +182,7 @@ fn signed_in(outcome: SignInOutcome) -> Result<SignedIn, UserError> {
             UserError::general(UserErrorCode::WrongCredentials, "there is no user with this handle and password")
         }
         SignInOutcome::NotBefore(_) => too_many_attempts(),
+        SignInOutcome::Deactivated => UserError::general(UserErrorCode::NotAllowed, "this account is deactivated"),
         SignInOutcome::Closed => UserError::general(
             UserErrorCode::NotAllowed,
             "this service has no passwords: sign in where its tokens are issued",

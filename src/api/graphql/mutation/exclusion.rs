@@ -8,7 +8,7 @@ use super::user_error::{UserError, UserErrorCode};
 use crate::{
     api::graphql::{
         errors::Failure,
-        ids,
+        named,
         objects::User,
         scope::{Answer, answer, fresh_hydration},
         selection::UserSelection,
@@ -23,7 +23,7 @@ macro_rules! forms {
         #[doc = $about_input]
         #[derive(InputObject)]
         struct $input {
-            /// The user's id; begins with U_.
+            /// The user's id; begins with U_ or ext:.
             user_id: ID,
             /// Returned unchanged in the payload.
             client_mutation_id: Option<String>,
@@ -151,7 +151,7 @@ struct ExclusionPayload {
 async fn changed(ctx: &Context<'_>, user_id: &ID, change: Change) -> Result<ExclusionPayload, Failure> {
     let hydration = fresh_hydration(ctx)?;
     let viewer = hydration.viewer()?.id;
-    let other = ids::parse_user(user_id)?;
+    let other = named::user(ctx, &hydration, user_id).await?;
     let excluding = &hydration.use_cases().excluding;
     let outcome = match change {
         Change::Mute => excluding.mute(viewer, other).await,

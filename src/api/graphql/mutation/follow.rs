@@ -9,7 +9,7 @@ use crate::{
     api::graphql::{
         errors::Failure,
         hydration::Hydration,
-        ids,
+        named,
         objects::User,
         scope::{Answer, answer, fresh_hydration},
         selection::UserSelection,
@@ -21,7 +21,7 @@ use crate::{
 /// The user to follow.
 #[derive(InputObject)]
 struct FollowUserInput {
-    /// The user's id; begins with U_.
+    /// The user's id; begins with U_ or ext:.
     user_id: ID,
     /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
@@ -43,7 +43,7 @@ struct FollowUserPayload {
 /// The user to unfollow.
 #[derive(InputObject)]
 struct UnfollowUserInput {
-    /// The user's id; begins with U_.
+    /// The user's id; begins with U_ or ext:.
     user_id: ID,
     /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
@@ -78,7 +78,7 @@ impl FollowMutation {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let reader = hydration.viewer()?.id;
-            let author = ids::parse_user(&input.user_id)?;
+            let author = named::user(ctx, &hydration, &input.user_id).await?;
             let outcome = hydration.use_cases().following.follow(reader, author).await?;
             let (user, viewer, user_errors) =
                 ended(ctx, &hydration, reader, followed(outcome).map(|()| author)).await?;
@@ -97,7 +97,7 @@ impl FollowMutation {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let reader = hydration.viewer()?.id;
-            let author = ids::parse_user(&input.user_id)?;
+            let author = named::user(ctx, &hydration, &input.user_id).await?;
             let outcome = hydration.use_cases().following.unfollow(reader, author).await?;
             let (user, viewer, user_errors) =
                 ended(ctx, &hydration, reader, unfollowed(outcome).map(|()| author)).await?;

@@ -13,6 +13,7 @@ mod reaction;
 mod repost;
 mod session;
 mod signed_in;
+mod standing;
 mod timeline;
 mod upsert;
 mod user_error;
@@ -44,4 +45,5 @@ pub struct Mutation(
     reaction::ReactionMutation,
     timeline::TimelineMutation,
     upsert::UpsertMutation,
+    standing::StandingMutation,
 );

@@ -93,7 +93,8 @@ pub struct UpsertMutation;
 #[Object]
 impl UpsertMutation {
     /// For services: creates users by the product's ids, or brings them up to date. A user who signs in with a token of
-    /// the product's issuer is the same one. Doing it again changes nothing, so repeat it after any failure.
+    /// the product's issuer is the same one. One who deleted the account comes back as a new user. Doing it again
+    /// changes nothing, so repeat it after any failure.
     async fn upsert_users(
         &self,
         ctx: &Context<'_>,
@@ -167,10 +168,6 @@ fn ended(upserted: Upserted, index: usize) -> (Option<UpsertOutcome>, Vec<UserEr
         }
         InvalidUpsert::CreatedAhead => UserError::about(&["createdAt"], UserErrorCode::Invalid, ahead),
         InvalidUpsert::AsOfAhead => UserError::about(&["asOf"], UserErrorCode::Invalid, ahead),
-        InvalidUpsert::Deleted => {
-            let message = "the account of this user was deleted";
-            UserError::about(&["externalId"], UserErrorCode::NotFound, message)
-        }
     };
     (None, vec![error.within(&["users", &index.to_string()])])
 }

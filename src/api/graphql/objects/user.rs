@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use async_graphql::{Context, ID, Object};
+use async_graphql::{Context, Enum, ID, Object};
 use graphql_transport::metered::Metered;
 
 use super::{
@@ -13,7 +13,7 @@ use crate::{
     api::graphql::{
         errors::Failure,
         hydration::Hydration,
-        ids,
+        ids, named,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
         selection::{ContentSelection, UserSelection},
@@ -29,6 +29,15 @@ use crate::{
     read::lists::PageOf,
     store::{cards::UserCard, exclusions::ExclusionList},
 };
+
+/// Whether a user may sign in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+pub enum UserState {
+    /// Yes.
+    Active,
+    /// The product keeps them out. What they published stays, and so does their profile, but nobody finds them by name.
+    Deactivated,
+}
 
 /// A user, held with its hydration.
 #[derive(Clone)]
@@ -134,6 +143,27 @@ impl User {
                 value: Metered(value.to_owned()),
             };
             Ok(Some(attributes.iter().map(pair).collect()))
+        })
+        .await
+    }
+
+    /// What the product calls them: the subject in its issuer's tokens. Null if it does not, or does not show it.
+    async fn external_id(&self, ctx: &Context<'_>) -> Answer<Metered<String>> {
+        answer(ctx, async {
+            if !named::sees(ctx, &self.hydration, Some(self.profile.id)) {
+                return Ok(None);
+            }
+            let membership = self.hydration.membership(self.profile.id).await?;
+            Ok(membership.and_then(|it| it.subject.clone()).map(Metered))
+        })
+        .await
+    }
+
+    /// Whether they may sign in. Null if that cannot be read now.
+    async fn state(&self, ctx: &Context<'_>) -> Answer<UserState> {
+        answer(ctx, async {
+            let membership = self.hydration.membership(self.profile.id).await?;
+            Ok(membership.map(|it| if it.is_deactivated { UserState::Deactivated } else { UserState::Active }))
         })
         .await
     }

@@ -170,6 +170,7 @@ async fn blank_user(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     for sql in [
         "UPDATE users SET name = '', bio = '', avatar_url = NULL, attributes = NULL WHERE id = ?",
         "DELETE FROM user_names WHERE user_id = ?",
+        "DELETE FROM deactivations WHERE user_id = ?",
         "UPDATE external_identities SET subject = '' WHERE user_id = ?",
     ] {
         tx.execute(sql, [user.get().into()]).await?;
@@ -184,7 +185,7 @@ async fn turn_off(tx: &Tx, user: UserId) -> Result<u64, StoreError> {
     tx.execute(sql, [user.get().into()]).await
 }
 
-async fn end_sessions(tx: &Tx, user: UserId) -> Result<Vec<SessionId>, StoreError> {
+pub(super) async fn end_sessions(tx: &Tx, user: UserId) -> Result<Vec<SessionId>, StoreError> {
     let sql = format!("SELECT id FROM sessions WHERE user_id = ? {}", tx.dialect().for_update());
     let id = |row: &Row| SessionId::try_new(row.get(0)?).map_err(|invalid| StoreError::Unreadable(invalid.to_string()));
     let ended = tx.query(&sql, [user.get().into()]).await?.iter().map(id).collect::<Result<Vec<_>, _>>()?;

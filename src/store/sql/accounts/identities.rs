@@ -7,9 +7,11 @@ use super::{
     super::{
         SqlStore,
         existing_accounts::account_exists,
-        rows::{DomainColumns as _, Row},
+        rows::{DomainColumns as _, MAX_LIST, Row, id_list, value_list},
     },
-    conflicting_account, insert_beginnings, insert_user,
+    conflicting_account,
+    deactivations::lock_user,
+    insert_beginnings, insert_user,
     profiles::{assignments, rewrite_names, written},
 };
 use crate::{
@@ -17,7 +19,7 @@ use crate::{
     store::{
         Identities, StoreError,
         accounts::NewAccount,
-        identities::{Adopted, Identity, Revised, Revision},
+        identities::{Adopted, Identified, Identity, Membership, Rebound, Revised, Revision, Standing},
         profiles::ProfileEdit,
     },
 };
@@ -28,22 +30,44 @@ const SUBJECT_CHARS: usize = 255;
 
 #[async_trait]
 impl Identities for SqlStore {
-    async fn user_of(&self, digest: &str) -> Result<Option<UserId>, StoreError> {
-        let rows = self.read("SELECT user_id FROM external_identities WHERE identity = ?", [digest.into()]).await?;
-        rows.first().map(|row| row.user(0)).transpose()
+    async fn identified(&self, digests: &[String]) -> Result<Vec<Identified>, StoreError> {
+        let mut found = Vec::with_capacity(digests.len());
+        for digests in digests.chunks(MAX_LIST) {
+            let (list, values) = value_list(digests.iter().map(|digest| digest.as_str().into()));
+            let sql = format!(
+                "SELECT e.identity, e.user_id, e.as_of, g.user_id, d.user_id FROM external_identities e \
+                 LEFT JOIN account_deletions g ON g.user_id = e.user_id \
+                 LEFT JOIN deactivations d ON d.user_id = e.user_id WHERE e.identity IN {list}"
+            );
+            for row in self.read_few(&sql, values).await? {
+                found.push(identified(&row)?);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn memberships(&self, issuer: &str, users: &[UserId]) -> Result<Vec<Membership>, StoreError> {
+        let mut found = Vec::with_capacity(users.len());
+        for users in users.chunks(MAX_LIST) {
+            let (list, values) = id_list(users);
+            let sql = format!(
+                "SELECT u.id, e.subject, d.user_id FROM users u \
+                 LEFT JOIN external_identities e ON e.user_id = u.id AND e.issuer = ? \
+                 LEFT JOIN deactivations d ON d.user_id = u.id WHERE u.id IN {list}{}",
+                account_exists("u.id")
+            );
+            let values = std::iter::once(Value::from(cut(issuer, ISSUER_CHARS))).chain(values);
+            for row in self.read_few(&sql, values).await? {
+                let is_deactivated = row.get::<Option<i64>>(2)?.is_some();
+                found.push(Membership { user: row.user(0)?, subject: row.get(1)?, is_deactivated });
+            }
+        }
+        Ok(found)
     }
 
     async fn adopt(&self, account: &NewAccount, identity: &Identity) -> Result<Adopted, StoreError> {
-        let cut = |text: &str, chars| text.chars().take(chars).collect::<String>();
         let made = self.transaction(move |tx| async move {
-            let sql = "INSERT INTO external_identities (identity, user_id, issuer, subject) VALUES (?, ?, ?, ?)";
-            let values: [Value; 4] = [
-                identity.digest.as_str().into(),
-                account.id.get().into(),
-                cut(&identity.issuer, ISSUER_CHARS).into(),
-                cut(&identity.subject, SUBJECT_CHARS).into(),
-            ];
-            if !tx.insert(sql, values).await? {
+            if !insert(&tx, account.id, identity).await? {
                 return tx.roll_back(None).await;
             }
             if insert_user(&tx, account).await? {
@@ -56,8 +80,43 @@ impl Identities for SqlStore {
         if let Some(adopted) = made.await? {
             return Ok(adopted);
         }
-        let known = self.user_of(&identity.digest).await?;
-        known.map(Adopted::Known).ok_or_else(|| StoreError::Contended("an identity was undone meanwhile".into()))
+        let known = self.identified(std::slice::from_ref(&identity.digest)).await?;
+        known
+            .first()
+            .map(|known| Adopted::Known(known.user))
+            .ok_or_else(|| StoreError::Contended("an identity was undone meanwhile".into()))
+    }
+
+    async fn rebind(&self, user: UserId, identity: &Identity, version: i64) -> Result<Rebound, StoreError> {
+        self.transaction(move |tx| async move {
+            if !lock_user(&tx, user).await? {
+                return tx.roll_back(Rebound::NoUser).await;
+            }
+            let sql = "SELECT user_id FROM external_identities WHERE identity = ?";
+            let owner = tx.query_one(sql, [identity.digest.as_str().into()]).await?;
+            match owner.map(|row| row.user(0)).transpose()? {
+                Some(owner) if owner == user => return tx.roll_back(Rebound::Done).await,
+                Some(_) if !release(&tx, &identity.digest).await? => return tx.roll_back(Rebound::Taken).await,
+                _ => {}
+            }
+            let sql = "DELETE FROM external_identities WHERE user_id = ? AND issuer = ?";
+            tx.execute(sql, [user.get().into(), cut(&identity.issuer, ISSUER_CHARS).into()]).await?;
+            if !insert(&tx, user, identity).await? {
+                return tx.roll_back(Rebound::Taken).await;
+            }
+            let sql = "UPDATE users SET profile_version = ? WHERE id = ?";
+            tx.execute(sql, [version.into(), user.get().into()]).await?;
+            tx.commit(Rebound::Done).await
+        })
+        .await
+    }
+
+    async fn release(&self, digest: &str) -> Result<bool, StoreError> {
+        self.transaction(move |tx| async move {
+            let released = release(&tx, digest).await?;
+            tx.commit(released).await
+        })
+        .await
     }
 
     async fn revise(&self, digest: &str, revision: &Revision) -> Result<Revised, StoreError> {
@@ -90,6 +149,34 @@ impl Identities for SqlStore {
         })
         .await
     }
+}
+
+fn cut(text: &str, chars: usize) -> String {
+    text.chars().take(chars).collect()
+}
+
+fn identified(row: &Row) -> Result<Identified, StoreError> {
+    let (is_deleted, is_deactivated) = (row.get::<Option<i64>>(3)?.is_some(), row.get::<Option<i64>>(4)?.is_some());
+    let standing = match (is_deleted, is_deactivated) {
+        (true, _) => Standing::Deleted,
+        (false, true) => Standing::Deactivated,
+        (false, false) => Standing::Active,
+    };
+    Ok(Identified { digest: row.get(0)?, user: row.user(1)?, standing, as_of: row.get(2)? })
+}
+
+/// `false` if somebody has the identity.
+async fn insert(tx: &Tx, user: UserId, identity: &Identity) -> Result<bool, StoreError> {
+    let sql = "INSERT INTO external_identities (identity, user_id, issuer, subject) VALUES (?, ?, ?, ?)";
+    let (issuer, subject) = (cut(&identity.issuer, ISSUER_CHARS), cut(&identity.subject, SUBJECT_CHARS));
+    let values: [Value; 4] = [identity.digest.as_str().into(), user.get().into(), issuer.into(), subject.into()];
+    tx.insert(sql, values).await
+}
+
+async fn release(tx: &Tx, digest: &str) -> Result<bool, StoreError> {
+    let sql = "DELETE FROM external_identities WHERE identity = ? \
+               AND user_id IN (SELECT g.user_id FROM account_deletions g)";
+    Ok(tx.execute(sql, [digest.into()]).await? > 0)
 }
 
 /// Changes what is different in the locked row. Returns whether anything was; `None` if the handle is taken.

@@ -1,6 +1,7 @@
 //! Users, their profiles and their credentials in SQL.
 
 mod attempts;
+mod deactivations;
 mod deletions;
 mod identities;
 mod profiles;

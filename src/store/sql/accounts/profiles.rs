@@ -8,7 +8,7 @@ use sql_driver::{Tx, Value};
 use super::{
     super::{
         SqlStore,
-        existing_accounts::account_exists,
+        existing_accounts::{account_exists, not_deactivated},
         people,
         rows::{DomainColumns as _, MAX_LIST, id_list},
     },
@@ -101,10 +101,11 @@ pub(super) fn assignments(edit: &ProfileEdit, version: i64) -> Result<(Vec<&'sta
     Ok((sets, values))
 }
 
-/// Replaces the user's search keys by those of the current row, which is locked.
+/// Replaces the user's search keys by those of the current row, which is locked. A deactivated user has none.
 pub(super) async fn rewrite_names(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     people::names::delete(tx, user).await?;
-    let Some(row) = tx.query_one("SELECT handle, name FROM users WHERE id = ?", [user.get().into()]).await? else {
+    let sql = format!("SELECT handle, name FROM users WHERE id = ?{}", not_deactivated("users.id"));
+    let Some(row) = tx.query_one(&sql, [user.get().into()]).await? else {
         return Ok(());
     };
     people::names::insert(tx, user, &read_handle(&row, 0)?, &row.get::<String>(1)?).await

@@ -3,16 +3,22 @@
 use async_trait::async_trait;
 use sql_driver::{Tx, Value};
 
-use super::super::{
-    SqlStore,
-    rows::{DomainColumns as _, MAX_LIST, Row, id_list},
+use super::{
+    super::{
+        SqlStore,
+        rows::{DomainColumns as _, MAX_LIST, Row, id_list},
+    },
+    deactivations::{is_deactivated, lock_user},
 };
 use crate::{
     domain::{
         SessionId, UserId,
         account::session::{Presented, Session},
     },
-    store::{Sessions, StoreError, sessions::Rotation},
+    store::{
+        Sessions, StoreError,
+        sessions::{Begun, Rotation},
+    },
 };
 
 const COLUMNS: &str =
@@ -20,8 +26,13 @@ const COLUMNS: &str =
 
 #[async_trait]
 impl Sessions for SqlStore {
-    async fn begin(&self, session: &Session, keep: u32) -> Result<Option<Vec<SessionId>>, StoreError> {
+    async fn begin(&self, session: &Session, keep: u32) -> Result<Begun, StoreError> {
         self.transaction(move |tx| async move {
+            // Who is deactivated at the same time waits, and ends this session, or this one waits.
+            lock_user(&tx, session.user).await?;
+            if is_deactivated(&tx, session.user).await? {
+                return tx.roll_back(Begun::Deactivated).await;
+            }
             let sql = format!("INSERT INTO sessions ({COLUMNS}) VALUES (?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?)");
             let values: [Value; 8] = [
                 session.id.get().into(),
@@ -34,11 +45,11 @@ impl Sessions for SqlStore {
                 session.agent.as_str().into(),
             ];
             if !tx.insert(&sql, values).await? {
-                return tx.roll_back(None).await;
+                return tx.roll_back(Begun::IdTaken).await;
             }
             let ended = overdue(&tx, session, keep).await?;
             delete(&tx, &ended).await?;
-            tx.commit(Some(ended)).await
+            tx.commit(Begun::Began(ended)).await
         })
         .await
     }

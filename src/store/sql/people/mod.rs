@@ -9,6 +9,7 @@ use sql_driver::{Dialect, Fragment, Value};
 
 use super::{
     SqlStore,
+    existing_accounts::not_deactivated,
     follows::lists::following,
     rows::{DomainColumns as _, Row},
     visibility::{not_blocked, not_excluded},
@@ -129,6 +130,7 @@ pub(super) fn followed_by(dialect: Dialect, viewer: UserId, followed: &[UserId],
         .add(&counts, [])
         .add(" WHERE 1 = 1", [])
         .then(could_follow(viewer, "k.author_id"))
+        .add(&not_deactivated("k.author_id"), [])
         .add(" ORDER BY k.known DESC, u.followers DESC, u.user_id DESC LIMIT ?", [number(limit)])
 }
 
@@ -140,7 +142,8 @@ pub(super) fn most_followed(dialect: Dialect, viewer: Option<UserId>, limit: usi
         Some(viewer) => all.then(could_follow(viewer, "u.user_id")),
         None => all,
     };
-    all.add(" ORDER BY u.followers DESC, u.user_id DESC LIMIT ?", [number(limit)])
+    all.add(&not_deactivated("u.user_id"), [])
+        .add(" ORDER BY u.followers DESC, u.user_id DESC LIMIT ?", [number(limit)])
 }
 
 /// ` AND ..`: the viewer does not follow the user in this column and has not excluded them, and they neither hide from

@@ -159,6 +159,7 @@ impl Person {
         let World { server, fan, foe } = world;
         let tokens = register(server, handle).await?;
         let ended = sign_in(server, handle).await?;
+        let other = register(server, &format!("other_{handle}")).await?;
         server.data(&ended.access, "mutation { signOut { endedSessionCount userErrors { code } } }", json!({})).await?;
         let key = format!("key of {handle}");
         let picture = json!({ "kind": "PICTURE", "url": "https://a.example/tide.png", "alt": "low tide" });
@@ -184,7 +185,7 @@ impl Person {
         server.data(&tokens.access, read, json!({ "c": cursor })).await?;
         let sessions = server.data(&tokens.access, "{ viewer { sessions { id } } }", json!({})).await?;
         let things = json!({
-            "user": tokens.id, "handle": handle, "content": content, "cursor": cursor, "answer": answer, "key": key,
+            "user": tokens.id, "other": other.id, "handle": handle, "content": content, "cursor": cursor, "answer": answer, "key": key,
             "root": root, "reply": reply, "repost": repost["repostContent"]["timelineEdge"]["node"]["id"], "session": sessions["viewer"]["sessions"][0]["id"],
             "refresh": tokens.refresh, "fresh": format!("{handle}_2"), "password": PASSWORD,
         });

@@ -104,6 +104,35 @@ async fn who_was_upserted_and_who_signs_in_are_one_user() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_token_of_an_issuer_ends_with_its_user() -> Result<()> {
+    let signer = Signer::ec("ec")?;
+    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
+    let server = server(trusting(&endpoint)?).await?;
+    let key = service_key(&server, Scopes::all()).await?;
+    let token = signer.sign(&claims(&server, "42"))?;
+    let change = async |mutation: &str| -> Result<()> {
+        let query = format!("mutation {{ it: {mutation} {{ __typename }} }}");
+        let answer = server.post(Some(&key), &query, json!({})).await?;
+        ensure!(answer["errors"].is_null(), "{answer}");
+        Ok(())
+    };
+    ensure!(who(&server, &token).await? == "42");
+    for (mutation, then) in [
+        ("deactivateUser(input: { userId: \"ext:42\" })", "UNAUTHENTICATED"),
+        ("reactivateUser(input: { userId: \"ext:42\" })", "42"),
+        ("deleteUser(input: { userId: \"ext:42\" })", "UNAUTHENTICATED"),
+        ("upsertUsers(input: { users: [{ externalId: \"42\", handle: \"back\" }] })", "back"),
+        ("rebindExternalId(input: { userId: \"ext:42\", externalId: \"43\" })", "42_"),
+    ] {
+        change(mutation).await?;
+        server.app.clock.advance(10_000);
+        let is = who(&server, &token).await?;
+        ensure!(is == then || then.ends_with('_') && is.starts_with(then), "{mutation}: {is}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn every_kind_of_faulty_token_is_refused() -> Result<()> {
     let (ec, ed, rsa) = (Signer::ec("ec")?, Signer::ed("ed")?, Signer::rsa("rsa")?);
     let endpoint = KeyEndpoint::publishing(&[ec.clone(), ed.clone(), rsa.clone()]).await?;

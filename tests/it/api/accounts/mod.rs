@@ -9,4 +9,5 @@ mod profile;
 mod services;
 mod sessions;
 mod sign_in;
+mod standing;
 mod upserts;

@@ -109,17 +109,28 @@ async fn of_upserts_at_once_one_creates_the_user() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_deleted_user_is_neither_upserted_nor_found() -> Result<()> {
+async fn a_deleted_user_comes_back_by_the_products_word_alone() -> Result<()> {
     let (server, _) = backend().await?;
     let key = service_key(&server, Scopes::all()).await?;
     let users = json!([{ "externalId": "42" }]);
-    let made = upsert(&server, &key, users.clone()).await?;
-    let id = made[0]["user"]["id"].as_str().context("no id")?;
-    let delete = "mutation { deleteViewer(input: {}) { deletedUserId } }";
-    server.post_as((Some(&key), Some(id)), delete, json!({})).await?;
-    let again = upsert(&server, &key, users).await?;
-    ensure!(again[0]["userErrors"][0]["code"] == "NOT_FOUND", "{again:?}");
+    let first = upsert(&server, &key, users.clone()).await?[0]["user"].clone();
+    let mut before = first.clone();
+    for number in 0..3 {
+        let id = before["id"].as_str().context("no id")?;
+        let delete = "mutation { deleteViewer(input: {}) { deletedUserId } }";
+        server.post_as((Some(&key), Some(id)), delete, json!({})).await?;
+        let found = server.post(Some(&key), FIND, json!({})).await?;
+        ensure!(found["data"]["userByExternalId"].is_null() && found["errors"].is_null(), "{found}");
+        let again = upsert(&server, &key, users.clone()).await?;
+        ensure!(again[0]["outcome"] == "CREATED", "{number}: {again:?}");
+        let after = again[0]["user"].clone();
+        ensure!(after["id"] != before["id"] && after["handle"] != before["handle"], "{number}: {again:?}");
+        before = after;
+    }
     let found = server.post(Some(&key), FIND, json!({})).await?;
-    ensure!(found["data"]["userByExternalId"].is_null() && found["errors"].is_null(), "{found}");
+    ensure!(found["data"]["userByExternalId"]["id"] == before["id"], "{found}");
+    let handle = json!([{ "externalId": "42", "handle": first["handle"] }]);
+    let taken = upsert(&server, &key, handle).await?;
+    ensure!(taken[0]["userErrors"][0]["code"] == "TAKEN", "the former account keeps its handle: {taken:?}");
     Ok(())
 }

@@ -75,7 +75,8 @@ impl Api {
         let passwords = Arc::new(Passwords::try_new(cheap, ambient.rng.clone()).unwrap());
         let (readers, settings) = (use_cases.readers.clone(), SessionSettings::default());
         let sessions = Arc::new(SessionsService::new(&ports, tokens.clone(), readers, settings, ambient.clone()));
-        let external_users = Arc::new(ExternalUsers::new(store.clone(), "product".to_owned(), ambient.clone()));
+        let external_users =
+            Arc::new(ExternalUsers::new(store.clone(), "product".to_owned(), Duration::from_secs(10), ambient.clone()));
         let accounts = AccountsService::new(store.clone(), passwords, sessions.clone(), ambient).open_to(open, true);
         let (tasks, hub) = (TaskTracker::new(), use_cases.hub.clone());
         let (listening, received) = (hub.clone(), announcements.listen());
@@ -90,6 +91,8 @@ impl Api {
             sessions,
             exports,
             external_users,
+            shows_external_ids: true,
+            tokens: tokens.clone(),
             base_url: "https://feed.example".to_owned(),
             json: RememberedJson::default(),
             clock: clock.clone(),

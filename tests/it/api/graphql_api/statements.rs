@@ -76,6 +76,24 @@ async fn a_timeline_page_of_twenty_costs_what_a_page_of_two_does() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_hundred_external_ids_cost_what_one_does() {
+    let (api, ann, _) = read_by_ann().await;
+    let nodes = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }";
+    let ids = |count: usize| json!({ "ids": (0..count).map(|number| format!("ext:{number}")).collect::<Vec<_>>() });
+    for count in [1, 2, 100] {
+        assert_eq!(cost(&api, &ann, nodes, ids(count)).await, 2, "whose they are, and the users; for {count}");
+    }
+    let each: Vec<_> = (0..20).map(|number| format!("n{number}: node(id: \"ext:{number}\") {{ id }}")).collect();
+    assert_eq!(cost(&api, &ann, &format!("{{ {} }}", each.join(" ")), json!({})).await, 2);
+    let page = |fields: &str| format!("{{ timeline(first: 40) {{ nodes {{ author {{ id {fields} }} }} }} }}");
+    for query in [page(""), page("externalId state")] {
+        cost(&api, &ann, &query, json!({})).await;
+    }
+    let plain = cost(&api, &ann, &page(""), json!({})).await;
+    assert_eq!(cost(&api, &ann, &page("externalId state"), json!({})).await, plain + 1, "one for all authors");
+}
+
 /// The node learns of a like by the version in the page's snapshot.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_page_below_the_inbox_shows_likes_at_once() {

@@ -22,7 +22,7 @@ async fn a_service_lives_from_its_first_key_to_its_revocation() -> Result<()> {
     ensure!(it.run(&["service", "add", "configured", "--scope", "read"]).await?.code == Some(1));
     let unknown = it.run(&["service", "add", "other", "--scope", "read,tweets"]).await?;
     ensure!(unknown.code == Some(2) && unknown.err.contains("no scope `tweets`"), "{unknown:?}");
-    ensure!(unknown.err.contains("act_as,read,contents,follows,reactions,users,delete_users"), "{unknown:?}");
+    ensure!(unknown.err.contains("act_as,read,contents,follows,reactions,users,tokens,delete_users"), "{unknown:?}");
     let (node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let read = "{ user(handle: \"nobody\") { id } }";
     for key in [key, KEY] {

@@ -132,7 +132,7 @@ on_each_backend! {
         let accounts: Vec<_> = (2..=9).map(|id| new(id, &format!("ann_{id}"))).collect();
         let whose = identity("ab");
         let seen = at_once(accounts.iter().map(|account| world.store.adopt(account, &whose))).await?;
-        let made = world.store.user_of(&whose.digest).await?.context("a user")?;
+        let made = world.store.identified(std::slice::from_ref(&whose.digest)).await?.pop().context("a user")?.user;
         assert_eq!(seen.iter().filter(|it| **it == Adopted::Created).count(), 1);
         assert_eq!(seen.iter().filter(|it| **it == Adopted::Known(made)).count(), 7);
         assert_eq!(world.store.count().await?, 2);
@@ -140,7 +140,7 @@ on_each_backend! {
         let other = identity("cd");
         assert_eq!(world.store.adopt(&new(20, "user_1"), &other).await?, Adopted::Not(Registered::HandleTaken));
         assert_eq!(world.store.adopt(&new(1, "bob"), &other).await?, Adopted::Not(Registered::IdTaken));
-        assert_eq!(world.store.user_of(&other.digest).await?, None, "what was refused leaves nothing");
+        assert_eq!(world.store.identified(&[other.digest]).await?, [], "what was refused leaves nothing");
         Ok(())
     }
 

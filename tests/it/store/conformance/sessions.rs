@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use tidefeed::domain::account::session::{Presented, Session};
 use tidefeed::domain::{SessionId, UserId};
 use tidefeed::store::Sessions as _;
-use tidefeed::store::sessions::Rotation;
+use tidefeed::store::sessions::{Begun, Rotation};
 
 use super::{NOW, World, at_once, user};
 use crate::servers::on_each_backend;
@@ -47,8 +47,8 @@ on_each_backend! {
     async fn a_session_is_kept_as_it_began_until_its_user_ends_it(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let begun = session(1, user(7), NOW);
-        assert_eq!(world.store.begin(&begun, 50).await?, Some(vec![]));
-        assert_eq!(world.store.begin(&begun, 50).await?, None, "the id is taken");
+        assert_eq!(world.store.begin(&begun, 50).await?, Begun::Began(vec![]));
+        assert_eq!(world.store.begin(&begun, 50).await?, Begun::IdTaken, "the id is taken");
         assert_eq!(world.store.find(id(1)).await?, Some(begun.clone()));
         assert_eq!(world.store.of_user(user(7), NOW).await?, [begun]);
         assert_eq!(world.store.living(&[id(1), id(2)], NOW).await?, [id(1)]);
@@ -110,10 +110,10 @@ on_each_backend! {
         world.store.begin(&session(1, user(7), NOW - LIFE_MS), 3).await?;
         for number in 2..=4 {
             let ended = world.store.begin(&session(number, user(7), NOW), 3).await?;
-            assert_eq!(ended, Some(if number == 2 { vec![id(1)] } else { vec![] }));
+            assert_eq!(ended, Begun::Began(if number == 2 { vec![id(1)] } else { vec![] }));
         }
         world.store.begin(&session(9, user(8), NOW), 3).await?;
-        assert_eq!(world.store.begin(&session(5, user(7), NOW), 3).await?, Some(vec![id(2)]));
+        assert_eq!(world.store.begin(&session(5, user(7), NOW), 3).await?, Begun::Began(vec![id(2)]));
         assert_eq!(world.store.end_all(user(7), Some(id(4))).await?.len(), 2);
         assert_eq!(world.store.end_all(user(7), None).await?, [id(4)]);
         assert_eq!(world.store.living(&[id(9)], NOW).await?, [id(9)]);

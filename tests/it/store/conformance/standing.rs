@@ -1,0 +1,110 @@
+//! [`Deactivations`] and [`Identities`]: who may sign in, and what the product calls users.
+
+use anyhow::{Context as _, Result};
+use tidefeed::domain::account::session::Session;
+use tidefeed::domain::{Handle, SessionId, UserId};
+use tidefeed::store::accounts::{NewAccount, PasswordHash};
+use tidefeed::store::identities::{Adopted, Identity, Rebound, Standing};
+use tidefeed::store::profiles::ProfileEdit;
+use tidefeed::store::sessions::Begun;
+use tidefeed::store::{
+    AccountDeletions as _, Accounts as _, Deactivations as _, Identities as _, People as _, Profiles as _,
+    Sessions as _,
+};
+
+use super::{NOW, World, account, at_once, user};
+use crate::servers::on_each_backend;
+
+fn session(number: i64, user: UserId) -> Session {
+    let id = SessionId::try_new(number).expect("a positive number");
+    let (family, current, agent) = (format!("family {number}"), "1".to_owned(), String::new());
+    let good_until = NOW + 1_000;
+    Session { id, user, family, current, previous: None, rotated_at: NOW, created_at: NOW, good_until, agent }
+}
+
+/// An identity that `issuer` calls `subject`.
+fn identity(issuer: &str, subject: &str) -> Identity {
+    let digest = format!("{issuer}/{subject}");
+    Identity { digest, issuer: issuer.to_owned(), subject: subject.to_owned() }
+}
+
+/// Whose the identity is, and how they stand.
+async fn whose(world: &World, identity: &Identity) -> Result<Option<(UserId, Standing)>> {
+    let found = world.store.identified(&[identity.digest.clone(), "unknown".to_owned()]).await?;
+    Ok(found.first().map(|it| (it.user, it.standing)))
+}
+
+/// What `product` calls the user, and whether they are deactivated.
+async fn membership(world: &World, user: UserId) -> Result<Option<(Option<String>, bool)>> {
+    let found = world.store.memberships("product", &[user]).await?.pop();
+    Ok(found.map(|it| (it.subject, it.is_deactivated)))
+}
+
+on_each_backend! {
+    async fn a_deactivated_user_has_no_session_and_is_suggested_to_nobody(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(3).await?;
+        world.store.begin(&session(1, user(1)), 50).await?;
+        let names = "SELECT COUNT(*) FROM user_names WHERE user_id = 1";
+        let named = world.number(names).await?;
+        assert_eq!(world.store.deactivate(user(1), NOW).await?, Some(vec![session(1, user(1)).id]));
+        assert_eq!(world.store.deactivate(user(1), NOW).await?, Some(vec![]));
+        assert_eq!(world.store.begin(&session(2, user(1)), 50).await?, Begun::Deactivated);
+        assert_eq!(world.store.begin(&session(3, user(2)), 50).await?, Begun::Began(vec![]));
+        let edit = ProfileEdit { name: Some("new name".to_owned()), ..ProfileEdit::default() };
+        assert!(world.store.edit(user(1), &edit, 5).await?, "the profile is there");
+        assert_eq!(world.number(names).await?, 0, "but not found by a name, old or new");
+        for viewer in [None, Some(user(3))] {
+            assert!(!world.store.suggested(viewer, 10).await?.contains(&user(1)));
+        }
+        assert_eq!(world.store.active_among(&[user(1), user(2), user(9)]).await?, [user(2)]);
+        assert_eq!(membership(&world, user(1)).await?, Some((None, true)));
+        assert!(world.store.reactivate(user(1)).await? && world.store.reactivate(user(1)).await?);
+        assert!(world.number(names).await? >= named);
+        assert_eq!(world.number("SELECT COUNT(*) FROM user_names WHERE folded = 'new name'").await?, 1);
+        assert_eq!(world.store.begin(&session(2, user(1)), 50).await?, Begun::Began(vec![]));
+        assert_eq!(world.store.active_among(&[user(1)]).await?, [user(1)]);
+        assert!(world.store.deactivate(user(9), NOW).await?.is_none() && !world.store.reactivate(user(9)).await?);
+        Ok(())
+    }
+
+    async fn no_session_outlives_a_deactivation_at_the_same_time(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(1).await?;
+        for round in 0..6 {
+            let sessions: Vec<Session> = (1..=6).map(|n| session(round * 10 + n, user(1))).collect();
+            let beginning = at_once(sessions.iter().map(|it| world.store.begin(it, 50)));
+            let (_, ended) = tokio::join!(beginning, world.store.deactivate(user(1), NOW));
+            assert!(ended?.is_some());
+            assert_eq!(world.store.of_user(user(1), NOW).await?, []);
+            world.store.reactivate(user(1)).await?;
+        }
+        Ok(())
+    }
+
+    async fn an_identity_follows_the_product_and_comes_free_with_a_deletion(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        let (first, second, other) = (identity("product", "1"), identity("product", "2"), identity("elsewhere", "1"));
+        assert_eq!(world.store.rebind(user(1), &first, 7).await?, Rebound::Done, "a first one");
+        assert_eq!(world.store.rebind(user(1), &other, 8).await?, Rebound::Done);
+        assert_eq!(world.store.rebind(user(2), &first, 9).await?, Rebound::Taken);
+        assert_eq!(whose(&world, &first).await?, Some((user(1), Standing::Active)));
+        assert_eq!(membership(&world, user(1)).await?, Some((Some("1".to_owned()), false)));
+        assert_eq!(world.store.rebind(user(1), &second, 10).await?, Rebound::Done);
+        assert_eq!(world.store.profiles(&[user(1)]).await?.pop().context("a profile")?.version, 10);
+        assert_eq!(whose(&world, &first).await?, None, "the former one is nobody's");
+        assert_eq!(whose(&world, &other).await?, Some((user(1), Standing::Active)), "that of another issuer stays");
+        assert_eq!(world.store.rebind(user(9), &first, 11).await?, Rebound::NoUser);
+        world.store.deactivate(user(1), NOW).await?;
+        assert_eq!(whose(&world, &second).await?, Some((user(1), Standing::Deactivated)));
+        assert!(!world.store.release(&second.digest).await?, "the account exists");
+        world.store.delete(user(1), Some(&PasswordHash("hash of user_1".to_owned())), NOW).await?;
+        assert_eq!(whose(&world, &second).await?, Some((user(1), Standing::Deleted)));
+        assert_eq!(membership(&world, user(1)).await?, None);
+        assert_eq!(world.store.rebind(user(2), &other, 12).await?, Rebound::Done, "that account is no more");
+        assert!(world.store.release(&second.digest).await? && !world.store.release(&second.digest).await?);
+        let new = NewAccount { password_hash: None, ..account(7, "mara") };
+        assert_eq!(world.store.adopt(&new, &second).await?, Adopted::Created);
+        assert_eq!(whose(&world, &second).await?, Some((user(7), Standing::Active)));
+        assert!(world.store.by_handle(&Handle::try_new("user_1")?).await?.is_none());
+        Ok(())
+    }
+}
