@@ -129,6 +129,11 @@ impl ExternalUsers {
         Ok(outcome)
     }
 
+    /// Asks the store anew.
+    pub(super) fn forget(&self, digest: &str) {
+        self.known.remove(digest);
+    }
+
     pub(super) fn digest(&self, subject: &str) -> String {
         digest(&[self.issuer.as_bytes(), subject.as_bytes()])
     }

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// How far ahead of this node's clock a time may be, in ms.
-const AHEAD_MS: i64 = 5 * 60_000;
+pub(super) const AHEAD_MS: i64 = 5 * 60_000;
 /// Digits in a handle that nobody has chosen.
 const HANDLE_DIGITS: usize = 12;
 
@@ -84,6 +84,17 @@ impl ExternalUsers {
             Some(ended) => Ok(ended),
             None => self.create(external_id.as_str(), &revision, created_at).await,
         }
+    }
+
+    /// Brings the user up to date with what the issuer says, which is newer than what this node knows. The handle is
+    /// left out if it is taken.
+    pub(super) async fn revise_newer(&self, subject: &str, revision: Revision) -> Result<(), StoreError> {
+        let digest = self.digest(subject);
+        if self.accounts.revise(&digest, &revision).await? == Revised::HandleTaken {
+            self.accounts.revise(&digest, &Revision { handle: None, ..revision }).await?;
+        }
+        self.forget(&digest);
+        Ok(())
     }
 
     /// `None`: there is no such user, or no more.

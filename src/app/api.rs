@@ -21,7 +21,7 @@ use crate::{
         AccountsService, Caller, ExternalUsers, Liveness, Mortal, PasswordSettings, Passwords, Principal,
         Registrations, SessionSettings, SessionsService, TokenKey, Tokens,
         export::{ExportStores, Exports},
-        issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
+        issuer::{ClaimNames, Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
         services::{CallLog, KeyDigest, ServiceAccess},
     },
     ambient::Ambient,
@@ -81,6 +81,8 @@ pub struct ExternalIssuer {
     pub source: Arc<dyn KeySource>,
     /// Whether an unknown subject gets an account.
     pub provisions: bool,
+    /// What makes a profile.
+    pub claims: ClaimNames,
     /// Whether only the issuer signs users in, so that there are no passwords.
     pub only: bool,
 }
@@ -289,5 +291,5 @@ fn issuer(external: &ExternalIssuer, external_users: Arc<ExternalUsers>, runtime
     let ambient = &runtime.ambient;
     let keys = Keys::new(external.source.clone(), external.keys, ambient.clock.clone(), runtime.tasks.clone());
     let users = Users::new(external_users, external.provisions);
-    Issuer::new(external.issuer.clone(), Arc::new(keys), users, ambient.clock.clone())
+    Issuer::new((external.issuer.clone(), external.claims.clone()), Arc::new(keys), users, ambient.clock.clone())
 }

@@ -18,7 +18,7 @@ use certificates::CertificateFiles;
 use crate::{
     accounts::{
         PasswordSettings, SessionSettings,
-        issuer::{IssuerSettings, KeySettings},
+        issuer::{ClaimNames, IssuerSettings, KeySettings},
         services::{CONFIGURED, KeyDigest},
     },
     config::{Config, DeliverySettings, Millis, PolicyName, ServerSettings, SqlEngine},
@@ -135,6 +135,12 @@ fn issuer(config: &Config) -> Result<Option<ExternalIssuer>, AppError> {
         },
         source: Arc::new(HttpKeys::try_new(&issuer.jwks_url).map_err(AppError::Issuer)?),
         provisions: issuer.provision,
+        claims: ClaimNames {
+            handle: issuer.claim_handle.clone(),
+            name: issuer.claim_name.clone(),
+            avatar: issuer.claim_avatar.clone(),
+            updated_at: issuer.follows_claims.then(|| issuer.claim_updated_at.clone()),
+        },
         only: issuer.only,
     }))
 }

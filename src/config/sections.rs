@@ -183,6 +183,15 @@ fn issuer(reader: &mut Reader) -> IssuerSettings {
         keys_s: reader.whole("issuer.keys_s", 10..=86_400),
         unknown_key_wait_s: reader.whole("issuer.unknown_key_wait_s", 1..=3_600),
         provision: reader.flag("issuer.provision"),
+        claim_handle: reader.text("issuer.claim_handle"),
+        claim_name: reader.text("issuer.claim_name"),
+        claim_avatar: reader.text("issuer.claim_avatar"),
+        claim_updated_at: reader.text("issuer.claim_updated_at"),
+        follows_claims: reader.parsed("issuer.sync", |text| match text {
+            "once" => Ok(false),
+            "newer" => Ok(true),
+            _ => Err("expected \"once\" or \"newer\"".to_owned()),
+        }),
         only: reader.flag("issuer.only"),
     }
 }

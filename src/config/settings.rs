@@ -183,6 +183,11 @@ pub struct IssuerSettings {
     pub keys_s: u32,
     pub unknown_key_wait_s: u32,
     pub provision: bool,
+    pub claim_handle: String,
+    pub claim_name: String,
+    pub claim_avatar: String,
+    pub claim_updated_at: String,
+    pub follows_claims: bool,
     pub only: bool,
 }
 

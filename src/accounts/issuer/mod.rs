@@ -6,10 +6,11 @@
 mod keys;
 mod users;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use jsonwebtoken::{Algorithm, AlgorithmFamily, Validation, decode, decode_header};
 use serde::Deserialize;
+use serde_json::Value;
 
 pub use self::keys::{KeySettings, KeySource, Keys, NoKeys};
 use self::users::Profiled;
@@ -55,13 +56,36 @@ struct Claims {
     sub: String,
     exp: f64,
     nbf: Option<f64>,
-    preferred_username: Option<String>,
-    name: Option<String>,
+    #[serde(flatten)]
+    others: HashMap<String, Value>,
+}
+
+/// Which claims make a profile. An empty name is no claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimNames {
+    /// The handle of a new user, if it is free.
+    pub handle: String,
+    /// The name to show.
+    pub name: String,
+    /// The address of a picture.
+    pub avatar: String,
+    /// Since when the others are so, in seconds; `None`: a profile does not follow the claims.
+    pub updated_at: Option<String>,
+}
+
+impl ClaimNames {
+    fn profiled(&self, claims: &HashMap<String, Value>) -> Profiled {
+        let text = |name: &String| claims.get(name).and_then(Value::as_str).map(str::to_owned);
+        let updated_at = self.updated_at.as_ref().and_then(|name| claims.get(name)?.as_f64());
+        let (handle, name, avatar) = (text(&self.handle), text(&self.name), text(&self.avatar));
+        Profiled { handle, name, avatar, updated_at: updated_at.map(ms) }
+    }
 }
 
 /// Checks tokens of one issuer.
 pub struct Issuer {
     settings: IssuerSettings,
+    claims: ClaimNames,
     keys: Arc<Keys>,
     users: Users,
     clock: SharedClock,
@@ -74,10 +98,15 @@ pub fn is_external(token: &str) -> bool {
 
 impl Issuer {
     /// Ignores symmetric algorithms in the settings.
-    pub fn new(mut settings: IssuerSettings, keys: Arc<Keys>, users: Users, clock: SharedClock) -> Self {
+    pub fn new(
+        (mut settings, claims): (IssuerSettings, ClaimNames),
+        keys: Arc<Keys>,
+        users: Users,
+        clock: SharedClock,
+    ) -> Self {
         use_ring();
         settings.algorithms.retain(|algorithm| algorithm.family() != AlgorithmFamily::Hmac);
-        Self { settings, keys, users, clock }
+        Self { settings, claims, keys, users, clock }
     }
 
     /// The viewer of `token`. It names no session, so only its own expiry ends it.
@@ -98,9 +127,7 @@ impl Issuer {
         if claims.sub.is_empty() || claims.nbf.is_some_and(|nbf| ms(nbf) > now.saturating_add(LEEWAY_MS)) {
             return Err(TokenError::Invalid.into());
         }
-        let Claims { sub, preferred_username, name, .. } = claims;
-        let profiled = Profiled { handle: preferred_username, name };
-        let id = self.users.of(&sub, &profiled).await?;
+        let id = self.users.of(&claims.sub, &self.claims.profiled(&claims.others)).await?;
         Ok(Viewer { id, session: None, issued_by: None, good_until_ms, acted_by: None })
     }
 

@@ -6,15 +6,21 @@
 use std::sync::Arc;
 
 use crate::{
-    accounts::{adoption::Adoption, external_users::ExternalUsers},
+    accounts::{
+        adoption::Adoption,
+        external_users::ExternalUsers,
+        profiles::{ProfileChange, checked},
+        upserts::AHEAD_MS,
+    },
     domain::{
-        UserId,
+        Handle, UserId,
         account::profile::Registration,
         limits::{MAX_HANDLE_CHARS, MAX_NAME_CHARS},
     },
     store::{
         StoreError,
-        identities::{Identified, Standing},
+        identities::{Identified, Revision, Standing},
+        profiles::ProfileEdit,
     },
 };
 
@@ -38,12 +44,16 @@ pub enum NoUser {
     NothingFree,
 }
 
-/// The issuer's suggestions for a new profile.
+/// What the issuer says of a user, unchecked.
 pub struct Profiled {
     /// The preferred handle.
     pub handle: Option<String>,
     /// The name to show.
     pub name: Option<String>,
+    /// The address of a picture.
+    pub avatar: Option<String>,
+    /// Since when this is so, ms UTC; `None`: a present profile does not follow it.
+    pub updated_at: Option<i64>,
 }
 
 /// The users of an external issuer.
@@ -61,7 +71,14 @@ impl Users {
     /// The user whom the issuer calls `subject`.
     pub async fn of(&self, subject: &str, profiled: &Profiled) -> Result<UserId, NoUser> {
         match self.known.known(subject).await? {
-            Some(Identified { user, standing: Standing::Active, .. }) => Ok(user),
+            Some(Identified { user, standing: Standing::Active, as_of, .. }) => {
+                // A time far ahead would keep all that is said later from being heard.
+                let until = self.known.ambient.now_ms().saturating_add(AHEAD_MS);
+                if profiled.updated_at.is_some_and(|at| at > as_of && at <= until) {
+                    self.follow(subject, profiled).await;
+                }
+                Ok(user)
+            }
             Some(Identified { standing: Standing::Deactivated, .. }) => Err(NoUser::Deactivated),
             Some(Identified { standing: Standing::Deleted, .. }) => Err(NoUser::Stranger),
             None if !self.provisions => Err(NoUser::Stranger),
@@ -76,6 +93,25 @@ impl Users {
     }
 }
 
+impl Users {
+    /// Brings the profile up to date. A claim that is invalid changes nothing, and neither does a taken handle.
+    async fn follow(&self, subject: &str, profiled: &Profiled) {
+        let said = |change: ProfileChange| checked(change).unwrap_or_default();
+        let name = said(ProfileChange { name: profiled.name.clone(), ..ProfileChange::default() }).name;
+        let avatar = profiled.avatar.clone().map(Some);
+        let avatar_url = said(ProfileChange { avatar_url: avatar, ..ProfileChange::default() }).avatar_url;
+        let revision = Revision {
+            handle: profiled.handle.as_deref().and_then(|handle| Handle::try_new(handle).ok()),
+            edit: ProfileEdit { name, avatar_url, ..ProfileEdit::default() },
+            as_of: profiled.updated_at,
+            version: self.known.ambient.rng.version(),
+        };
+        if let Err(error) = self.known.revise_newer(subject, revision).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "A profile could not follow its issuer's claims.");
+        }
+    }
+}
+
 /// The registrations to try, best first: with the suggested handle, with added digits, with digits alone.
 fn registrations(digest: &str, profiled: &Profiled) -> Vec<Registration> {
     let digits: String = digest.chars().take(DISTINCT_DIGITS).collect();
@@ -85,8 +121,9 @@ fn registrations(digest: &str, profiled: &Profiled) -> Vec<Registration> {
     let register = |handle: &String| {
         let shown = profiled.name.as_deref().map_or("", str::trim);
         let name: String = if shown.is_empty() { handle } else { shown }.chars().take(MAX_NAME_CHARS).collect();
-        // An invalid name does not prevent a registration.
-        let named = Registration::try_new(handle, &name, "", None);
+        // An invalid name or picture does not prevent a registration.
+        let named = |avatar| Registration::try_new(handle, &name, "", avatar);
+        let named = named(profiled.avatar.clone()).or_else(|_| named(None));
         named.or_else(|_| Registration::try_new(handle, handle, "", None)).ok()
     };
     handles.iter().filter_map(register).collect()
@@ -97,7 +134,12 @@ mod tests {
     use super::*;
 
     fn handles(handle: Option<&str>, name: Option<&str>) -> Vec<(String, String)> {
-        let profiled = Profiled { handle: handle.map(str::to_owned), name: name.map(str::to_owned) };
+        let profiled = Profiled {
+            handle: handle.map(str::to_owned),
+            name: name.map(str::to_owned),
+            avatar: None,
+            updated_at: None,
+        };
         let pair = |it: Registration| (it.handle.as_str().to_owned(), it.name);
         registrations(&"0123456789abcdef".repeat(4), &profiled).into_iter().map(pair).collect()
     }

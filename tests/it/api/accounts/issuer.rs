@@ -9,7 +9,7 @@ use jsonwebtoken::Algorithm;
 use ring::hmac;
 use serde_json::{Value, json};
 use tidefeed::{
-    accounts::issuer::{IssuerSettings, KeySettings},
+    accounts::issuer::{ClaimNames, IssuerSettings, KeySettings},
     app::{ApiSettings, ExternalIssuer, HttpKeys},
     domain::account::service::Scopes,
 };
@@ -43,6 +43,12 @@ fn trusting(endpoint: &KeyEndpoint) -> Result<ExternalIssuer> {
         keys: KeySettings { max_age: KEYS_AGE, wait: WAIT },
         source: Arc::new(HttpKeys::try_new(&endpoint.url)?),
         provisions: true,
+        claims: ClaimNames {
+            handle: "preferred_username".to_owned(),
+            name: "name".to_owned(),
+            avatar: "picture".to_owned(),
+            updated_at: None,
+        },
         only: false,
     })
 }
@@ -288,6 +294,42 @@ async fn a_new_identity_becomes_one_new_user() -> Result<()> {
     ensure!(read["timeline"]["nodes"] == json!([{ "text": "x" }]), "they are a user as any other: {read:#}");
     let guess = try_sign_in(&server, &handles[0], "").await?;
     ensure!(guess["userErrors"][0]["code"] == "WRONG_CREDENTIALS", "no password signs them in: {guess:#}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_profile_follows_newer_claims_where_it_should() -> Result<()> {
+    let signer = Signer::ed("only")?;
+    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
+    let once = trusting(&endpoint)?;
+    let newer = ClaimNames { updated_at: Some("updated_at".to_owned()), ..once.claims.clone() };
+    let (picture, other) = ("https://a.example/1.png", "https://a.example/2.png");
+    let server = server(ExternalIssuer { claims: newer, ..once }).await?;
+    register(&server, "bob").await?;
+    let now = server.app.now_ms() / 1000;
+    let said = |handle: &str, name: &str, picture: &str, updated_at: i64| {
+        let claims = but(claims(&server, "1"), "preferred_username", json!(handle));
+        let claims = but(but(claims, "name", json!(name)), "picture", json!(picture));
+        signer.sign(&but(claims, "updated_at", json!(updated_at)))
+    };
+    let shown = async |token: &str| -> Result<Value> {
+        Ok(server.data(token, "{ viewer { handle name avatarUrl } }", json!({})).await?["viewer"].take())
+    };
+    let profile = |handle: &str, name: &str, url: &str| json!({ "handle": handle, "name": name, "avatarUrl": url });
+    let first = said("ann", "Ann", picture, now - 20)?;
+    ensure!(shown(&first).await? == profile("ann", "Ann", picture), "a first sign-in takes them all");
+    ensure!(shown(&said("anna", "Anna", other, now - 10)?).await? == profile("anna", "Anna", other), "newer ones");
+    ensure!(shown(&first).await? == profile("anna", "Anna", other), "older ones change nothing");
+    let taken = said("bob", "\n", "ftp://a.example", now - 5)?;
+    ensure!(shown(&taken).await? == profile("anna", "Anna", other), "what is taken or invalid changes nothing");
+    let own = "mutation { updateProfile(input: { name: \"My own\" }) { userErrors { code } } }";
+    server.data(&taken, own, json!({})).await?;
+    let ahead = said("anna", "Ahead", other, now + 86_400)?;
+    for token in [&taken, &first] {
+        server.app.clock.advance(10_000);
+        ensure!(shown(token).await? == profile("anna", "My own", other), "and one's own change stays until newer ones");
+    }
+    ensure!(shown(&ahead).await? == profile("anna", "My own", other), "what is far ahead is not believed");
     Ok(())
 }
 
