@@ -170,6 +170,6 @@ fn facts(known: &KnownReader, found: &Candidates, wanted: Wanted) -> HashMap<Con
         let reactions = remembered.map_or(facts.reactions, |all| all.to(it.entry.content));
         Some((it.entry.content, CardFacts { reactions, ..facts }))
     };
-    let rows = found.ahead.iter().chain(&found.pulled_ahead).chain(found.in_flight.iter().flatten());
+    let rows = found.ahead.iter().chain(&found.pulled_ahead);
     rows.filter_map(facts).collect()
 }

@@ -57,8 +57,8 @@ struct Row {
 impl Row {
     /// The cells by owner: those whose askers are refused change nothing and share one, each other has its own.
     fn groups(&self) -> Vec<Vec<(Asker, String)>> {
-        let refuses = |cell: &(Asker, String)| ["UNAUTHENTICATED", "FORBIDDEN"].contains(&cell.1.as_str());
-        let (refused, others): (Vec<_>, Vec<_>) = self.cells.iter().cloned().partition(refuses);
+        let is_refused = |cell: &(Asker, String)| ["UNAUTHENTICATED", "FORBIDDEN"].contains(&cell.1.as_str());
+        let (refused, others): (Vec<_>, Vec<_>) = self.cells.iter().cloned().partition(is_refused);
         [refused]
             .into_iter()
             .chain(others.into_iter().map(|cell| vec![cell]))
