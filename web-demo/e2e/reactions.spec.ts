@@ -1,5 +1,5 @@
 // Likes and bookmarks, and the line above what has been read.
-import { expect } from "@playwright/test";
+import { expect, type Request } from "@playwright/test";
 import { follow, publish, publishMany, register } from "./api";
 import { openAs, postWith, untilAnswered, waitUntilLive } from "./page";
 import { test } from "./test";
@@ -33,6 +33,27 @@ test("a like is counted for everybody and a bookmark for its author, both are on
   await expect(bookmark).toHaveAttribute("aria-pressed", "true");
   await bookmark.click();
   await expect(bookmark).toHaveAttribute("aria-pressed", "false");
+});
+
+test("the timeline does not count as read while another page is in front", async ({ page }) => {
+  const reader = await register("reader", "Rita Reader");
+  const writer = await register("writer", "Walt Writer");
+  await follow(reader, writer);
+  await publishMany(writer, ["Not read yet", "Nor that"]);
+  const isMark = (request: Request) => /\bmarkTimelineRead\(/.test(request.postData() ?? "");
+  let marks = 0;
+  page.on("request", (request) => { marks += isMark(request) ? 1 : 0; });
+  await page.clock.install();
+  await openAs(page, reader, `/@${writer.handle}`);
+  await expect(postWith(page, "Nor that")).toBeVisible();
+  await page.waitForLoadState("networkidle");
+  await page.clock.runFor(5_000);
+  expect(marks).toBe(0);
+  const marked = page.waitForRequest(isMark);
+  await page.getByTestId("nav-timeline").click();
+  await expect(postWith(page, "Nor that")).toBeVisible();
+  await page.clock.runFor(5_000);
+  await marked;
 });
 
 test("what was read on one device has a line above it on another", async ({ page, browser, baseURL }) => {

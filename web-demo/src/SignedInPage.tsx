@@ -28,7 +28,7 @@ function PageOf({ route, timeline }: { route: Route; timeline: Timeline }) {
 }
 
 export function SignedInPage({ route }: { route: Route }) {
-  const timeline = useTimeline(route.page === "timeline" ? route.list : "EVERYTHING");
+  const timeline = useTimeline(route.page === "timeline" ? route.list : null);
   const help = useKeyboard();
   return (
     <div className="frame">

@@ -22,8 +22,8 @@ export interface Timeline {
   retry: () => void;
 }
 
-/** Up to where they had read before this visit, or have read on another device since. What they read here is marked while the page is in front of them. */
-function useReadMarker({ entries, readMarker }: TimelineSnapshot): string | null {
+/** Up to where they had read before this visit, or have read on another device since. What they read here is marked while it is in front of them. */
+function useReadMarker({ entries, readMarker }: TimelineSnapshot, isShown: boolean): string | null {
   const viewer = useViewer().value;
   const [first, setFirst] = useState<{ cursor: string | null } | null>(null);
   const [marked, setMarked] = useState<string | null>(null);
@@ -34,7 +34,7 @@ function useReadMarker({ entries, readMarker }: TimelineSnapshot): string | null
   const isKnown = first !== null;
 
   useEffect(() => {
-    if (top === null || !isKnown || top === marked) return;
+    if (!isShown || top === null || !isKnown || top === marked) return;
     const timer = setTimeout(() => {
       if (document.visibilityState !== "visible") return;
       setMarked(top);
@@ -42,16 +42,18 @@ function useReadMarker({ entries, readMarker }: TimelineSnapshot): string | null
       timelineOf("EVERYTHING").markRead(top).catch(() => { setMarked(null); });
     }, READ_AFTER_MS);
     return () => { clearTimeout(timer); };
-  }, [top, isKnown, marked]);
+  }, [isShown, top, isKnown, marked]);
 
   return elsewhere ?? first?.cursor ?? null;
 }
 
-export function useTimeline(list: TimelineList): Timeline {
+/** `shown`: the list that is; null while another page is, which tells of all that waits. */
+export function useTimeline(shown: TimelineList | null): Timeline {
+  const list = shown ?? "EVERYTHING";
   const everything = useObservable(timelineOf("EVERYTHING"));
   const timeline = timelineOf(list);
   const { status, entries, error, newCount, hasOlder, isLoadingOlder } = useObservable(timeline);
-  const readUpTo = useReadMarker(everything);
+  const readUpTo = useReadMarker(everything, shown !== null);
   const posts = useMemo(() => entries.map(({ content }) => content), [entries]);
   const isReady = status === "ready";
   return {
