@@ -8,7 +8,7 @@ export PORT
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
-run: ## Build (PROFILE=release: faster pages, slower build), seed if empty, and serve on 127.0.0.1:$PORT (8080), with SQLite in ./data
+run: ## Build (PROFILE=release: faster pages, slower build), seed if empty, and serve on 127.0.0.1:$PORT (8080), with SQLite in ./data (LIVE=0: its people do not act)
 	@scripts/run.sh
 
 run-servers: ## As run, with a private MariaDB and Redis in ./data/servers

@@ -222,11 +222,13 @@ fill_store() {
 }
 
 # serve_on PORT: starts tidefeed with public pages in the background (its pid: $app), prints the addresses once it is
-# ready, and returns when it ends. The terminal sends Ctrl-C to it; this script forwards TERM and HUP.
+# ready, and returns when it ends. The terminal sends Ctrl-C to it; this script forwards TERM and HUP. Seeded people act
+# while it runs, unless LIVE=0.
 serve_on() {
-    local url=http://127.0.0.1:$1 status=0
+    local url=http://127.0.0.1:$1 status=0 command=(seed --if-empty --live)
+    [ "${LIVE:-1}" != 0 ] || command=(serve)
     step "Starting tidefeed on $url (Ctrl-C stops it)"
-    TIDEFEED__SERVER__LISTEN=127.0.0.1:$1 TIDEFEED__API__PUBLIC_PAGES=${TIDEFEED__API__PUBLIC_PAGES:-true} "$tidefeed_bin" serve &
+    TIDEFEED__SERVER__LISTEN=127.0.0.1:$1 TIDEFEED__API__PUBLIC_PAGES=${TIDEFEED__API__PUBLIC_PAGES:-true} "$tidefeed_bin" "${command[@]}" &
     app=$!
     trap ':' INT
     trap 'kill "$app" 2>/dev/null || true' TERM HUP

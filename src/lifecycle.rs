@@ -103,13 +103,15 @@ impl Lifecycle {
         spawn(self.0.tasks.track_future(task));
     }
 
-    /// Watches SIGINT, SIGTERM and SIGHUP: the first one drains, the second one stops at once.
+    /// Watches SIGINT, SIGTERM and SIGHUP until the stop: the first one drains, the second one stops at once.
     pub fn watch_signals(&self, unready: Duration) -> std::io::Result<()> {
         let mut signals = Signals::new()?;
         let life = self.clone();
         // Not a tracked task: draining must not wait for a second signal.
         spawn(async move {
-            signals.next().await;
+            if life.stopping().run_until_cancelled(signals.next()).await.is_none() {
+                return;
+            }
             tracing::info!("Stopping. Running work may finish; a second signal stops at once.");
             tokio::join!(life.leave(unready), async {
                 signals.next().await;

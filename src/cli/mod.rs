@@ -54,7 +54,7 @@ enum Command {
     Work,
     /// Create the tables, or bring them up to date.
     Migrate(migrate::MigrateArguments),
-    /// Fill an empty database with made-up people, posts and follows.
+    /// Fill an empty database with made-up people, posts and follows; `--live`: then serve it, and let them act.
     Seed(seed::SeedArguments),
     /// Print the GraphQL schema.
     Schema,
@@ -122,7 +122,7 @@ fn begin(arguments: Arguments) -> anyhow::Result<Completion> {
 
 async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Completion> {
     match command {
-        Command::Serve(arguments) => node::serve(&arguments, config).await,
+        Command::Serve(arguments) => node::serve(&arguments, config, |_, _| ()).await,
         Command::Work => node::work(config).await,
         Command::Migrate(arguments) => migrate::run(&arguments, config).await,
         Command::Seed(arguments) => seed::run(arguments, config).await,

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct ServeArguments {
     /// Leave the workers to other nodes (`tidefeed work`).
     #[arg(long)]
@@ -39,8 +39,13 @@ impl ServeArguments {
     }
 }
 
-/// Serves until a signal or a failure ends it. Binds the port before anything else starts.
-pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Result<Completion> {
+/// Serves until a signal or a failure ends it. Binds the port before anything else starts. `beside` starts what runs
+/// in this node besides.
+pub async fn serve(
+    arguments: &ServeArguments,
+    config: &Config,
+    beside: impl FnOnce(&Arc<App>, &Lifecycle),
+) -> anyhow::Result<Completion> {
     if arguments.no_workers {
         shared(config, "serve --no-workers", "other processes do the work")?;
     }
@@ -53,6 +58,7 @@ pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Resul
     } else {
         app.spawn_workers(&lifecycle);
     }
+    beside(&app, &lifecycle);
     let life = lifecycle.clone();
     lifecycle.spawn("api", async move {
         if let Err(error) = app.serve(listener, &life, measurements).await {

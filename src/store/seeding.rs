@@ -1,5 +1,5 @@
-//! Bulk inserts of a generated world: users who have never signed in, with old contents. It is a separate port because
-//! its shortcut is valid only for such users.
+//! Bulk inserts of a generated world: users who have never signed in, with old contents; and what its people must know
+//! of the others. It is a separate port because its shortcut is valid only for such users.
 //!
 //! No delivery records are needed (docs/coverage.md). A content may be missing from an inbox as long as it lies below
 //! its reader's floor. Every seeded reader is off, which reads as a floor above everything. Nobody else can follow an
@@ -37,4 +37,10 @@ pub trait Seeding: Send + Sync {
     /// Takes the planner's statistics of what has been written. A server does so by itself some seconds later, and not
     /// at all if it stops before that.
     async fn take_statistics(&self) -> Result<(), StoreError>;
+
+    /// Those with a session, and when each was last seen (ms UTC), the latest first; at most `limit`. One statement.
+    async fn visitors(&self, limit: u32) -> Result<Vec<(UserId, i64)>, StoreError>;
+
+    /// The number of contents published after `since_ms`, removed ones included. One statement, which reads them all.
+    async fn published_since(&self, since_ms: i64) -> Result<u64, StoreError>;
 }

@@ -41,6 +41,21 @@ test("pictures of the seeded world are the server's own, say what they show, and
   await takePicture(page, "demo-picture");
 });
 
+test("the clip of the seeded world has its first frame, and plays", async ({ page }) => {
+  const query = `{ user(handle: "demo") { following(first: 50) { nodes { handle mediaContents(first: 3) { edges { node { media { kind } } } } } } } }`;
+  const { data } = await (await page.request.post("/graphql", { data: { query } })).json() as
+    { data: { user: { following: { nodes: { handle: string; mediaContents: { edges: { node: { media: { kind: string }[] } }[] } }[] } } } };
+  const author = data.user.following.nodes.find(({ mediaContents }) => mediaContents.edges.some(({ node }) => node.media[0]?.kind === "VIDEO"));
+  await page.goto(`/#/u/${author?.handle ?? "nobody"}/media`);
+  const clip = page.locator("video").first();
+  await scrollTo(page, clip);
+  const poster = await page.request.get(new URL(await clip.getAttribute("poster") ?? "", page.url()).href);
+  expect([poster.status(), poster.headers()["content-type"]]).toEqual([200, "image/jpeg"]);
+  await clip.evaluate((video: HTMLVideoElement) => video.play());
+  await expect.poll(() => clip.evaluate((video: HTMLVideoElement) => video.currentTime)).toBeGreaterThan(0.2);
+  await takePicture(page, "demo-clip");
+});
+
 test("a search in the seeded world finds posts", async ({ page }) => {
   await page.goto("/#/s/tide");
   await expect(page.getByTestId("post-text").first()).toContainText(/\btide\b/i);

@@ -8,9 +8,10 @@ import { run } from "./run.mjs";
 const FOLDER = "tidefeed-data";
 const POLL_MS = 100;
 
-/** Creates what is missing, then serves until it is ended. `given`: --port. Resolves to the exit status. */
+/** Creates what is missing, then serves until it is ended. `given`: --port, --still. Resolves to the exit status. */
 export async function demo(binary, given) {
-  const listen = `127.0.0.1:${portOf(given)}`;
+  const { port, still } = read(given);
+  const listen = `127.0.0.1:${port}`;
   const env = { TIDEFEED__API__PUBLIC_PAGES: "true", ...process.env, TIDEFEED__SERVER__LISTEN: listen };
   // Without a configuration it is to be thrown away; else the store is the one that is configured.
   if (env.TIDEFEED__STORE__URL === undefined && !existsSync("tidefeed.toml")) {
@@ -22,15 +23,17 @@ export async function demo(binary, given) {
     const status = await run(binary, step, { env });
     if (status !== 0) return status;
   }
-  return run(binary, ["serve"], { env, started: (node) => { void tellWhenReady(node, `http://${listen}`); } });
+  const served = still ? ["serve"] : ["seed", "--if-empty", "--live"];
+  return run(binary, served, { env, started: (node) => { void tellWhenReady(node, `http://${listen}`); } });
 }
 
-/** Throws an error with the usage if it is anything but a port. */
-function portOf(given) {
-  const usage = "Usage: npx tidefeed [demo [--port 8080]], or any command of tidefeed: npx tidefeed --help";
+/** Throws an error with the usage if there is anything else. */
+function read(given) {
+  const usage = "Usage: npx tidefeed [demo [--port 8080] [--still]], or any command of tidefeed: npx tidefeed --help";
   try {
-    const { port } = parseArgs({ args: given, options: { port: { type: "string", default: "8080" } } }).values;
-    if (/^\d+$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535) return port;
+    const options = { port: { type: "string", default: "8080" }, still: { type: "boolean", default: false } };
+    const { port, still } = parseArgs({ args: given, options }).values;
+    if (/^\d+$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535) return { port, still };
   } catch { /* It is said below. */ }
   throw new Error(usage);
 }

@@ -22,6 +22,8 @@ use crate::{
 pub const HANDLE: &str = "demo";
 /// The password of every seeded account: for trying things out, never for a public server.
 pub const PASSWORD: &str = "demo-tidefeed";
+/// How old it is when its world is seeded.
+const AGE_MS: i64 = 24 * HOUR_MS;
 /// Authors that it follows.
 const FOLLOWS: u64 = 50;
 /// People who follow it.
@@ -62,7 +64,7 @@ impl Guest {
     /// The guest of a world. The same world has the same guest.
     pub fn of(world: &World) -> Result<Self, InvalidGuest> {
         let now_ms = world.now_ms();
-        let created_at = now_ms - 24 * HOUR_MS;
+        let created_at = now_ms - AGE_MS;
         let number = |purpose| scramble(world.seed(), u64::MAX, purpose);
         let id = UserId::generate(created_at, low_half(number(1) >> 32));
         let publish_time = now_ms - 2 * HOUR_MS;
@@ -79,6 +81,11 @@ impl Guest {
         let mut follows = world.popular(id, FOLLOWS);
         follows.extend(followers(world, id, created_at));
         Ok(Self { author, follows })
+    }
+
+    /// When a world was seeded whose guest was created then; both ms UTC.
+    pub const fn seeded_at(created_at: i64) -> i64 {
+        created_at + AGE_MS
     }
 
     /// Joins the first neighbourhood, where users whom it follows and who write English reply to it and repost it.

@@ -16,19 +16,53 @@ pub enum Language {
     German,
     Spanish,
     Japanese,
+    Arabic,
+    Hebrew,
+    Korean,
+    Hindi,
+    Portuguese,
 }
 
 impl Language {
-    pub const ALL: [Self; 5] = [Self::English, Self::Chinese, Self::German, Self::Spanish, Self::Japanese];
+    pub const ALL: [Self; 10] = [
+        Self::English,
+        Self::Chinese,
+        Self::German,
+        Self::Spanish,
+        Self::Japanese,
+        Self::Arabic,
+        Self::Hebrew,
+        Self::Korean,
+        Self::Hindi,
+        Self::Portuguese,
+    ];
+
+    /// The language whose letters a text has; none if these are Latin.
+    pub fn of_letters(text: &str) -> Option<Self> {
+        let by_letters = [
+            ('\u{3040}'..='\u{30ff}', Self::Japanese),
+            ('\u{ac00}'..='\u{d7a3}', Self::Korean),
+            ('\u{4e00}'..='\u{9fff}', Self::Chinese),
+            ('\u{600}'..='\u{6ff}', Self::Arabic),
+            ('\u{590}'..='\u{5ff}', Self::Hebrew),
+            ('\u{900}'..='\u{97f}', Self::Hindi),
+        ];
+        by_letters
+            .into_iter()
+            .find(|(letters, _)| text.contains(|c: char| letters.contains(&c)))
+            .map(|(_, language)| language)
+    }
 
     /// Hours that its speakers' clocks are before UTC, about.
     pub const fn hours_before_utc(self) -> i64 {
         match self {
-            Self::English => -3,
+            Self::English | Self::Portuguese => -3,
             Self::Chinese => 8,
             Self::German => 1,
             Self::Spanish => -4,
-            Self::Japanese => 9,
+            Self::Japanese | Self::Korean => 9,
+            Self::Arabic | Self::Hebrew => 2,
+            Self::Hindi => 5,
         }
     }
 
@@ -39,6 +73,11 @@ impl Language {
             Self::German => include_str!("words/de.txt"),
             Self::Spanish => include_str!("words/es.txt"),
             Self::Japanese => include_str!("words/ja.txt"),
+            Self::Arabic => include_str!("words/ar.txt"),
+            Self::Hebrew => include_str!("words/he.txt"),
+            Self::Korean => include_str!("words/ko.txt"),
+            Self::Hindi => include_str!("words/hi.txt"),
+            Self::Portuguese => include_str!("words/pt.txt"),
         }
     }
 }
@@ -113,7 +152,7 @@ mod tests {
     fn every_slot_that_a_line_names_has_lines() {
         for language in Language::ALL {
             let lexicon = Lexicon::of(language);
-            for slot in ["given", "family", "bio", "post", "reply", "answer", "picture", "alt"] {
+            for slot in ["given", "family", "bio", "post", "reply", "answer", "picture", "alt", "clip"] {
                 assert!(!lexicon.lines(slot).is_empty(), "{language:?} has no [{slot}]");
             }
             for line in lexicon.0.values().flatten() {
@@ -148,11 +187,19 @@ mod tests {
     }
 
     #[test]
+    fn arabic_has_its_own_punctuation() {
+        for line in Lexicon::of(Language::Arabic).0.values().flatten().filter(|line| !line.contains("http")) {
+            assert!(!line.contains([',', '?']), "{line}");
+        }
+    }
+
+    #[test]
     fn articles_and_cases_go_with_their_words() {
         let mut rng = StdRng::seed_from_u64(1);
         for (language, wrong) in [
             (Language::Spanish, &["de el ", " a el "][..]),
             (Language::German, &["zu Nachtzüge", "zu Lastenräder ", "zu alte "]),
+            (Language::Portuguese, &["de o ", "de a ", "de os ", "de as ", "em o "]),
             (Language::English, &["loud old maps is", "loud modular synths is", " do old maps", " a illustrator"]),
         ] {
             let lexicon = Lexicon::of(language);

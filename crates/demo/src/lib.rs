@@ -3,10 +3,13 @@
 //! A guest of the server (cargo feature `demo`): `tidefeed seed` writes the world through a port of the server's own,
 //! and a node that has the demo serves [`pictures::router`]. Nothing here knows a store, and no release contains it.
 
+mod album;
 mod applause;
 mod calendar;
+mod cast;
 mod guest;
 mod lexicon;
+mod life;
 mod numbers;
 mod people;
 pub mod pictures;
@@ -16,6 +19,9 @@ mod talk;
 mod world;
 
 pub use self::{
+    album::Album,
+    cast::Cast,
     guest::{Guest, HANDLE, InvalidGuest, PASSWORD},
+    life::{Act, Life, Remark, Scene},
     world::{Plan, World},
 };

@@ -1,13 +1,21 @@
 //! The users of the seeded world: languages, names, unique handles and short bios.
 
+use std::collections::HashSet;
+
 use rand::{Rng, RngExt};
 
 use crate::lexicon::{Language, Lexicon};
 
-/// How many of twenty people in a row speak each language.
-const LANGUAGE_SHARES: [Language; 20] = {
-    use Language::{Chinese as Z, English as E, German as D, Japanese as J, Spanish as S};
-    [E, Z, E, D, E, Z, S, E, J, E, Z, E, E, Z, D, E, S, J, Z, E]
+/// How many of forty people in a row speak each language.
+const LANGUAGE_SHARES: [Language; 40] = {
+    use Language::{
+        Arabic as A, Chinese as Z, English as E, German as D, Hebrew as H, Hindi as I, Japanese as J, Korean as K,
+        Portuguese as P, Spanish as S,
+    };
+    [
+        E, Z, E, D, E, Z, S, E, J, E, Z, E, E, Z, D, E, S, J, Z, E, //
+        A, E, K, P, E, I, H, Z, E, K, A, P, E, I, D, E, S, K, H, J,
+    ]
 };
 
 /// Everybody's words.
@@ -34,6 +42,15 @@ impl People {
     pub fn lexicon(&self, language: Language) -> &Lexicon {
         // Every language is in the list; the first stands in for none.
         self.0.iter().find(|(other, _)| *other == language).map_or(&self.0[0].1, |(_, lexicon)| lexicon)
+    }
+
+    /// The language of a text, guessed by its letters or, if these are Latin, by common words.
+    pub fn language_of(&self, text: &str) -> Language {
+        let text = text.to_lowercase();
+        let words: HashSet<&str> = text.split(|c: char| !c.is_alphabetic()).collect();
+        let known = |lexicon: &Lexicon| lexicon.lines("common").iter().filter(|word| words.contains(*word)).count();
+        let by_words = || self.0.iter().max_by_key(|(_, lexicon)| known(lexicon)).filter(|(_, it)| known(it) > 0);
+        Language::of_letters(&text).or_else(|| by_words().map(|(language, _)| *language)).unwrap_or(Language::English)
     }
 
     /// The name of the person at this place of the world: handles differ for all places.
@@ -93,10 +110,14 @@ fn forms(line: &str) -> (&str, &str) {
 /// Families first or last, and handles that no two languages can share.
 fn joined(language: Language, given: (&str, &str), family: (&str, &str)) -> Name {
     let (shown, handle) = match language {
-        Language::English => (format!("{} {}", given.0, family.0), format!("{}_{}", given.1, family.1)),
+        Language::English | Language::Arabic | Language::Hebrew | Language::Hindi | Language::Portuguese => {
+            (format!("{} {}", given.0, family.0), format!("{}_{}", given.1, family.1))
+        }
         Language::German => (format!("{} {}", given.0, family.0), format!("{}_{}_", given.1, family.1)),
         Language::Spanish => (format!("{} {}", given.0, family.0), format!("{}{}", given.1, family.1)),
-        Language::Chinese => (format!("{}{}", family.0, given.0), format!("{}_{}", family.1, given.1)),
+        Language::Chinese | Language::Korean => {
+            (format!("{}{}", family.0, given.0), format!("{}_{}", family.1, given.1))
+        }
         Language::Japanese => (format!("{} {}", family.0, given.0), format!("{}{}_", family.1, given.1)),
     };
     Name { shown, handle }
@@ -105,10 +126,9 @@ fn joined(language: Language, given: (&str, &str), family: (&str, &str)) -> Name
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
-    use std::collections::HashSet;
-
     use super::*;
     use domain::Handle;
+    use rand::{SeedableRng, rngs::StdRng};
 
     #[test]
     fn a_hundred_thousand_people_have_handles_of_their_own() {
@@ -127,8 +147,21 @@ mod tests {
     }
 
     #[test]
+    fn the_language_of_a_text_is_recognised() {
+        let (people, mut rng) = (People::new(), StdRng::seed_from_u64(1));
+        for language in Language::ALL {
+            let texts = (0..200).map(|_| people.lexicon(language).text("long", &mut rng));
+            let known = texts.filter(|text| people.language_of(text) == language).count();
+            assert_eq!(known, 200, "{language:?}");
+        }
+        for (text, language) in [("Hello there", Language::English), ("Hallo, wie geht es?", Language::German)] {
+            assert_eq!(people.language_of(text), language);
+        }
+    }
+
+    #[test]
     fn every_language_is_spoken() {
-        let spoken: HashSet<_> = (0..20).map(People::language).collect();
+        let spoken: HashSet<_> = (0..40).map(People::language).collect();
         assert_eq!(spoken.len(), Language::ALL.len());
     }
 }

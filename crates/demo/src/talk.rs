@@ -63,6 +63,11 @@ pub fn talk(people: &mut [Neighbour], words: &People, rng: &mut impl Rng) {
     }
 }
 
+/// Whether a text asks something of its readers.
+pub fn asks(text: &str) -> bool {
+    text.contains(['?', '？', '؟'])
+}
+
 /// The talk so far.
 #[derive(Debug, Default)]
 struct Talk {
@@ -85,7 +90,7 @@ impl Talk {
     ) -> Option<Draft> {
         let back = rng.random_bool(0.5).then(|| self.unanswered.remove(&by)).flatten();
         let to = back.or_else(|| self.glance(people, (by, at), rng))?;
-        let slot = if self.asks(people, to) { "answer" } else { "reply" };
+        let slot = if self.is_question(people, to) { "answer" } else { "reply" };
         let text = words.lexicon(people[by].language).text(slot, rng);
         let draft = Draft::try_new(&text, Vec::new(), None).ok()?;
         let entry = &mut self.entries[to];
@@ -95,11 +100,10 @@ impl Talk {
     }
 
     /// Whether the content asks something of its readers.
-    fn asks(&self, people: &[Neighbour], nth: usize) -> bool {
+    fn is_question(&self, people: &[Neighbour], nth: usize) -> bool {
         let entry = &self.entries[nth];
         let contents = &people[entry.by].author.contents;
-        let asked = contents.iter().find(|content| content.id == entry.content);
-        asked.is_some_and(|content| content.draft.text.contains(['?', '？']))
+        contents.iter().any(|content| content.id == entry.content && asks(&content.draft.text))
     }
 
     fn repost(&mut self, people: &[Neighbour], (by, at): (usize, i64), rng: &mut impl Rng) -> Option<Draft> {

@@ -4,20 +4,19 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use domain::{
-    ContentId, Media, MediaKind, UserId,
+    ContentId, UserId,
     account::profile::{InvalidRegistration, Registration},
-    content::Draft,
     limits::MAX_FOLLOWS,
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::{
+    album::Album,
     applause::applaud,
     calendar::{DAY_MS, last_seen, moment},
-    lexicon::{Language, Lexicon},
+    lexicon::Language,
     numbers::{fraction, low_half, scramble, signed, whole},
     people::People,
-    pictures,
     popularity::{Popularity, skewed},
     seeding::{SeedAuthor, SeedContent, SeedFollow},
     talk::{Neighbour, talk},
@@ -29,7 +28,6 @@ const MAX_CONTENTS: u64 = 2_000;
 const OLDEST_MEMBER_DAYS: u64 = 400;
 /// Extra draws that favour followed authors with the same language.
 const REDRAWS: usize = 2;
-const PICTURES_IN_A_HUNDRED: u32 = 8;
 /// Approximate rows of a neighbourhood, which one transaction writes. Ids of contents are spread over weeks, so each
 /// row touches pages of its own, and a larger commit shares more pages. A commit still takes well below a second, so
 /// that a service can write beside it.
@@ -65,8 +63,8 @@ pub struct Plan {
     pub days: u32,
     /// The present of the world, ms UTC.
     pub now_ms: i64,
-    /// Where pictures are, with `{n}` for a number; `None` makes a world without.
-    pub pictures: Option<String>,
+    /// Where pictures and clips are.
+    pub album: Album,
     /// Where avatars are, with `{n}` for a user's id; `None` makes people without.
     pub avatars: Option<String>,
     /// The id of a user as the API gives it, by which avatars are named.
@@ -175,16 +173,6 @@ impl World {
         Some(self.plan.avatars.as_ref()?.replace("{n}", &(self.plan.public_id)(user)))
     }
 
-    /// A picture as a link, with words for its scene: `[alt]` has a line for each.
-    fn picture(&self, lexicon: &Lexicon, rng: &mut StdRng) -> Option<Media> {
-        let template = self.plan.pictures.as_ref()?;
-        let (nth, scene) = (rng.random_range(1..250_000), rng.random_range(0..pictures::SCENES));
-        let alt = usize::try_from(scene).ok().and_then(|scene| lexicon.lines("alt").get(scene));
-        let url = template.replace("{n}", &(nth * pictures::SCENES + scene).to_string());
-        let (width, height) = (Some(pictures::WIDTH.into()), Some(pictures::HEIGHT.into()));
-        Some(Media { kind: MediaKind::Picture, url, width, height, alt: (*alt?).to_owned() })
-    }
-
     fn contents(&self, language: Language, rng: &mut StdRng) -> Vec<SeedContent> {
         let count = whole(skewed(f64::from(self.plan.contents_per_user), 0.9, rng).round()).min(MAX_CONTENTS);
         let mut ids = BTreeSet::new();
@@ -197,12 +185,9 @@ impl World {
     fn content(&self, language: Language, rng: &mut StdRng) -> Option<SeedContent> {
         let lexicon = self.people.lexicon(language);
         let publish_time = moment(language, self.plan.days, self.plan.now_ms, rng);
-        let pictured = rng.random_range(0..100) < PICTURES_IN_A_HUNDRED;
-        let media: Vec<Media> = if pictured { self.picture(lexicon, rng).into_iter().collect() } else { Vec::new() };
-        let text = lexicon.text(if media.is_empty() { "post" } else { "picture" }, rng);
         Some(SeedContent {
             id: ContentId::generate(publish_time, rng.random()),
-            draft: Draft::try_new(&text, media, None).ok()?,
+            draft: self.plan.album.post(lexicon, rng).ok()?,
             publish_time,
             reactions: Vec::new(),
         })
@@ -274,7 +259,10 @@ pub mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use std::collections::{HashMap, HashSet};
 
+    use domain::{Media, MediaKind};
+
     use super::*;
+    use crate::pictures;
 
     pub fn plan(seed: u64, users: u64) -> Plan {
         Plan {
@@ -285,7 +273,10 @@ pub mod tests {
             contents_per_user: 20,
             days: 21,
             now_ms: 1_790_000_000_000,
-            pictures: Some("https://pictures.example/{n}".to_owned()),
+            album: Album {
+                pictures: Some("https://pictures.example/{n}".to_owned()),
+                clips: Some("https://clips.example/{n}".to_owned()),
+            },
             avatars: Some("https://avatars.example/{n}".to_owned()),
             public_id: |user| user.get().to_string(),
         }
@@ -369,7 +360,8 @@ pub mod tests {
         for (rank, author) in (0..200).zip(world.neighbourhood(0..200).unwrap()) {
             let alts = world.people.lexicon(world.language(rank)).lines("alt");
             assert_eq!(alts.len(), pictures::SCENES as usize, "{:?}", world.language(rank));
-            for Media { url, alt, .. } in author.contents.iter().flat_map(|content| &content.draft.media) {
+            let shown = author.contents.iter().flat_map(|content| &content.draft.media);
+            for Media { url, alt, .. } in shown.filter(|media| media.kind == MediaKind::Picture) {
                 let number: usize = url.strip_prefix("https://pictures.example/").unwrap().parse().unwrap();
                 assert_eq!(alt, alts[number % alts.len()], "{url}");
                 scenes.insert(alt.clone());

@@ -1,6 +1,7 @@
-//! `tidefeed seed`: writes a believable world of any size. The crate `demo` decides what it contains; this module
-//! writes it and shows progress.
+//! `tidefeed seed`: writes a believable world of any size, and lets its people act while a node serves it. The crate
+//! `demo` decides what it contains and what they do; this module carries it out and shows progress.
 
+mod living;
 mod progress;
 mod stages;
 
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, value_parser};
-use demo::{Guest, HANDLE, PASSWORD, Plan, World};
+use demo::{Album, Guest, HANDLE, PASSWORD, Plan, World};
 use tokio::time::Instant;
 
 use self::stages::{Stages, Written};
@@ -16,7 +17,7 @@ use super::{completion::Completion, print};
 use crate::{
     accounts::{Client, PasswordSettings, Passwords},
     api::graphql::{OWN, id_of_user},
-    app::open_for_bulk_inserts,
+    app::{open_for_bulk_inserts, open_store},
     clock::{Clock, SystemClock},
     config::{AuthSettings, Config},
     domain::Handle,
@@ -55,6 +56,10 @@ pub struct SeedArguments {
     /// Add these people to a database that has users.
     #[arg(long)]
     add: bool,
+    /// Then serve the database as `tidefeed serve` does, and let its people post, like, follow back and answer you
+    /// every 5 to 20 s. Refuses people whom others have written; with `--if-empty`, serves these without touching them.
+    #[arg(long, conflicts_with = "add")]
+    live: bool,
 }
 
 impl SeedArguments {
@@ -63,6 +68,9 @@ impl SeedArguments {
             let template = given.clone().unwrap_or_else(|| format!("{OWN}/{folder}/{{n}}.svg"));
             Some(template).filter(|url| !url.is_empty())
         };
+        let own_clips = || format!("{OWN}/clips/{{n}}.webm");
+        let album =
+            Album { pictures: drawn_at(&self.pictures, "pictures"), clips: self.pictures.is_none().then(own_clips) };
         Plan {
             seed: self.seed,
             users: self.users,
@@ -71,14 +79,26 @@ impl SeedArguments {
             contents_per_user: self.contents_per_user,
             days: self.days,
             now_ms,
-            pictures: drawn_at(&self.pictures, "pictures"),
-            avatars: drawn_at(&self.avatars, "avatars"),
+            album,
+            avatars: drawn_at(&self.avatars, "portraits"),
             public_id: |user| id_of_user(user).0,
         }
     }
 }
 
 pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Completion> {
+    if !arguments.live {
+        return fill(&arguments, config).await;
+    }
+    let store = open_store(config).await?;
+    let is_filled = store.pending().await.is_ok_and(|it| it.is_empty()) && store.count().await? > 0;
+    if !is_filled && fill(&arguments, config).await? == Completion::Interrupted {
+        return Ok(Completion::Interrupted);
+    }
+    living::serve(store, config, arguments.plan(0, 0).album, arguments.if_empty).await
+}
+
+async fn fill(arguments: &SeedArguments, config: &Config) -> anyhow::Result<Completion> {
     let store = open_for_bulk_inserts(config).await?;
     let pending = store.pending().await.context("the tables cannot be read")?;
     ensure!(pending.is_empty(), "the tables are not up to date: run `tidefeed migrate` first");
@@ -98,7 +118,9 @@ pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Co
     let password = hash(&config.auth).await?;
     let started = Instant::now();
     let stages = Stages { store: &store, world: &world, guest: guest.as_ref(), interrupted: lifecycle.draining() };
-    let written = stages.run(&password).await.map_err(|error| {
+    let written = stages.run(&password).await;
+    lifecycle.stop();
+    let written = written.map_err(|error| {
         let next = next_step(&error);
         error.context(format!("not all people could be written; the batches before the last are complete; {next}"))
     })?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use async_trait::async_trait;
 use sql_driver::{Dialect, Tx, Value};
 
-use super::{SqlStore, people, search};
+use super::{SqlStore, people, rows::DomainColumns as _, search};
 use crate::{
     domain::{
         ContentId, Counters, EdgeMode, UserId,
@@ -76,6 +76,18 @@ impl Seeding for SqlStore {
 
     async fn take_statistics(&self) -> Result<(), StoreError> {
         self.run_each(statistics(self.dialect)).await
+    }
+
+    async fn visitors(&self, limit: u32) -> Result<Vec<(UserId, i64)>, StoreError> {
+        let sql = "SELECT user_id, last_seen FROM inbox_states WHERE user_id IN (SELECT user_id FROM sessions) \
+                   ORDER BY last_seen DESC LIMIT ?";
+        let rows = self.read(sql, [i64::from(limit).into()]).await?;
+        rows.iter().map(|row| Ok((row.user(0)?, row.get(1)?))).collect()
+    }
+
+    async fn published_since(&self, since_ms: i64) -> Result<u64, StoreError> {
+        let rows = self.read("SELECT COUNT(*) FROM contents WHERE publish_time > ?", [since_ms.into()]).await?;
+        rows.first().map_or(Ok(0), |row| row.count(0))
     }
 }
 
@@ -293,6 +305,25 @@ mod tests {
         assert_eq!((heads[0].version, heads[0].entries.len(), heads[0].whole), (2, 2, true));
         let counters = store.counters(&[ContentId::try_new(21).unwrap()]).await.unwrap();
         assert_eq!(counters[0].1.likes, 1);
+    }
+
+    #[tokio::test]
+    async fn visitors_have_sessions_and_seeded_people_have_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        seeded(&store).await;
+        assert!(store.visitors(9).await.unwrap().is_empty());
+        store
+            .run_each(&[
+                "INSERT INTO sessions (id, user_id, family, current_token, rotated_at, created_at, good_until, \
+                       agent) VALUES (1, 5, 'f', 'c', 1, 1, 99, '')",
+            ])
+            .await
+            .unwrap();
+        assert_eq!(store.visitors(9).await.unwrap(), [(user(5), 50)]);
+        let all = store.published_since(99).await.unwrap();
+        assert!(all > 0 && store.published_since(100).await.unwrap() < all);
+        assert_eq!(store.published_since(101).await.unwrap(), 0);
     }
 
     #[tokio::test]

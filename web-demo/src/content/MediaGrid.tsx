@@ -2,7 +2,7 @@
 import type { Media } from "@tidefeed/client";
 import { useRef, useState } from "react";
 import { Icon } from "../parts/Icon";
-import { pictureFrom } from "./pictures";
+import { pictureFrom, posterOf } from "./pictures";
 
 /** One by itself keeps its shape within these; several are cut to the grid's. */
 const [TALLEST, WIDEST] = [4 / 5, 2];
@@ -39,7 +39,7 @@ export function MediaGrid({ media }: { media: readonly Media[] }) {
     <div className="media" data-count={Math.min(media.length, 5)} style={media.length === 1 ? { aspectRatio: shapeOf(first) } : undefined}>
       {media.map((one, index) => (
         <div key={`${index} ${one.url}`} className="media-item">
-          {one.kind === "VIDEO" ? <video src={one.url} aria-label={one.alt} title={one.alt} controls preload="metadata" /> : <Picture media={one} />}
+          {one.kind === "VIDEO" ? <video src={pictureFrom(one.url)} poster={posterOf(one.url)} aria-label={one.alt} title={one.alt} controls playsInline preload="metadata" /> : <Picture media={one} />}
         </div>
       ))}
     </div>

@@ -1,36 +1,47 @@
-//! Draws small pictures that never change: landscapes for the posts of the seeded world, and an avatar and a banner
-//! for every user.
+//! Draws small pictures that never change: landscapes for the posts of the seeded world, portraits for its people, and
+//! an avatar and a banner for every user.
 //!
-//! Nothing is stored: a picture is a few kilobytes of SVG, drawn at each request.
+//! Nothing is stored: a picture is a few kilobytes of SVG, drawn at each request. The one clip is a file, which
+//! `examples/clip.rs` has drawn.
 
 mod choices;
+mod clip;
 mod coast;
 mod colour;
 mod landscape;
+mod portrait;
+mod response;
 
 use axum::{
     Router,
     extract::Path,
-    http::{HeaderMap, HeaderName, StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-pub use self::landscape::{HEIGHT, SCENES, WIDTH};
+use self::response::{headers, missing};
+pub use self::{
+    clip::{CLIP, CLIP_SIZE},
+    landscape::{HEIGHT, SCENES, WIDTH},
+};
 
-/// A picture opened as a page may load and run nothing.
-const POLICY: &str = "default-src 'none'; sandbox";
 /// Characters of a name.
 const MAX_NAME_CHARS: usize = 64;
 
-/// `GET /pictures/{number}.svg`, `/avatars/{name}.svg` and `/banners/{name}.svg`. A name is a user's id, a number, or
-/// anything else of 1 to 64 letters, digits, `-` and `_`.
+/// `GET /pictures/{number}.svg`, `/portraits/{name}.svg`, `/avatars/{name}.svg` and `/banners/{name}.svg`. A name is a
+/// user's id, a number, or anything else of 1 to 64 letters, digits, `-` and `_`. And `/clips/{file}`: the clip, and
+/// its first frame as `.jpg`.
 pub fn router() -> Router {
     Router::new()
         .route(
             "/pictures/{file}",
             get(async |path: Path<String>, asked: HeaderMap| answer(numbered(&path).map(landscape::draw), &asked)),
+        )
+        .route(
+            "/portraits/{file}",
+            get(async |path: Path<String>, asked: HeaderMap| answer(named(&path).map(portrait::draw), &asked)),
         )
         .route(
             "/avatars/{file}",
@@ -40,6 +51,7 @@ pub fn router() -> Router {
             "/banners/{file}",
             get(async |path: Path<String>, asked: HeaderMap| answer(named(&path).map(coast::banner), &asked)),
         )
+        .route("/clips/{file}", get(async |path: Path<String>, asked: HeaderMap| clip::answer(&path, &asked)))
 }
 
 /// Accepts one address for each picture: no "007.svg", no "+7.svg".
@@ -55,22 +67,12 @@ fn named(file: &str) -> Option<&str> {
 }
 
 fn answer(svg: Option<String>, asked: &HeaderMap) -> Response {
-    let Some(svg) = svg else {
-        return (StatusCode::NOT_FOUND, "There is no such picture. Use an address that the API returns.\n")
-            .into_response();
-    };
+    let Some(svg) = svg else { return missing() };
     // Weak: the server may compress it.
     let tag = format!("W/\"{:016x}\"", xxh3_64(svg.as_bytes()));
     let known = asked.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
     let is_known = known.split(',').any(|known| known.trim() == tag);
-    let headers = [
-        (header::CONTENT_TYPE, "image/svg+xml"),
-        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // Pages of other origins may show them.
-        (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
-    ];
+    let headers = headers("image/svg+xml");
     let tag = [(header::ETAG, tag)];
     if is_known {
         (StatusCode::NOT_MODIFIED, headers, tag).into_response()
@@ -85,7 +87,7 @@ mod tests {
     use axum::{body::Body, http::Request};
     use tower::ServiceExt as _;
 
-    use super::*;
+    use super::{response::POLICY, *};
 
     async fn fetch(path: &str, known: &str) -> (Response, String) {
         let request = Request::get(path).header(header::IF_NONE_MATCH, known).body(Body::empty()).unwrap();
@@ -96,9 +98,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_picture_is_kept_for_ever_and_runs_nothing() {
-        for path in
-            ["/pictures/12345.svg", "/avatars/U_AAAAAAAAAAE.svg", "/avatars/7.svg", "/banners/U_AAAAAAAAAAE.svg"]
-        {
+        for path in [
+            "/pictures/12345.svg",
+            "/portraits/U_AAAAAAAAAAE.svg",
+            "/avatars/U_AAAAAAAAAAE.svg",
+            "/avatars/7.svg",
+            "/banners/U_AAAAAAAAAAE.svg",
+        ] {
             let (answer, svg) = fetch(path, "").await;
             assert_eq!(answer.status(), StatusCode::OK, "{path}");
             let header = |name| answer.headers()[name].to_str().unwrap();
@@ -125,6 +131,9 @@ mod tests {
             "/avatars/a%20b.svg",
             "/avatars/a.b.svg",
             "/banners/7.png",
+            "/portraits/a.b.svg",
+            "/clips/tide.mp4",
+            "/clips/tide",
             "/banners/%3Cb%3E.svg",
             &long,
         ] {

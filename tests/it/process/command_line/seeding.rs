@@ -206,6 +206,36 @@ async fn the_help_shows_where_the_number_of_a_picture_goes() -> Result<()> {
 }
 
 #[tokio::test]
+async fn seed_live_seeds_an_empty_database_and_serves_it() -> Result<()> {
+    let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json");
+    let it = it.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0");
+    it.done(&["migrate"]).await?;
+    let (mut node, peer) = Node::listening(&it, &["seed", "--users", "9", "--live"], "Serving the API.").await?;
+    let clip = peer.get("clips/tide.jpg").await;
+    ensure!(clip.is_ok_and(|(status, _)| status == 200) && peer.get("portraits/7.svg").await?.0 == 200);
+    node.signal("TERM").await?;
+    node.said("Stopped.").await?;
+    ensure!(node.code().await? == Some(0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn seed_live_acts_for_nobody_whom_it_has_not_written() -> Result<()> {
+    let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json");
+    let it = it.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0");
+    let (node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+    let register = r#"mutation { register(input: { handle: "demo", password: "correct horse battery", name: "D" }) { token userErrors { message } } }"#;
+    let answer = peer.query(None, register).await?;
+    ensure!(answer["data"]["register"]["token"].is_string(), "{answer}");
+    drop(node);
+    let refused = it.run(&["seed", "--live"]).await?;
+    ensure!(refused.code == Some(1) && refused.err.contains("nobody acts for them"), "{refused:?}");
+    let (_node, peer) = Node::listening(&it, &["seed", "--if-empty", "--live"], "Serving the API.").await?;
+    ensure!(peer.get("readyz").await?.0 == 200);
+    Ok(())
+}
+
+#[tokio::test]
 async fn seeded_pictures_are_below_the_address_of_the_node_that_serves_them() -> Result<()> {
     let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json");
     it.done(&["migrate"]).await?;
@@ -215,11 +245,11 @@ async fn seeded_pictures_are_below_the_address_of_the_node_that_serves_them() ->
     let answer = peer.query(None, shown).await?;
     let avatar = answer["data"]["user"]["avatarUrl"].as_str().with_context(|| answer.to_string())?;
     let path = avatar.strip_prefix(&format!("http://{}/", peer.address())).with_context(|| avatar.to_owned())?;
-    ensure!(path.starts_with("avatars/") && peer.get(path).await?.0 == 200, "{avatar}");
+    ensure!(path.starts_with("portraits/") && peer.get(path).await?.0 == 200, "{avatar}");
     drop(node);
     let behind = it.with("TIDEFEED__SERVER__PUBLIC_URL", "https://example.org/feed");
     let (_other, peer) = Node::listening(&behind, &["serve", "--port", "0"], "Serving the API.").await?;
     let answer = peer.query(None, shown).await?.to_string();
-    ensure!(answer.contains("https://example.org/feed/avatars/") && !answer.contains("127.0.0.1"), "{answer}");
+    ensure!(answer.contains("https://example.org/feed/portraits/") && !answer.contains("127.0.0.1"), "{answer}");
     Ok(())
 }
