@@ -5,7 +5,7 @@
 # worlds.
 # SUBSCRIBERS: of the row crowd (50000).
 # ROUNDS, MILLISECONDS: how often both sides of a row take turns, and for how long. FRESH=1 seeds the worlds anew.
-# Further rows, which run last: engine-page and engine-writes (without HTTP), price-of-a-point, first-post (the
+# Further rows, which run last: engine-page, engine-writes and hot (without HTTP), price-of-a-point, first-post (the
 # demo's page on a slow phone).
 # With --quick: the dev build and a small world. That only shows that the table can be made.
 set -euo pipefail
@@ -55,7 +55,7 @@ arguments=(--tidefeed "$tidefeed_bin" --folder "$target_dir/bench")
 [ -z "${MILLISECONDS:-}" ] || arguments+=(--milliseconds "$MILLISECONDS")
 mapfile -t rows < <("$bench_bin" --tidefeed "$tidefeed_bin" --list | while IFS= read -r row; do if wanted "$row"; then echo "$row"; fi; done)
 others=
-for row in engine-page engine-writes price-of-a-point first-post; do if wanted "$row"; then others=yes; fi; done
+for row in engine-page engine-writes hot price-of-a-point first-post; do if wanted "$row"; then others=yes; fi; done
 if [ "${#rows[@]}" -eq 0 ] && [ -z "$others" ]; then fail "No row is called ${ROW:-}."; fi
 if [ "${#rows[@]}" -gt 0 ]; then
     say "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)$(git diff --quiet HEAD 2>/dev/null || echo ', changed'), $(date -u +%FT%H:%MZ)"
@@ -64,6 +64,7 @@ if [ "${#rows[@]}" -gt 0 ]; then
 fi
 if [ -z "$quick" ] && wanted engine-page; then cargo bench --locked --package tidefeed-bench --bench page; fi
 if [ -z "$quick" ] && wanted engine-writes; then cargo bench --locked --package tidefeed-bench --bench writes; fi
+if [ -z "$quick" ] && wanted hot; then cargo bench --locked --package tidefeed-bench --bench hot; fi
 if [ -z "$quick" ] && wanted engine-fanout; then cargo bench --locked --package tidefeed-bench --bench fanout; fi
 if [ -z "$quick" ] && wanted engine-api; then cargo bench --locked --package tidefeed-bench --bench api; fi
 if wanted price-of-a-point; then scripts/bench-prices.sh ${quick:+"$quick"}; fi

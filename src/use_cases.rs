@@ -14,7 +14,7 @@ use crate::{
     },
     read::{ReadMarker, Readers, Searcher, TimelineReader, lists::ListReader},
     store::Ports,
-    upkeep::{Reactivator, ReactivatorOptions, Sweeper, Trimmer},
+    upkeep::{CountGatherer, Reactivator, ReactivatorOptions, Sweeper, Trimmer},
 };
 
 /// The settings of the use cases.
@@ -103,6 +103,8 @@ pub struct UseCases<S> {
     pub sweeper: Arc<Sweeper>,
     /// Trims overfull inboxes.
     pub trimmer: Arc<Trimmer>,
+    /// Adds the changes of spread counts to their rows.
+    pub count_gatherer: Arc<CountGatherer>,
     /// Deletes ended sessions.
     pub pruner: Arc<Pruner>,
     /// Deletes the rows of deleted accounts.
@@ -141,6 +143,7 @@ impl<S: Default> UseCases<S> {
             reactivator: Arc::new(Reactivator::new(ports, ReactivatorOptions { policy, tiers }, ambient)),
             sweeper: Arc::new(Sweeper::new(ports, policy, settings.failing_after, ambient)),
             trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), tiers, ambient.clock.clone())),
+            count_gatherer: Arc::new(CountGatherer::new(ports.contents.clone(), ambient.clock.clone())),
             pruner: Arc::new(Pruner::new(ports.accounts.clone(), settings.service_log_ms, ambient.clock.clone())),
             remover: Arc::new(AccountRemover::new(ports, ambient)),
             indexer: Arc::new(Indexer::new(ports)),

@@ -21,6 +21,7 @@ mod m20261124_000015_reactions;
 mod m20261126_000016_search_tasks;
 mod m20261127_000017_services;
 mod m20261127_000018_external_ids;
+mod m20261127_000019_spread_counts;
 mod m20261127_000020_deactivations;
 mod schema;
 mod table;
@@ -50,6 +51,7 @@ pub fn all() -> Vec<Box<dyn Migrate>> {
         Box::new(m20261126_000016_search_tasks::Migration),
         Box::new(m20261127_000017_services::Migration),
         Box::new(m20261127_000018_external_ids::Migration),
+        Box::new(m20261127_000019_spread_counts::Migration),
         Box::new(m20261127_000020_deactivations::Migration),
     ]
 }

@@ -16,13 +16,15 @@ use crate::{
     rng::SharedRng,
     store::{InboxTier, Schema, StoreError},
     telemetry::metrics::WORKER_FAILURES,
-    upkeep::{Auditor, Reactivator, Sweeper, Trimmer},
+    upkeep::{Auditor, CountGatherer, Reactivator, Sweeper, Trimmer},
 };
 
 /// How long a worker waits for a message before it checks whether the process is draining.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Time between two checks for ended sessions, after one that found none.
 const PRUNE_EVERY: Duration = Duration::from_mins(1);
+/// Time between two looks for changes of spread counts. A page adds up what has come meanwhile.
+const GATHER_EVERY: Duration = Duration::from_secs(1);
 /// Time between two checks for deleted accounts, after one that found none.
 const REMOVE_EVERY: Duration = Duration::from_secs(5);
 /// Time between two looks at the nodes of outside inboxes: a restarted Redis serves no inbox until then.
@@ -87,6 +89,7 @@ pub fn spawn(use_cases: &UseCases, config: &Config, lifecycle: &Lifecycle, rng: 
     }
     sweep(lifecycle, Arc::clone(&use_cases.sweeper), config.upkeep.sweep_ms);
     trim(lifecycle, Arc::clone(&use_cases.trimmer), config.upkeep.trim_ms);
+    gather_counts(lifecycle, Arc::clone(&use_cases.count_gatherer));
     prune(lifecycle, Arc::clone(&use_cases.pruner));
     remove_accounts(lifecycle, Arc::clone(&use_cases.remover));
     index(lifecycle, Arc::clone(&use_cases.indexer));
@@ -169,6 +172,19 @@ async fn repeat<T>(mut health: Health, every: Duration, step: impl AsyncFn() -> 
         health.of(step().await).await;
         pause(&draining, every).await;
     }
+}
+
+/// Gathers again at once while more is waiting.
+fn gather_counts(lifecycle: &Lifecycle, gatherer: Arc<CountGatherer>) {
+    let draining = lifecycle.draining();
+    let mut health = Health::new("count gatherer", draining.clone());
+    lifecycle.spawn("count gatherer", async move {
+        while !draining.is_cancelled() {
+            if health.of(gatherer.run_once().await).await != Some(true) {
+                pause(&draining, GATHER_EVERY).await;
+            }
+        }
+    });
 }
 
 fn prune(lifecycle: &Lifecycle, pruner: Arc<Pruner>) {

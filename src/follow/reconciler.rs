@@ -65,6 +65,11 @@ impl RelationReconciler {
 
     async fn reconcile(&self, relation: &PendingRelation) -> Result<(), StoreError> {
         let Pair { follower, author } = relation.pair;
+        if !relation.author_exists {
+            // A follow that had looked for the account before it was deleted. The remover may have gone past the edge.
+            let (version, now) = (self.ambient.rng.version(), self.ambient.now_ms());
+            self.ports.follows.unfollow(follower, author, version, now).await?;
+        }
         let outcome = match self.ports.tier.cover(relation.pair, self.keep, self.ambient.rng.version()).await? {
             Covered::Yes { .. } | Covered::Outside => "covered",
             Covered::NotFilling => {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{Cards, Reactions, SearchTerms, StoreError};
+use super::{Cards, Reactions, SearchTerms, SpreadCounts, StoreError};
 use crate::domain::{Content, ContentId, Counters, Entry, PageRequest, Run, UserId, content::Draft};
 
 /// A content to be published.
@@ -93,7 +93,7 @@ pub struct OutboxHead {
 
 /// Contents and outboxes, and all that is kept of contents beside timelines.
 #[async_trait]
-pub trait Contents: Cards + Reactions + SearchTerms {
+pub trait Contents: Cards + Reactions + SearchTerms + SpreadCounts {
     /// docs/protocol.md#p1, one transaction: inserts the content, its counters, search terms and delivery record
     /// (whatever the edge modes), and updates the author's version, publish interval and content count. With more than
     /// [`crate::domain::limits::MAX_INDEXED_TERMS`] terms the content waits to be indexed instead. A reply or repost

@@ -59,8 +59,8 @@ pub trait Exclusions: Send + Sync {
     async fn unhide(&self, author: UserId, reader: UserId, version: i64) -> Result<bool, StoreError>;
 
     /// One transaction: hides the contents of both from each other and ends the follow edges between them (counts and
-    /// pending relations as in [`super::Follows::unfollow`]). Locks the counts of both first, by ascending id, like a
-    /// follow, so that no edge outlives a block.
+    /// pending relations as in [`super::Follows::unfollow`]). Locks the counts of both first, by ascending id; a follow
+    /// locks those of its follower, so that no edge outlives a block.
     async fn block(&self, user: UserId, other: UserId, version: i64, now_ms: i64) -> Result<Blocked, StoreError>;
 
     /// Lifts `user`'s block of `other`; a block by `other` stays. `false` if there was none.

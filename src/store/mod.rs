@@ -43,6 +43,7 @@ pub mod seeding;
 pub mod service_keys;
 pub mod service_log;
 pub mod sessions;
+pub mod spread_counts;
 pub mod sql;
 pub mod timelines;
 
@@ -80,4 +81,5 @@ pub use seeding::Seeding;
 pub use service_keys::ServiceKeys;
 pub use service_log::ServiceLog;
 pub use sessions::Sessions;
+pub use spread_counts::SpreadCounts;
 pub use timelines::Timelines;

@@ -25,6 +25,8 @@ pub struct PendingRelation {
     pub version: i64,
     /// Failures since the last operation.
     pub attempts: u32,
+    /// Whether the author had an account when the record was read.
+    pub author_exists: bool,
 }
 
 /// Pending relations.
@@ -41,5 +43,5 @@ pub trait Relations: Send + Sync {
     async fn record_failure(&self, relation: &PendingRelation, retry_at_ms: i64) -> Result<(), StoreError>;
 
     /// As [`super::Deliveries::due`].
-    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<PendingRelation>, StoreError>;
+    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Pair>, StoreError>;
 }

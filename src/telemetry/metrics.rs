@@ -87,6 +87,8 @@ pub const SUBTASKS: &str = "tidefeed_subtasks_total";
 pub const ROWS_PUSHED: &str = "tidefeed_inbox_rows_pushed_total";
 /// Inbox rows deleted by trimming.
 pub const ROWS_TRIMMED: &str = "tidefeed_inbox_rows_trimmed_total";
+/// How long changes of spread counts wait at most until they are added to their rows.
+pub const OLDEST_COUNT_CHANGE_SECONDS: &str = "tidefeed_count_changes_oldest_seconds";
 /// Steps of background workers that failed, by worker.
 pub const WORKER_FAILURES: &str = "tidefeed_worker_failures_total";
 /// Follow edges that are pulled from now on.
@@ -272,6 +274,12 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (SUBTASKS, Kind::Counter, Unit::Count, "Subtasks run to their end"),
     (ROWS_PUSHED, Kind::Counter, Unit::Count, "Inbox rows written by deliveries"),
     (ROWS_TRIMMED, Kind::Counter, Unit::Count, "Inbox rows deleted by trimming"),
+    (
+        OLDEST_COUNT_CHANGE_SECONDS,
+        Kind::Gauge,
+        Unit::Seconds,
+        "How long changes of spread counts wait at most until they are added to their rows",
+    ),
     (WORKER_FAILURES, Kind::Counter, Unit::Count, "Steps of background workers that failed, by worker"),
     (EDGES_DEMOTED, Kind::Counter, Unit::Count, "Follow edges that are pulled from now on"),
     (RELATIONS, Kind::Counter, Unit::Count, "Follow changes brought to inboxes, by outcome"),

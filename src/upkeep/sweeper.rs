@@ -69,7 +69,7 @@ impl Sweeper {
         let messages: Vec<Message> = deliveries
             .iter()
             .map(|it| Message::ContentPublished { entry: it.entry })
-            .chain(relations.iter().map(|it| Message::RelationChanged { pair: it.pair }))
+            .chain(relations.iter().map(|pair| Message::RelationChanged { pair: *pair }))
             .collect();
         metrics::counter!(SWEPT, "kind" => "delivery").increment(deliveries.len() as u64);
         metrics::counter!(SWEPT, "kind" => "relation").increment(relations.len() as u64);

@@ -12,7 +12,7 @@ use tidefeed::{
     follow::{ExclusionOutcome, FollowOutcome, UnfollowOutcome},
     publish::{PublishError, PublishOutcome, ReactionOutcome, RemoveOutcome},
     store::{
-        Cards as _,
+        AccountDeletions as _, Cards as _,
         cards::{ContentCard, ContentParts, UserParts},
     },
 };
@@ -124,6 +124,7 @@ impl Client {
         match self.app.following.follow(reader, author).await {
             Ok(FollowOutcome::Following) => self.expect(began, Fact::Follows(reader, author), true),
             Ok(FollowOutcome::Blocked) => {}
+            Ok(FollowOutcome::UnknownAuthor) if self.shared.leavers.contains(&author) => {}
             Ok(outcome) => self.fail("a follow was refused", || format!("{outcome:?}")),
             Err(error) => self.shared.excuse("a follow failed", &error),
         }
@@ -137,6 +138,15 @@ impl Client {
             Ok(UnfollowOutcome::NotFollowing) => self.expect(began, Fact::Follows(reader, author), false),
             Ok(UnfollowOutcome::Oneself) => {}
             Err(error) => self.shared.excuse("an unfollow failed", &error),
+        }
+    }
+
+    /// An account is deleted.
+    pub async fn leave(self, leaver: UserId) {
+        self.shared.injector.note(|| format!("the account of {leaver} is deleted"));
+        let now = self.shared.injector.now();
+        if let Err(error) = self.shared.primary_store.delete(leaver, None, now).await {
+            self.shared.excuse("a deletion failed", &error);
         }
     }
 

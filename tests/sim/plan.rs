@@ -261,6 +261,16 @@ impl Plan {
         self
     }
 
+    /// One world in eight from [`FIRST_WITH_CARDS`] on has people whose accounts are deleted while others follow them.
+    pub fn with_leavers(mut self, seed: u64) -> Self {
+        if has_leavers(seed) {
+            // Follows that stay open for longer than an account is looked after, by nodes that agree on the time.
+            (self.rates.held, self.rates.leap, self.leap) = (300_000, 15_000, 20 * MINUTE);
+            (self.rates.clock_jumps, self.skew, self.one_writer, self.work) = (0, 0, false, 600_000);
+        }
+        self
+    }
+
     /// Two worlds in eight have inboxes outside SQL, whose readers come, stay and leave.
     pub fn with_outside_inboxes(mut self, seed: u64) -> Self {
         let Some(kind) = store_of(seed) else { return self };
@@ -292,6 +302,14 @@ pub const fn store_of(seed: u64) -> Option<Kind> {
         4 => Some(Kind::Cassandra),
         _ => None,
     }
+}
+
+/// Further people in worlds in which accounts are deleted. They do nothing but are followed, and leave.
+pub const LEAVERS: i64 = 6;
+
+/// Whether accounts are deleted in the world.
+pub const fn has_leavers(seed: u64) -> bool {
+    seed >= FIRST_WITH_CARDS && seed % 8 == 5
 }
 
 /// Whether clients of the world read cards.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tidefeed::{
     app::UseCases,
-    domain::{Direction, EdgeMode, PageRequest, PageSize},
+    domain::{Direction, EdgeMode, PageRequest, PageSize, UserId},
 };
 
 use tokio::runtime::Runtime;
@@ -86,9 +86,10 @@ impl World {
                 }
             }
             for app in &apps {
-                for worker in
-                    [Worker::Sweeper, Worker::Dispatcher, Worker::Executor, Worker::Reconciler, Worker::Reactivator]
-                {
+                let remover = (!shared.leavers.is_empty()).then_some(Worker::Remover);
+                let workers =
+                    [Worker::Sweeper, Worker::Dispatcher, Worker::Executor, Worker::Reconciler, Worker::Reactivator];
+                for worker in remover.into_iter().chain(workers) {
                     until_idle(&shared, app, worker).await;
                 }
                 let _ = Worker::Trimmer.step(app).await;
@@ -130,7 +131,8 @@ async fn until_idle(shared: &Shared, app: &UseCases, worker: Worker) {
 fn is_idle(shared: &Shared) -> bool {
     let idle = |tables: &Tables| {
         let filling = tables.follows.values().any(|edge| edge.mode == EdgeMode::Fill);
-        tables.deliveries.is_empty() && tables.subtasks.is_empty() && tables.relations.is_empty() && !filling
+        let settled = tables.deletions.values().all(|deletion| deletion.look_at.is_none());
+        tables.deliveries.is_empty() && tables.subtasks.is_empty() && tables.relations.is_empty() && !filling && settled
     };
     let idle = idle(&shared.primary_store.base().tables);
     idle && shared.queue.is_empty()
@@ -143,6 +145,9 @@ fn look_at_what_is_left(shared: &Shared) {
     base.checks.fail_if(left.0 > 0, "a delivery never finishes", || format!("{left:?} records left"));
     base.checks.fail_if(left.1 > 0, "a subtask is left behind", || format!("{left:?} records left"));
     base.checks.fail_if(left.2 > 0, "a pair is never dealt with", || format!("{left:?} records left"));
+    let is_orphan = |(_, author): &&(UserId, UserId)| base.tables.deletions.contains_key(author);
+    let orphan = base.tables.follows.keys().find(is_orphan).copied();
+    base.checks.fail_if(orphan.is_some(), "a deleted account is followed", || format!("{orphan:?}"));
     base.checks.fail_if(filling > 0, "an edge is filled for ever", || format!("{filling} edges"));
 }
 

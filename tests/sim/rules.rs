@@ -56,6 +56,7 @@ rules! {
     NobodySweeps "D3" "no record is looked at again";
     FollowIsTrusted "F1" "a new edge is covered at once";
     FollowWithoutRecord "F1" "a follow leaves no pending relation";
+    DeletedAuthorIsFollowed "F1" "nobody asks whether the author of a new edge still has an account";
     PromotionIsTrusted "Promote" "a promoted edge is covered at once";
     CoverOfAnyEdge "COVER" "edges that are not being filled are covered, too";
     CoverWithoutLock "COVER" "the reader's state is not locked";
@@ -177,6 +178,7 @@ impl Rule {
             (Self::StretchVersionIsReadApart, _) | (_, "Cards") => plan::has_cards(seed),
             (Self::FillingIsDone, _) => plan::loses_commits(seed),
             (Self::InterestAfterRead | Self::WithdrawnTooEarly, _) => plan::interest(seed).1 > 0,
+            (Self::DeletedAuthorIsFollowed, _) => plan::has_leavers(seed),
             (_, "OUTSIDE") => plan::store_of(seed) == Some(Kind::Redis),
             (_, "Cassandra") => plan::store_of(seed) == Some(Kind::Cassandra),
             _ => true,

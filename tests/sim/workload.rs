@@ -33,6 +33,8 @@ pub enum Worker {
     Reactivator,
     Sweeper,
     Trimmer,
+    /// Of deleted accounts.
+    Remover,
     /// Dispatcher, executor and reconciler, until none of them has anything to do.
     Shift,
 }
@@ -61,6 +63,7 @@ impl Worker {
             Self::Reactivator => app.reactivator.run_once("reactivator", now).await? > 0,
             Self::Sweeper => !app.sweeper.run_once().await?.is_nothing(),
             Self::Trimmer => app.trimmer.run_once().await?.0 > 0,
+            Self::Remover => app.remover.run_once().await?,
             Self::Shift => {
                 let delivered = app.dispatcher.run_once("dispatcher", now).await?;
                 let mut pushed = 0;
@@ -122,7 +125,10 @@ impl World {
             self.begin_work(node);
             return false;
         }
-        let Some(operation) = operation(Client { shared, app }) else { return false };
+        let client = Client { shared, app };
+        let is_of_leavers = !client.shared.leavers.is_empty() && client.shared.injector.chance(400_000);
+        let drawn = if is_of_leavers { Some(concerning_a_leaver(client)) } else { operation(client) };
+        let Some(operation) = drawn else { return false };
         self.scheduler.start(Owner::Node(node), operation);
         true
     }
@@ -179,6 +185,8 @@ impl World {
         } else if shared.injector.chance(repairs) {
             let reader = shared.injector.pick(&shared.people);
             Box::pin(audits::mend(shared, reader))
+        } else if !shared.leavers.is_empty() && shared.injector.chance(500_000) {
+            Box::pin(work(shared, Arc::clone(app), Worker::Remover))
         } else {
             let worker = shared.injector.pick(&Worker::DRAWN);
             Box::pin(work(shared, Arc::clone(app), worker))
@@ -283,6 +291,16 @@ fn operation(client: Client) -> Option<Work> {
             Box::pin(client.crowd(crowd, author, rng.chance(500_000)))
         }
     })
+}
+
+/// Somebody who will leave is followed, mostly, or leaves.
+fn concerning_a_leaver(client: Client) -> Work {
+    let injector = &client.shared.injector;
+    let (somebody, leaver) = (injector.pick(&client.shared.people), injector.pick(&client.shared.leavers));
+    match injector.chance(850_000) {
+        true => Box::pin(async move { client.follow(somebody, leaver).await }),
+        false => Box::pin(client.leave(leaver)),
+    }
 }
 
 /// Whom the others read: some worlds have a star.

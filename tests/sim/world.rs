@@ -92,6 +92,8 @@ pub struct Shared {
     /// Of inboxes outside SQL, if there are any.
     pub inboxes: Option<SimInboxes>,
     pub people: Vec<UserId>,
+    /// See [`plan::LEAVERS`].
+    pub leavers: Vec<UserId>,
     /// The rule that devices break.
     pub broken: Option<Rule>,
     pub counts: Counts,
@@ -146,12 +148,17 @@ impl World {
         plan.rates.rolled_back = plan::rolled_back(seed);
         (plan.rates.interest, plan.rates.groups) = plan::interest(seed);
         plan = plan.of_remembered_readers(seed).with_cards(seed).with_outside_inboxes(seed);
+        plan = plan.with_leavers(seed);
         let injector = FaultInjector::new(rng.next(), plan.rates.clone(), way.traced);
         let Plan { one_writer, ranges_at_once, .. } = plan;
-        let engine = Engine { one_writer, ranges_at_once, most_reactions: MOST_REACTIONS, broken: way.broken };
+        let (most_reactions, has_spread_counts) = (MOST_REACTIONS, plan::has_leavers(seed));
+        let engine = Engine { one_writer, ranges_at_once, most_reactions, has_spread_counts, broken: way.broken };
         let primary_store = PrimaryStore::new(injector.clone(), engine, Checks::new(!way.as_clients_see));
         let shared = Arc::new(Shared {
             people: (1..=plan.users).filter_map(|id| UserId::try_new(id * 10).ok()).collect(),
+            leavers: (1..=if plan::has_leavers(seed) { plan::LEAVERS } else { 0 })
+                .filter_map(|id| UserId::try_new(id * 10 + 5).ok())
+                .collect(),
             queue: Arc::new(SimQueue::new(injector.clone())),
             cache: (plan.cache > 0).then(|| Arc::new(SimCache::new(primary_store.clone(), plan.cache))),
             announcements: Arc::new(SimAnnouncements::new(injector.clone(), way.broken)),
@@ -175,7 +182,7 @@ impl World {
     fn settle_people(&mut self) {
         let shared = Arc::clone(&self.shared);
         self.in_peace(async move {
-            for user in &shared.people {
+            for user in shared.people.iter().chain(&shared.leavers) {
                 let name = format!("user{user}");
                 let registration = Registration::try_new(&name, &name, "", None).expect("a plain name will do");
                 let account = NewAccount {

@@ -89,6 +89,13 @@ pub const MAX_CLEARED: u64 = 100;
 pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 64;
 /// Authors that one user may follow: what one statement can pull for a returning reader.
 pub const MAX_FOLLOWS: u64 = 10_000;
+/// A count from which on changes of its row are spread over [`COUNT_SHARDS`] rows: so many people change it that they
+/// would wait for each other.
+pub const SPREAD_FROM: i64 = 1_000;
+/// Rows that the changes of spread counts are written to. Sixteen clients at once seldom meet on one of 32.
+pub const COUNT_SHARDS: i64 = 32;
+/// Contents, and users, whose deltas one step adds to their counts.
+pub const MAX_GATHERED: u64 = 200;
 /// Excluded authors of one timeline that a node remembers. For readers with more, it remembers no authors at all.
 pub const MAX_REMEMBERED_EXCLUSIONS: usize = 10_000;
 /// Reactions of one reader that a node remembers: what one statement reads without a noticeable delay. Of readers with

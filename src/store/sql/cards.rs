@@ -11,11 +11,12 @@ use super::{
     contents::{self, rows::content},
     existing_accounts::account_exists,
     rows::{MAX_LIST, Row, id_list},
+    spread_counts::{COUNTER_COLUMNS, COUNTER_WIDTH, FOLLOWERS, counters},
     visibility::not_blocked,
 };
 use crate::{
     domain::{
-        ContentId, Counters, Reaction, UserId, ViewerReactions,
+        ContentId, Reaction, UserId, ViewerReactions,
         account::profile::ProfileCounts,
         timeline::exclusion::{ExclusionKind, ExclusionState},
     },
@@ -165,7 +166,7 @@ impl Asked {
     fn content_columns(self, parts: ContentParts) -> Fragment {
         let mut columns = Fragment::default();
         if parts.counters {
-            columns = columns.add(", k.replies, k.likes, k.reposts, k.bookmarks", []);
+            columns = columns.add(&format!(", {COUNTER_COLUMNS}"), []);
         }
         if let Some(viewer) = self.viewer.filter(|_| parts.reactions) {
             for reaction in [Reaction::Like, Reaction::Bookmark] {
@@ -189,12 +190,7 @@ impl Asked {
         row.next(contents::rows::COLUMNS);
         Ok(ContentCard {
             content: Arc::new(content(row.row)?),
-            counters: if parts.counters {
-                let [replies, likes, reposts, bookmarks] = [row.number()?, row.number()?, row.number()?, row.number()?];
-                Some(Counters { replies, likes, reposts, bookmarks })
-            } else {
-                None
-            },
+            counters: if parts.counters { counters(row.row, row.skip(COUNTER_WIDTH))? } else { None },
             reactions: if parts.reactions && self.viewer.is_some() {
                 Some(ViewerReactions { liked: row.is_found()?, bookmarked: row.is_found()? })
             } else {
@@ -207,7 +203,7 @@ impl Asked {
     fn user_columns(self, parts: UserParts) -> Fragment {
         let mut columns = Fragment::default();
         if parts.counts {
-            columns = columns.add(", n.followers, n.following, n.contents", []);
+            columns = columns.add(&format!(", {}, n.following, n.contents", FOLLOWERS.whole("followers", "n")), []);
         }
         let Some(viewer) = self.viewer.map(UserId::get) else { return columns };
         let by_key = self.by_key();

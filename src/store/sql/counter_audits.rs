@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::{
     SqlStore,
     rows::{DomainColumns as _, Row},
+    spread_counts::{COUNTERS, Counts, FOLLOWERS},
 };
 use crate::{
     domain::{ContentId, Reaction, UserId},
@@ -14,10 +15,9 @@ use crate::{
     },
 };
 
-/// A table of counters: its key, and each counter with the statement that counts its rows.
+/// A table of counters, and each counter with the statement that counts its rows.
 struct CountedTable {
-    name: &'static str,
-    key: &'static str,
+    counts: Counts,
     counters: Vec<(&'static str, String)>,
 }
 
@@ -34,7 +34,7 @@ fn contents() -> CountedTable {
         ("replies", references("reply_to")),
         ("reposts", references("repost_of")),
     ];
-    CountedTable { name: "counters", key: "content_id", counters }
+    CountedTable { counts: COUNTERS, counters }
 }
 
 /// Nobody's own edge to themselves counts.
@@ -45,7 +45,7 @@ fn users() -> CountedTable {
     let contents = "SELECT COUNT(*) FROM contents c WHERE c.author_id = k.user_id AND c.removed_at IS NULL";
     let counters =
         vec![("followers", edges("author_id")), ("following", edges("follower_id")), ("contents", contents.to_owned())];
-    CountedTable { name: "user_counts", key: "user_id", counters }
+    CountedTable { counts: FOLLOWERS, counters }
 }
 
 #[async_trait]
@@ -58,20 +58,22 @@ impl CounterAudits for SqlStore {
         self.recount(&users(), after, limit, |row| row.user(0).map(Counted::User)).await
     }
 
-    /// Every change of a row of these locks its counter, before or after; so the rows are counted once that is locked.
+    /// Every change of a row of these locks its counter, before or after, or adds to its deltas in the same
+    /// transaction. So the rows are counted once the counter is locked, and with them the deltas.
     async fn correct(&self, of: Counted) -> Result<(), StoreError> {
         let (table, id) = match of {
             Counted::Content(content) => (&contents(), ContentId::get(content)),
             Counted::User(user) => (&users(), UserId::get(user)),
         };
         self.transaction(move |tx| async move {
-            let CountedTable { name, key, counters } = table;
+            let CountedTable { counts: counts @ Counts { table: name, key, .. }, counters } = table;
             let lock = format!("SELECT {key} FROM {name} WHERE {key} = ? {}", tx.dialect().for_update());
             if tx.query_one(&lock, [id.into()]).await?.is_none() {
                 return tx.roll_back(()).await;
             }
-            let counted: Vec<&str> = counters.iter().map(|(_, count)| count.as_str()).collect();
-            let sql = format!("SELECT ({}) FROM {name} k WHERE k.{key} = ?", counted.join("), ("));
+            let in_row = |(column, count): &(&str, String)| format!("({count}) - {}", counts.waiting(column, "k"));
+            let in_row: Vec<String> = counters.iter().map(in_row).collect();
+            let sql = format!("SELECT {} FROM {name} k WHERE k.{key} = ?", in_row.join(", "));
             let Some(row) = tx.query_one(&sql, [id.into()]).await? else { return tx.roll_back(()).await };
             let columns: Vec<String> = counters.iter().map(|(column, _)| format!("{column} = ?")).collect();
             let mut values = (0..counters.len()).map(|at| row.get::<i64>(at)).collect::<Result<Vec<_>, _>>()?;
@@ -92,8 +94,9 @@ impl SqlStore {
         limit: u64,
         counted: impl Fn(&Row) -> Result<Counted, StoreError>,
     ) -> Result<Recount, StoreError> {
-        let CountedTable { name, key, counters } = table;
-        let pairs: Vec<String> = counters.iter().map(|(column, count)| format!("k.{column}, ({count})")).collect();
+        let CountedTable { counts: counts @ Counts { table: name, key, .. }, counters } = table;
+        let pair = |(column, count): &(&str, String)| format!("{}, ({count})", counts.whole(column, "k"));
+        let pairs: Vec<String> = counters.iter().map(pair).collect();
         let sql =
             format!("SELECT k.{key}, {} FROM {name} k WHERE k.{key} > ? ORDER BY k.{key} LIMIT ?", pairs.join(", "));
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);

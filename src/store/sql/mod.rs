@@ -24,6 +24,7 @@ mod schema;
 mod search;
 #[cfg(feature = "demo")]
 mod seeding;
+mod spread_counts;
 mod sql_store;
 mod timelines;
 mod visibility;

@@ -12,6 +12,7 @@ use super::{
     keyset::Columns,
     listing::List,
     rows::{DomainColumns as _, MAX_LIST, Row, id_list},
+    spread_counts::{COUNTERS, Change},
     visibility::not_blocked,
 };
 use crate::{
@@ -30,7 +31,7 @@ impl Reactions for SqlStore {
         now_ms: i64,
     ) -> Result<Reacted, StoreError> {
         self.brief_transaction(move |tx| async move {
-            if !renew(&tx, user, version).await? || !add_to_counter(&tx, content, reaction, 1).await? {
+            if !renew(&tx, user, version).await? || !count(&tx, (content, reaction, user), 1).await? {
                 return tx.roll_back(Reacted::UnknownContent).await;
             }
             let sql = "INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES (?, ?, ?, ?)";
@@ -51,7 +52,7 @@ impl Reactions for SqlStore {
         version: i64,
     ) -> Result<Reacted, StoreError> {
         self.brief_transaction(move |tx| async move {
-            if !renew(&tx, user, version).await? || !add_to_counter(&tx, content, reaction, -1).await? {
+            if !renew(&tx, user, version).await? || !count(&tx, (content, reaction, user), -1).await? {
                 return tx.roll_back(Reacted::UnknownContent).await;
             }
             let sql = "DELETE FROM reactions WHERE content_id = ? AND kind = ? AND user_id = ?";
@@ -117,20 +118,23 @@ async fn renew(tx: &Tx, user: UserId, version: i64) -> Result<bool, StoreError> 
     Ok(tx.execute(sql, [version.into(), user.get().into()]).await? == 1)
 }
 
-/// `false` if the content does not exist, as for a deleted author. Counters never fall below zero, whatever older
-/// versions have counted.
-async fn add_to_counter(tx: &Tx, content: ContentId, reaction: Reaction, more: i64) -> Result<bool, StoreError> {
-    let column = match reaction {
-        Reaction::Like => "likes",
-        Reaction::Bookmark => "bookmarks",
-    };
-    let greatest = tx.dialect().greatest();
-    let sql = format!(
-        "UPDATE counters SET {column} = {greatest}({column} + ?, 0) WHERE content_id = ? \
-         AND EXISTS (SELECT 1 FROM contents c WHERE c.id = ? AND c.removed_at IS NULL{author})",
+/// `false` if the content does not exist, as for a deleted author.
+async fn count(
+    tx: &Tx,
+    (content, reaction, user): (ContentId, Reaction, UserId),
+    more: i64,
+) -> Result<bool, StoreError> {
+    let exists = format!(
+        " AND EXISTS (SELECT 1 FROM contents c WHERE c.id = ? AND c.removed_at IS NULL{author})",
         author = account_exists("c.author_id"),
     );
-    Ok(tx.execute(&sql, [more.into(), content.get().into(), content.get().into()]).await? == 1)
+    let change = Change { column: column(reaction.code()), id: content.get(), more, by: user };
+    COUNTERS.change(tx, change, &Fragment::new(exists, [content.get()])).await
+}
+
+/// The counter of reactions of a kind.
+pub(super) fn column(kind: i32) -> &'static str {
+    if kind == Reaction::Like.code() { "likes" } else { "bookmarks" }
 }
 
 fn entry(row: &Row) -> Result<Entry, StoreError> {

@@ -111,6 +111,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
         "m20261126_000016_search_tasks",
         "m20261127_000017_services",
         "m20261127_000018_external_ids",
+        "m20261127_000019_spread_counts",
         "m20261127_000020_deactivations",
     ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);

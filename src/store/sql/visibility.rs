@@ -8,13 +8,13 @@ use crate::{
     store::{StoreError, relations::Pair},
 };
 
-/// Whether one of the two has blocked the other. Both are locked (see [`super::follows::lock_counts`]), or the result
-/// may be outdated.
-pub(super) async fn is_blocked(tx: &Tx, pair: Pair) -> Result<bool, StoreError> {
-    let blocked = not_blocked(Some(pair.follower), "u.user_id");
-    let sql = format!("SELECT 1 FROM user_counts u WHERE u.user_id = ?{}", blocked.text);
-    let author = Value::from(pair.author.get());
-    Ok(tx.query_one(&sql, std::iter::once(author).chain(blocked.values)).await?.is_none())
+/// Whether one of the two has blocked the other; `None` if the author has no account. The follower's counts are locked
+/// (see [`super::follows::lock_counts`]), or the result may be outdated.
+pub(super) async fn is_blocked(tx: &Tx, pair: Pair) -> Result<Option<bool>, StoreError> {
+    let open = not_blocked(Some(pair.follower), "u.user_id");
+    let sql = format!("SELECT CASE WHEN 1 = 1{} THEN 0 ELSE 1 END FROM user_counts u WHERE u.user_id = ?", open.text);
+    let found = tx.query_one(&sql, open.values.into_iter().chain([Value::from(pair.author.get())])).await?;
+    found.map(|row| Ok(row.get::<i64>(0)? == 1)).transpose()
 }
 
 /// ` AND ..`: `viewer` has no exclusion, of any cause, for the user with the id in the column `author`. As

@@ -12,5 +12,6 @@ mod refused_writes;
 pub mod rows_touched;
 mod sql;
 mod transport;
+mod trips;
 mod waiting_requests;
 mod wal;

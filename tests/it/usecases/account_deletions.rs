@@ -229,6 +229,31 @@ on_each_backend! {
         Ok(())
     }
 
+    async fn a_follow_that_commits_after_the_remover_has_ended_is_taken_back(backend: Backend) -> Result<()> {
+        let app = TestApp::start_with(backend, CacheBackend::Memory, crate::harness::settings()).await?;
+        followed_author(&app, 1).await?;
+        app.ports.accounts.delete(user(GONE), None, app.now_ms()).await?;
+        while app.remover.run_once().await? {}
+        app.clock.advance(60_000);
+        while app.remover.run_once().await? {}
+        app.sweep().await?;
+        // It had found the account before that was deleted.
+        let rows = connect_sql(app.database_url()).await?;
+        for sql in [
+            "INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES (2, 1, 1, 7, 1)",
+            "INSERT INTO relations (follower_id, author_id, version, attempts, look_at) VALUES (2, 1, 7, 0, 1)",
+            "UPDATE user_counts SET following = following + 1 WHERE user_id = 2",
+        ] {
+            execute(&rows, sql).await?;
+        }
+        app.sweep().await?;
+        app.sweep().await?;
+        for left in ["follows WHERE author_id = 1", "relations", "user_counts WHERE user_id = 2 AND following <> 0"] {
+            ensure!(numbers(&rows, &format!("SELECT COUNT(*) FROM {left}")).await? == [0], "{left}");
+        }
+        Ok(())
+    }
+
     async fn candidates_of_a_page_name_leaving_accounts_up_to_a_bound(
         backend: Backend,
     ) -> Result<()> {

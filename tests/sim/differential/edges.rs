@@ -113,8 +113,13 @@ fn relation(from: &mut Drawer<'_>) -> PendingRelation {
     let rows: Vec<_> = tables.relations.iter().collect();
     let nth = from.rng.index(rows.len());
     let Some(((follower, author), row)) = rows.get(nth) else {
-        return PendingRelation { pair: Pair { follower, author }, version: 1, attempts: 0 };
+        return PendingRelation { pair: Pair { follower, author }, version: 1, attempts: 0, author_exists: true };
     };
     let version = if from.rng.chance(700_000) { row.version } else { from.fresh() };
-    PendingRelation { pair: Pair { follower: *follower, author: *author }, version, attempts: row.attempts }
+    PendingRelation {
+        pair: Pair { follower: *follower, author: *author },
+        version,
+        attempts: row.attempts,
+        author_exists: true,
+    }
 }

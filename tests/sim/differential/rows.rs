@@ -130,7 +130,7 @@ fn of_people(tables: &Tables) -> Vec<Row> {
     rows.extend(tables.relations.iter().map(|((follower, author), it)| {
         row("relations", [follower.get(), author.get(), it.version, it.attempts.into(), it.look_at])
     }));
-    rows.extend(tables.counts.iter().map(|(user, it)| {
+    rows.extend(tables.counts.keys().filter_map(|user| Some((user, tables.whole_counts(*user)?))).map(|(user, it)| {
         let counted = [it.followers, it.following, it.contents, it.authors_version, it.reactions_version];
         ("user_counts", [user.get()].into_iter().chain(counted).map(Some).collect())
     }));

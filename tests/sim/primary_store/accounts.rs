@@ -58,7 +58,7 @@ impl Accounts for PrimaryStore {
     async fn counts(&self, ids: &[UserId]) -> Result<Vec<(UserId, ProfileCounts)>, StoreError> {
         let shown =
             |it: Counts| ProfileCounts { followers: it.followers, following: it.following, contents: it.contents };
-        self.read(|tables| ids.iter().filter_map(|id| Some((*id, shown(*tables.counts.get(id)?)))).collect()).await
+        self.read(|tables| ids.iter().filter_map(|id| Some((*id, shown(tables.whole_counts(*id)?)))).collect()).await
     }
 
     async fn count(&self) -> Result<u64, StoreError> {

@@ -152,7 +152,7 @@ async fn block(
     }
     let mut ended = Vec::new();
     for (follower, author) in [(user, other), (other, user)] {
-        if end_edge(&mut tx, (follower, author), version, now_ms).await? {
+        if end_edge(&mut tx, (follower, author), version, now_ms, false).await? {
             ended.push(Pair { follower, author });
         }
     }

@@ -98,14 +98,14 @@ impl Follows for PrimaryStore {
 }
 
 pub fn facts(tables: &Tables, author: UserId) -> Option<AuthorFacts> {
-    let counts = tables.counts.get(&author)?;
+    let counts = tables.whole_counts(author)?;
     let followers = u64::try_from(counts.followers).unwrap_or(0);
     let publish_every_ms = tables.heads.get(&author).and_then(|head| head.publish_every);
     Some(AuthorFacts { author, followers, publish_every_ms })
 }
 
-/// Holds off every follow, unfollow and block between the two; who of them is there. SQL's one statement locks row by
-/// row, too.
+/// Holds off every follow, unfollow and block by either; who of them is there. SQL's one statement locks row by row,
+/// too.
 pub async fn lock_counts(tx: &mut Tx, pair: Pair) -> Result<Vec<UserId>, StoreError> {
     let mut there = Vec::new();
     let mut users = vec![pair.0, pair.1];
@@ -119,6 +119,11 @@ pub async fn lock_counts(tx: &mut Tx, pair: Pair) -> Result<Vec<UserId>, StoreEr
     Ok(there)
 }
 
+/// As it is for a follow and an unfollow: if all counts are spread, only those of the follower.
+async fn lock_counts_of_edge(tx: &mut Tx, pair: Pair, is_spread: bool) -> Result<Vec<UserId>, StoreError> {
+    lock_counts(tx, if is_spread { (pair.0, pair.0) } else { pair }).await
+}
+
 async fn follow(
     primary_store: &PrimaryStore,
     mut tx: Tx,
@@ -130,7 +135,11 @@ async fn follow(
     if unlocked && tx.read(|tables| tables.is_excluded(pair.0, pair.1, BLOCKS)).await? {
         return tx.roll_back(Followed::Blocked).await;
     }
-    let there = lock_counts(&mut tx, pair).await?;
+    let is_spread = primary_store.engine.has_spread_counts;
+    let mut there = lock_counts_of_edge(&mut tx, pair, is_spread).await?;
+    if is_spread && tx.read(|tables| tables.counts.contains_key(&pair.1)).await? {
+        there.push(pair.1);
+    }
     if !there.contains(&pair.1) || !there.contains(&pair.0) {
         return tx.roll_back(Followed::UnknownAuthor).await;
     }
@@ -147,7 +156,8 @@ async fn follow(
     if !primary_store.breaks(Rule::FollowWithoutRecord) {
         record(&mut tx, pair, edge.incarnation, now_ms).await?;
     }
-    count(&mut tx, pair, 1, renewed(primary_store, Rule::FollowKeepsVersion, edge.incarnation)).await?;
+    let version = renewed(primary_store, Rule::FollowKeepsVersion, edge.incarnation);
+    count(&mut tx, pair, 1, version, is_spread).await?;
     tx.commit(Followed::New).await
 }
 
@@ -158,21 +168,28 @@ async fn unfollow(
     version: i64,
     now_ms: i64,
 ) -> Result<bool, StoreError> {
-    lock_counts(&mut tx, pair).await?;
+    let is_spread = primary_store.engine.has_spread_counts;
+    lock_counts_of_edge(&mut tx, pair, is_spread).await?;
     let version = renewed(primary_store, Rule::UnfollowKeepsVersion, version);
-    let ended = end_edge(&mut tx, pair, version, now_ms).await?;
+    let ended = end_edge(&mut tx, pair, version, now_ms, is_spread).await?;
     tx.commit(ended).await
 }
 
-/// Whether there was an edge. The counts are locked.
-pub async fn end_edge(tx: &mut Tx, pair: Pair, version: Option<i64>, now_ms: i64) -> Result<bool, StoreError> {
+/// Whether there was an edge. The follower's counts are locked, and the author's unless they change beside their row.
+pub async fn end_edge(
+    tx: &mut Tx,
+    pair: Pair,
+    version: Option<i64>,
+    now_ms: i64,
+    beside: bool,
+) -> Result<bool, StoreError> {
     if !tx.lock(Row::Edge(pair)).await? {
         return Ok(false);
     }
     let incarnation = tx.look(|tables| tables.follows.get(&pair).map_or(0, |edge| edge.incarnation));
     tx.write(|_| vec![Change::Edge(pair, None, None)]).await?;
     record(tx, pair, incarnation.wrapping_neg(), now_ms).await?;
-    count(tx, pair, -1, version).await?;
+    count(tx, pair, -1, version, beside).await?;
     Ok(true)
 }
 
@@ -196,7 +213,13 @@ pub async fn renew_authors(tx: &mut Tx, readers: &[UserId], version: Option<i64>
     tx.write(|tables| readers.iter().filter_map(|reader| renewed(tables, reader)).collect()).await.map(|_| ())
 }
 
-async fn count(tx: &mut Tx, (follower, author): Pair, more: i64, version: Option<i64>) -> Result<(), StoreError> {
+async fn count(
+    tx: &mut Tx,
+    (follower, author): Pair,
+    more: i64,
+    version: Option<i64>,
+    beside: bool,
+) -> Result<(), StoreError> {
     if follower == author {
         return renew_authors(tx, &[follower], version).await;
     }
@@ -211,7 +234,17 @@ async fn count(tx: &mut Tx, (follower, author): Pair, more: i64, version: Option
         }
         Some(Change::Counts(user, Some(counts), None))
     };
-    tx.write(|tables| users.into_iter().filter_map(|user| changed(tables, user)).collect()).await.map(|_| ())
+    let in_rows = if beside { &users[..1] } else { &users[..] };
+    tx.write(|tables| in_rows.iter().filter_map(|user| changed(tables, *user)).collect()).await?;
+    if beside {
+        let delta = |tables: &Tables| {
+            let delta = tables.follower_deltas.get(&(author, follower)).copied().unwrap_or(0) + more;
+            let there = tables.counts.contains_key(&author);
+            there.then_some(Change::FollowerDelta((author, follower), (delta != 0).then_some(delta), None))
+        };
+        tx.write(|tables| delta(tables).into_iter().collect()).await?;
+    }
+    Ok(())
 }
 
 async fn demote(

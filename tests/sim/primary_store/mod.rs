@@ -12,6 +12,7 @@ mod cards;
 mod chains;
 mod connections;
 mod contents;
+mod deletions;
 mod deliveries;
 mod exclusions;
 mod first;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{EdgeMode, UserId, limits::MAX_WAIT_MS},
+    domain::{EdgeMode, limits::MAX_WAIT_MS},
     store::{
         Relations, StoreError,
         relations::{Pair, PendingRelation},
@@ -20,7 +20,13 @@ const MAX_PAIRS: u64 = 200;
 #[async_trait]
 impl Relations for PrimaryStore {
     async fn find(&self, pair: Pair) -> Result<Option<PendingRelation>, StoreError> {
-        self.read(|tables| found(tables, (pair.follower, pair.author))).await
+        let believed = self.breaks(Rule::DeletedAuthorIsFollowed);
+        self.read(|tables| {
+            let row = tables.relations.get(&(pair.follower, pair.author))?;
+            let author_exists = believed || tables.counts.contains_key(&pair.author);
+            Some(PendingRelation { pair, version: row.version, attempts: row.attempts, author_exists })
+        })
+        .await
     }
 
     async fn done(&self, relation: &PendingRelation) -> Result<(), StoreError> {
@@ -36,18 +42,12 @@ impl Relations for PrimaryStore {
         transaction!(self, tx => change(tx, relation, |_, row| row.version == relation.version, later))
     }
 
-    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
+    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Pair>, StoreError> {
         if self.breaks(Rule::NobodySweeps) {
             return Ok(Vec::new());
         }
         transaction!(self, tx => due(tx, (now_ms, next_look_ms), limit.min(MAX_PAIRS)))
     }
-}
-
-fn found(tables: &Tables, key: (UserId, UserId)) -> Option<PendingRelation> {
-    let row = tables.relations.get(&key)?;
-    let pair = Pair { follower: key.0, author: key.1 };
-    Some(PendingRelation { pair, version: row.version, attempts: row.attempts })
 }
 
 /// One statement that commits by itself.
@@ -66,7 +66,7 @@ async fn change(
     tx.commit(()).await
 }
 
-async fn due(mut tx: Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
+async fn due(mut tx: Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<Pair>, StoreError> {
     let too_far = now_ms.saturating_add(MAX_WAIT_MS);
     let waiting = |tables: &Tables| {
         let mut due: Vec<_> =
@@ -75,11 +75,10 @@ async fn due(mut tx: Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Resu
         due.into_iter().map(|(pair, _)| *pair).collect::<Vec<_>>()
     };
     let pairs = tx.lock_free_ones(waiting, Row::Relation, limit).await?;
-    let due: Vec<PendingRelation> = tx.look(|tables| pairs.iter().filter_map(|pair| found(tables, *pair)).collect());
     tx.write(|tables| {
         let rows = pairs.iter().filter_map(|pair| Some((*pair, *tables.relations.get(pair)?)));
         rows.map(|(pair, row)| Change::Relation(pair, Some(Relation { look_at: next_look_ms, ..row }), None)).collect()
     })
     .await?;
-    tx.commit(due).await
+    tx.commit(pairs.into_iter().map(|(follower, author)| Pair { follower, author }).collect()).await
 }

@@ -112,6 +112,14 @@ pub struct Counts {
     pub reactions_version: i64,
 }
 
+/// What is known of a deleted account.
+#[derive(Debug, Clone, Copy)]
+pub struct Deletion {
+    pub deleted_at: i64,
+    /// When a worker looks at it next; `None`: nothing is left of it.
+    pub look_at: Option<i64>,
+}
+
 /// An inbox row's key.
 pub type InboxKey = (UserId, Position);
 
@@ -198,6 +206,8 @@ tables! {
     subtasks, Subtask: (ContentId, i64) => Task;
     relations, Relation: (UserId, UserId) => Relation;
     counts, Counts: UserId => Counts;
+    follower_deltas, FollowerDelta: (UserId, UserId) => i64;
+    deletions, Deletion: UserId => Deletion;
     exclusions, Exclusion: (UserId, UserId, i32) => ();
     reactions, Reaction: (ContentId, i32, UserId) => ();
     buckets, Bucket: Bucket => Option<BucketToken>;
@@ -279,6 +289,13 @@ impl Tables {
     pub fn is_excluded(&self, reader: UserId, author: UserId, causes: std::ops::RangeInclusive<i32>) -> bool {
         let (first, last) = causes.into_inner();
         self.exclusions.range((reader, author, first)..=(reader, author, last)).next().is_some()
+    }
+
+    /// A user's counts, with what waits beside their row.
+    pub fn whole_counts(&self, user: UserId) -> Option<Counts> {
+        let counts = *self.counts.get(&user)?;
+        let beside = self.follower_deltas.range((user, first_user())..=(user, last_user()));
+        Some(Counts { followers: counts.followers + beside.map(|(_, delta)| delta).sum::<i64>(), ..counts })
     }
 
     pub fn version(&self, author: UserId) -> i64 {

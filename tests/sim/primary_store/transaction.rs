@@ -35,6 +35,8 @@ pub struct Engine {
     pub ranges_at_once: usize,
     /// Reactions of a reader with which all of them are remembered.
     pub most_reactions: usize,
+    /// All counts of users are spread: follows change those of authors beside their rows.
+    pub has_spread_counts: bool,
     /// The rule that is broken in this run.
     pub broken: Option<Rule>,
 }

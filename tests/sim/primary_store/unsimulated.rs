@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
-        ContentId, Entry, Listing, PageRequest, Position, ServiceKeyId, SessionId, UserId,
+        ContentId, Listing, PageRequest, Position, ServiceKeyId, SessionId, UserId,
         account::{
             attempts::SignInDecision,
             service::{Scopes, ServiceName},
@@ -15,13 +15,11 @@ use tidefeed::{
         },
     },
     store::{
-        AccountDeletions, Attempts, Deactivations, FollowLists, Identities, People, ReadMarkers, SearchTerms,
-        ServiceKeys, ServiceLog, Sessions, StoreError,
-        account_deletions::{Deleted, DeletedAccount, LeftContent},
-        accounts::{NewAccount, PasswordHash},
+        Attempts, Deactivations, FollowLists, Identities, People, ReadMarkers, SearchTerms, ServiceKeys, ServiceLog,
+        Sessions, SpreadCounts, StoreError,
+        accounts::NewAccount,
         attempts::Subjects,
         identities::{Adopted, Identified, Identity, Membership, Rebound, Revised, Revision},
-        relations::Pair,
         search_terms::{Indexed, Unindexed},
         service_keys::{NewKey, ServiceKey},
         service_log::LoggedCall,
@@ -37,36 +35,8 @@ pub fn refused<T>() -> Result<T, StoreError> {
 }
 
 #[async_trait]
-impl AccountDeletions for PrimaryStore {
-    async fn delete(&self, _: UserId, _: Option<&PasswordHash>, _: i64) -> Result<Deleted, StoreError> {
-        refused()
-    }
-
-    async fn due(&self, _: i64, _: i64) -> Result<Option<DeletedAccount>, StoreError> {
-        refused()
-    }
-
-    async fn look_at(&self, _: UserId, _: Option<i64>) -> Result<(), StoreError> {
-        refused()
-    }
-
-    async fn contents_left(&self, _: UserId, _: u64) -> Result<Vec<LeftContent>, StoreError> {
-        refused()
-    }
-
-    async fn erase(&self, _: UserId, _: &[Entry]) -> Result<(), StoreError> {
-        refused()
-    }
-
-    async fn edges_left(&self, _: UserId, _: u64) -> Result<Vec<Pair>, StoreError> {
-        refused()
-    }
-
-    async fn take_back_reactions(&self, _: UserId, _: u64) -> Result<u64, StoreError> {
-        refused()
-    }
-
-    async fn clear(&self, _: UserId, _: i64, _: u64) -> Result<u64, StoreError> {
+impl SpreadCounts for PrimaryStore {
+    async fn gather(&self, _: u64) -> Result<u64, StoreError> {
         refused()
     }
 }

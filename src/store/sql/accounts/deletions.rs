@@ -2,15 +2,17 @@
 //! how far the clearing is.
 
 use async_trait::async_trait;
-use sql_driver::{Tx, Value};
+use sql_driver::{Fragment, Tx, Value};
 
 use super::super::{
     SqlStore,
     follows::authors_version::renew_authors,
+    reactions::column,
     rows::{DomainColumns as _, Row, id_list},
+    spread_counts::{COUNTERS, Change},
 };
 use crate::{
-    domain::{ContentId, Entry, Reaction, SessionId, UserId, limits::MAX_WAIT_MS},
+    domain::{ContentId, Entry, SessionId, UserId, limits::MAX_WAIT_MS},
     store::{
         AccountDeletions, StoreError,
         account_deletions::{Deleted, DeletedAccount, LeftContent},
@@ -23,7 +25,8 @@ use crate::{
 impl AccountDeletions for SqlStore {
     async fn delete(&self, user: UserId, password: Option<&PasswordHash>, now_ms: i64) -> Result<Deleted, StoreError> {
         self.transaction(move |tx| async move {
-            // The first lock: everyone who publishes, follows or is followed waits for it, and finds no counts.
+            // The first lock: everyone who publishes, follows or reacts waits for it, and finds no counts. An edge to
+            // the user that is committed after this is ended by the reconciler (docs/protocol.md#f1).
             if tx.execute("DELETE FROM user_counts WHERE user_id = ?", [user.get().into()]).await? == 0 {
                 return tx.roll_back(Deleted::Unknown).await;
             }
@@ -114,7 +117,7 @@ impl AccountDeletions for SqlStore {
             let key = |row: &Row| Ok((row.get::<i64>(0)?, row.get::<i32>(1)?));
             let found = tx.query(sql, [user.get().into(), rows(limit)]).await?;
             let mut found = found.iter().map(key).collect::<Result<Vec<_>, StoreError>>()?;
-            // In one order, so that no two of these wait for each other; all others lock one counter.
+            // In one order, so that no two of these wait for each other; all others count one content.
             found.sort_unstable();
             for reaction in &found {
                 take_back(&tx, user, *reaction).await?;
@@ -193,19 +196,14 @@ pub(super) async fn end_sessions(tx: &Tx, user: UserId) -> Result<Vec<SessionId>
     Ok(ended)
 }
 
-/// The content's counters are the first lock, as in every reaction. Another node may have taken this reaction back
-/// meanwhile, so the counter follows the row.
+/// Another node may have taken this reaction back meanwhile, so the counter follows the row.
 async fn take_back(tx: &Tx, user: UserId, (content, kind): (i64, i32)) -> Result<(), StoreError> {
-    let sql = format!("SELECT 1 FROM counters WHERE content_id = ? {}", tx.dialect().for_update());
-    tx.query_one(&sql, [content.into()]).await?;
     let sql = "DELETE FROM reactions WHERE content_id = ? AND kind = ? AND user_id = ?";
     if tx.execute(sql, [content.into(), kind.into(), user.get().into()]).await? == 0 {
         return Ok(());
     }
-    let column = if kind == Reaction::Like.code() { "likes" } else { "bookmarks" };
-    let greatest = tx.dialect().greatest();
-    let sql = format!("UPDATE counters SET {column} = {greatest}({column} - 1, 0) WHERE content_id = ?");
-    tx.execute(&sql, [content.into()]).await.map(|_| ())
+    let change = Change { column: column(kind), id: content, more: -1, by: user };
+    COUNTERS.change(tx, change, &Fragment::default()).await.map(|_| ())
 }
 
 fn rows(limit: u64) -> Value {

@@ -16,6 +16,7 @@ use super::{
     existing_accounts::account_exists,
     people,
     rows::{DomainColumns as _, MAX_LIST, Row, id_list},
+    spread_counts::FOLLOWERS,
 };
 use crate::{
     domain::{EdgeMode, Floor, Handle, Profile, UserId, account::profile::ProfileCounts},
@@ -84,8 +85,10 @@ impl Accounts for SqlStore {
         let mut counts = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
-            let sql =
-                format!("SELECT user_id, followers, following, contents FROM user_counts WHERE user_id IN {list}");
+            let followers = FOLLOWERS.whole("followers", "n");
+            let sql = format!(
+                "SELECT n.user_id, {followers}, n.following, n.contents FROM user_counts n WHERE n.user_id IN {list}"
+            );
             for row in self.read_few(&sql, values).await? {
                 let of_user = ProfileCounts { followers: row.get(1)?, following: row.get(2)?, contents: row.get(3)? };
                 counts.push((row.user(0)?, of_user));

@@ -17,6 +17,7 @@ use super::{
     SqlStore,
     rows::{DomainColumns as _, MAX_LIST, id_list},
     search::{self, task_terms::Kind},
+    spread_counts::{self, COUNTER_COLUMNS},
     visibility::not_blocked,
 };
 use crate::{
@@ -64,7 +65,7 @@ impl Contents for SqlStore {
             if !index(&tx, new, terms).await? {
                 return tx.roll_back(Published::TooManyUnindexed).await;
             }
-            references::count(&tx, new.draft.reference, 1).await?;
+            references::count(&tx, new.draft.reference, new.author, 1).await?;
             tx.commit(Published::Created { versions }).await
         })
         .await
@@ -95,7 +96,7 @@ impl Contents for SqlStore {
             }
             add_to_count(&tx, author, -1).await?;
             let reference = reference(&row, 4)?;
-            references::count(&tx, reference, -1).await?;
+            references::count(&tx, reference, author, -1).await?;
             tx.execute("DELETE FROM counters WHERE content_id = ?", [content.get().into()]).await?;
             let (entry, text) = (row.entry(0)?, row.get::<String>(6)?);
             search::tasks::remove(&tx, entry, &text).await?;
@@ -127,12 +128,9 @@ impl Contents for SqlStore {
         let mut counters = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
-            let sql = format!(
-                "SELECT content_id, replies, likes, reposts, bookmarks FROM counters WHERE content_id IN {list}"
-            );
+            let sql = format!("SELECT k.content_id, {COUNTER_COLUMNS} FROM counters k WHERE k.content_id IN {list}");
             for row in self.read_few(&sql, values).await? {
-                let [replies, likes, reposts, bookmarks] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
-                counters.push((row.content(0)?, Counters { replies, likes, reposts, bookmarks }));
+                counters.push((row.content(0)?, spread_counts::counters(&row, 1)?.unwrap_or_default()));
             }
         }
         Ok(counters)

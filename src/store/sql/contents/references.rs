@@ -9,6 +9,7 @@ use super::{
     super::{
         SqlStore,
         rows::{DomainColumns as _, MAX_LIST, id_list},
+        spread_counts::{COUNTERS, Change},
         visibility::not_blocked,
     },
     rows::{COLUMNS, content},
@@ -53,15 +54,14 @@ pub(super) async fn find(tx: &Tx, new: &NewContent) -> Result<Referred, StoreErr
     Ok(Referred::To(row.user(0)?))
 }
 
-/// Raises or lowers the count of replies or reposts of the content referred to.
-pub(super) async fn count(tx: &Tx, reference: Reference, more: i64) -> Result<(), StoreError> {
+/// Raises or lowers the count of replies or reposts of the content referred to, on behalf of an author.
+pub(super) async fn count(tx: &Tx, reference: Reference, by: UserId, more: i64) -> Result<(), StoreError> {
     let (column, other) = match reference {
         Reference::Nothing => return Ok(()),
         Reference::ReplyTo(other) => ("replies", other),
         Reference::RepostOf(other) => ("reposts", other),
     };
-    let sql = format!("UPDATE counters SET {column} = {column} + ? WHERE content_id = ?");
-    tx.execute(&sql, [more.into(), other.get().into()]).await.map(|_| ())
+    COUNTERS.change(tx, Change { column, id: other.get(), more, by }, &Fragment::default()).await.map(|_| ())
 }
 
 impl SqlStore {

@@ -48,7 +48,8 @@ impl Exclusions for SqlStore {
     async fn block(&self, user: UserId, other: UserId, version: i64, now_ms: i64) -> Result<Blocked, StoreError> {
         let edges = [Pair { follower: user, author: other }, Pair { follower: other, author: user }];
         self.transaction(move |tx| async move {
-            if !lock_counts(&tx, edges[0]).await?.has(other) {
+            let counts = lock_counts(&tx, edges[0], None).await?;
+            if !counts.has(other) {
                 return tx.roll_back(Blocked::UnknownUser).await;
             }
             for side in sides(user, other) {
@@ -58,7 +59,7 @@ impl Exclusions for SqlStore {
             }
             let mut ended = Vec::new();
             for edge in edges {
-                if end_edge(&tx, edge, version, now_ms).await? {
+                if end_edge(&tx, edge, &counts, version, now_ms).await? {
                     ended.push(edge);
                 }
             }

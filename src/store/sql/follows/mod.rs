@@ -1,5 +1,6 @@
 //! Follow edges in SQL. All operations, and blocks, take locks in one order: counts by ascending user id, the edge,
-//! its pending relation.
+//! its pending relation, the author's deltas. A follow always locks the follower's counts, and a block those of both,
+//! so that they meet there; the author's only to count in them, and not if they are spread.
 
 pub(super) mod authors_version;
 pub(super) mod exclusions;
@@ -14,6 +15,7 @@ use super::{
     SqlStore,
     existing_accounts::author_remains,
     rows::{DomainColumns as _, MAX_LIST, Row, id_list},
+    spread_counts::{Change, Counts, FOLLOWERS},
     visibility::is_blocked,
 };
 use crate::{
@@ -44,11 +46,11 @@ impl Follows for SqlStore {
         }
         let pair = Pair { follower, author };
         self.brief_transaction(move |tx| async move {
-            let counts = lock_counts(&tx, pair).await?;
-            let (Some(following), true) = (counts.following(follower), counts.has(author)) else {
+            let counts = lock_counts(&tx, pair, Some(follower)).await?;
+            let (Some(following), Some(is_blocked)) = (counts.following(follower), is_blocked(&tx, pair).await?) else {
                 return tx.roll_back(Followed::UnknownAuthor).await;
             };
-            if is_blocked(&tx, pair).await? {
+            if is_blocked {
                 return tx.roll_back(Followed::Blocked).await;
             }
             if !insert_edge(&tx, pair, mode, incarnation, now_ms).await? {
@@ -58,7 +60,9 @@ impl Follows for SqlStore {
                 return tx.roll_back(Followed::TooMany).await;
             }
             record_relation(&tx, pair, incarnation, now_ms).await?;
-            add_to_counts(&tx, pair, 1, incarnation).await?;
+            if !add_to_counts(&tx, pair, &counts, 1, incarnation).await? {
+                return Err(StoreError::Contended("the author's account came or went meanwhile".into()));
+            }
             tx.commit(Followed::New).await
         })
         .await
@@ -67,8 +71,8 @@ impl Follows for SqlStore {
     async fn unfollow(&self, follower: UserId, author: UserId, version: i64, now_ms: i64) -> Result<bool, StoreError> {
         let pair = Pair { follower, author };
         self.brief_transaction(move |tx| async move {
-            lock_counts(&tx, pair).await?;
-            let ended = end_edge(&tx, pair, version, now_ms).await?;
+            let counts = lock_counts(&tx, pair, Some(follower)).await?;
+            let ended = end_edge(&tx, pair, &counts, version, now_ms).await?;
             tx.commit(ended).await
         })
         .await
@@ -225,30 +229,39 @@ impl LockedCounts {
     }
 }
 
-/// Locks the counts of both users. This delays every follow, unfollow and block between them until the transaction
-/// ends. One statement walks the key, so it locks in ascending ids.
-pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<LockedCounts, StoreError> {
+/// Locks the counts of both users, or those `of` one of them, and those of the other only if they are not spread. This
+/// delays every follow and unfollow by whom it has locked, and every block of theirs, until the transaction ends. One
+/// statement walks the key, so it locks in ascending ids. A row that does not match is unlocked at once.
+pub(super) async fn lock_counts(tx: &Tx, pair: Pair, of: Option<UserId>) -> Result<LockedCounts, StoreError> {
     let dialect = tx.dialect();
+    let in_row = if of.is_some() { " AND (user_id = ? OR spread = 0)" } else { "" };
     let sql = format!(
-        "SELECT user_id, following FROM user_counts{by_key} WHERE user_id IN (?, ?) ORDER BY user_id {for_update}",
+        "SELECT user_id, following FROM user_counts{by_key} WHERE user_id IN (?, ?){in_row} \
+         ORDER BY user_id {for_update}",
         by_key = dialect.force_index("PRIMARY"),
         for_update = dialect.for_update(),
     );
-    let rows = tx.query(&sql, key(pair)).await?;
+    let rows = tx.query(&sql, key(pair).into_iter().chain(of.map(|user| user.get().into()))).await?;
     let counts: Result<Vec<_>, StoreError> = rows.iter().map(|row| Ok((row.user(0)?, row.count(1)?))).collect();
     counts.map(LockedCounts)
 }
 
-/// Deletes the pair's edge, lowers the counts and records the relation. `false` if there was no edge. The counts are
-/// locked.
-pub(super) async fn end_edge(tx: &Tx, pair: Pair, version: i64, now_ms: i64) -> Result<bool, StoreError> {
+/// Deletes the pair's edge, lowers the counts and records the relation. `false` if there was no edge.
+pub(super) async fn end_edge(
+    tx: &Tx,
+    pair: Pair,
+    locked: &LockedCounts,
+    version: i64,
+    now_ms: i64,
+) -> Result<bool, StoreError> {
     let edge = "FROM follows WHERE follower_id = ? AND author_id = ?";
     let sql = format!("SELECT inc {edge} {}", tx.dialect().for_update());
     let Some(row) = tx.query_one(&sql, key(pair)).await? else { return Ok(false) };
     let incarnation: i64 = row.get(0)?;
     tx.execute(&format!("DELETE {edge}"), key(pair)).await?;
     record_relation(tx, pair, incarnation.wrapping_neg(), now_ms).await?;
-    add_to_counts(tx, pair, -1, version).await?;
+    // The author may have no account any more.
+    add_to_counts(tx, pair, locked, -1, version).await?;
     Ok(true)
 }
 
@@ -280,18 +293,30 @@ fn look_at(now_ms: i64) -> Value {
 }
 
 /// Changes the author's followers and the follower's following, and sets the version of the follower's authors. A
-/// user's own edge is not counted.
-async fn add_to_counts(tx: &Tx, pair: Pair, more: i64, version: i64) -> Result<(), StoreError> {
+/// user's own edge is not counted. `false` if the author has no counts, neither locked nor spread.
+async fn add_to_counts(
+    tx: &Tx,
+    pair: Pair,
+    locked: &LockedCounts,
+    more: i64,
+    version: i64,
+) -> Result<bool, StoreError> {
     let Pair { follower, author } = pair;
     if follower == author {
-        return renew_authors(tx, &[follower], version).await;
+        return renew_authors(tx, &[follower], version).await.map(|()| true);
     }
-    let sql = "UPDATE user_counts SET following = following + CASE user_id WHEN ? THEN ? ELSE 0 END, \
-               authors_version = CASE user_id WHEN ? THEN ? ELSE authors_version END, \
-               followers = followers + CASE user_id WHEN ? THEN ? ELSE 0 END WHERE user_id IN (?, ?)";
-    let (follower, author) = (follower.get(), author.get());
-    let values = [follower, more, follower, version, author, more, follower, author];
-    tx.execute(sql, values.map(Value::from)).await.map(|_| ())
+    let sql = format!(
+        "UPDATE user_counts SET following = following + CASE user_id WHEN ? THEN ? ELSE 0 END, \
+         authors_version = CASE user_id WHEN ? THEN ? ELSE authors_version END, \
+         followers = followers + CASE user_id WHEN ? THEN ? ELSE 0 END{spreads} WHERE user_id IN (?, ?)",
+        spreads = Counts::spreads("followers"),
+    );
+    let in_row = locked.has(author);
+    let counted = if in_row { author } else { follower };
+    let [by, to, counted] = [follower, author, counted].map(UserId::get);
+    tx.execute(&sql, [by, more, by, version, to, more, by, counted].map(Value::from)).await?;
+    let change = Change { column: "followers", id: to, more, by: follower };
+    Ok(in_row || FOLLOWERS.change_beside(tx, change, &Fragment::default()).await?)
 }
 
 /// All these edges get the same number: an `incarnation` only distinguishes edges of the same pair.

@@ -18,15 +18,15 @@ use crate::{
     },
 };
 
-const SELECT: &str = "SELECT follower_id, author_id, version, attempts FROM relations";
 /// Most pairs in one statement: two values each.
 const MAX_PAIRS: usize = MAX_LIST / 4;
 
 #[async_trait]
 impl Relations for SqlStore {
     async fn find(&self, pair: Pair) -> Result<Option<PendingRelation>, StoreError> {
-        let sql = format!("{SELECT} WHERE follower_id = ? AND author_id = ?");
-        let rows = self.read_few(&sql, [pair.follower.get().into(), pair.author.get().into()]).await?;
+        let sql = "SELECT r.follower_id, r.author_id, r.version, r.attempts, n.user_id FROM relations r \
+                   LEFT JOIN user_counts n ON n.user_id = r.author_id WHERE r.follower_id = ? AND r.author_id = ?";
+        let rows = self.read_few(sql, [pair.follower.get().into(), pair.author.get().into()]).await?;
         rows.first().map(relation).transpose()
     }
 
@@ -49,7 +49,7 @@ impl Relations for SqlStore {
         self.write(sql, values.map(Into::into)).await.map(|_| ())
     }
 
-    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
+    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Pair>, StoreError> {
         let limit = limit.min(MAX_PAIRS as u64);
         self.transaction(move |tx| async move {
             let due = due(&tx, (now_ms, next_look_ms), limit).await?;
@@ -59,17 +59,18 @@ impl Relations for SqlStore {
     }
 }
 
-async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
+async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<Pair>, StoreError> {
     let sql = format!(
-        "{SELECT} WHERE look_at <= ? OR look_at > ? ORDER BY look_at, follower_id, author_id LIMIT ? {}",
+        "SELECT follower_id, author_id FROM relations WHERE look_at <= ? OR look_at > ? \
+         ORDER BY look_at, follower_id, author_id LIMIT ? {}",
         tx.dialect().for_update_skip_locked()
     );
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let too_far = now_ms.saturating_add(MAX_WAIT_MS);
     let rows = tx.query(&sql, [now_ms.into(), too_far.into(), limit.into()]).await?;
-    let due: Vec<PendingRelation> = rows.iter().map(relation).collect::<Result<_, _>>()?;
+    let due: Vec<Pair> = rows.iter().map(pair).collect::<Result<_, _>>()?;
     let mut by_follower: HashMap<i64, Vec<i64>> = HashMap::new();
-    for PendingRelation { pair, .. } in &due {
+    for pair in &due {
         by_follower.entry(pair.follower.get()).or_default().push(pair.author.get());
     }
     for (follower, authors) in by_follower {
@@ -80,11 +81,16 @@ async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<
     Ok(due)
 }
 
+fn pair(row: &Row) -> Result<Pair, StoreError> {
+    Ok(Pair { follower: row.user(0)?, author: row.user(1)? })
+}
+
 fn relation(row: &Row) -> Result<PendingRelation, StoreError> {
     let attempts: i64 = row.get(3)?;
     Ok(PendingRelation {
-        pair: Pair { follower: row.user(0)?, author: row.user(1)? },
+        pair: pair(row)?,
         version: row.get(2)?,
+        author_exists: row.get::<Option<i64>>(4)?.is_some(),
         attempts: u32::try_from(attempts).map_err(|_| StoreError::Unreadable(format!("{attempts} attempts")))?,
     })
 }

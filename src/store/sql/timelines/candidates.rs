@@ -9,6 +9,7 @@ use super::{
         fragment::Fragment,
         keyset::Columns,
         rows::{DomainColumns as _, Row},
+        spread_counts::{COUNTER_COLUMNS, COUNTER_WIDTH, counters},
     },
     bindings::{End, List},
     shown::Timeline,
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     domain::{
-        Counters, Direction, EdgeMode, Floor, Reaction, ViewerReactions,
+        Direction, EdgeMode, Floor, Reaction, ViewerReactions,
         limits::{MAX_FEW_IN_FLIGHT, MAX_LEAVING_ACCOUNTS, MAX_REMEMBERED_EXCLUSIONS, MAX_REMEMBERED_REACTIONS},
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
@@ -200,10 +201,10 @@ impl Timeline<'_> {
         if !wanted.facts {
             return Default::default();
         }
-        let (by_key, columns) = (self.by_key(), FACTS);
+        let (by_key, columns) = (self.by_key(), facts_columns());
         let author = Fragment::new(format!(" LEFT JOIN users u{by_key} ON u.id = {author}"), []);
         if !wanted.reactions {
-            return (columns.to_owned(), author);
+            return (columns, author);
         }
         let reaction = |name: &str, reaction: Reaction| {
             let kind = reaction.code();
@@ -233,19 +234,21 @@ impl Timeline<'_> {
 const INBOX_ROW: (&str, &str) = ("i.content_id", "i.author_id");
 
 /// The columns of facts without reactions, of the tables `counters` and `users`.
-pub(super) const FACTS: &str = ", k.replies, k.likes, k.reposts, k.bookmarks, u.profile_version";
+pub(super) fn facts_columns() -> String {
+    format!(", {COUNTER_COLUMNS}, u.profile_version")
+}
 
 /// As many columns as facts have, without values.
 pub(super) fn no_facts(wanted: Wanted) -> String {
     ", NULL".repeat(columns_of(wanted))
 }
 
-/// Columns of a candidate's facts: four counters and the version of the author's profile; two reactions.
+/// Columns of a candidate's facts: the counters and the version of the author's profile; two reactions.
 const fn columns_of(wanted: Wanted) -> usize {
     match wanted {
         Wanted { facts: false, .. } => 0,
-        Wanted { reactions: false, .. } => 5,
-        Wanted { .. } => 7,
+        Wanted { reactions: false, .. } => COUNTER_WIDTH + 1,
+        Wanted { .. } => COUNTER_WIDTH + 3,
     }
 }
 
@@ -342,13 +345,12 @@ fn candidate(row: &Row, wanted: Wanted) -> Result<Candidate, StoreError> {
 
 /// The facts from the column `place` on; `None` if the content or its author has none.
 pub(super) fn facts(row: &Row, place: usize, with_reactions: bool) -> Result<Option<CardFacts>, StoreError> {
-    let (replies, version): (Option<i64>, Option<i64>) = (row.get(place)?, row.get(place + 4)?);
-    let (Some(replies), Some(profile_version)) = (replies, version) else { return Ok(None) };
-    let [likes, reposts, bookmarks] = [row.get(place + 1)?, row.get(place + 2)?, row.get(place + 3)?];
+    let (counters, place) = (counters(row, place)?, place + COUNTER_WIDTH);
+    let (Some(counters), Some(profile_version)) = (counters, row.get::<Option<i64>>(place)?) else { return Ok(None) };
     let is_found = |place| Ok::<_, StoreError>(with_reactions && row.get::<Option<i64>>(place)?.is_some());
     Ok(Some(CardFacts {
-        counters: Counters { replies, likes, reposts, bookmarks },
-        reactions: ViewerReactions { liked: is_found(place + 5)?, bookmarked: is_found(place + 6)? },
+        counters,
+        reactions: ViewerReactions { liked: is_found(place + 1)?, bookmarked: is_found(place + 2)? },
         profile_version,
     }))
 }

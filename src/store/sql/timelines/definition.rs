@@ -16,7 +16,7 @@ use super::{
         rows::{DomainColumns as _, Row},
     },
     bindings::List,
-    candidates::{FACTS, STATE, facts, no_facts},
+    candidates::{STATE, facts, facts_columns, no_facts},
     shown::Timeline,
     side::{PageShape, Side},
 };
@@ -69,7 +69,7 @@ impl Timeline<'_> {
             let joins = format!(
                 " LEFT JOIN counters k{by_key} ON k.content_id = x.id LEFT JOIN users u{by_key} ON u.id = x.author_id"
             );
-            (FACTS, joins)
+            (facts_columns(), joins)
         } else {
             Default::default()
         };
@@ -106,7 +106,7 @@ impl Timeline<'_> {
                 " LEFT JOIN counters k{by_key} ON k.content_id = c.id AND c.publish_time {compare} ? \
                  LEFT JOIN users u{by_key} ON u.id = c.author_id AND c.publish_time {compare} ?"
             );
-            (FACTS, Fragment::with(text, vec![self.bindings.facts_end_ms(); 2]))
+            (facts_columns(), Fragment::with(text, vec![self.bindings.facts_end_ms(); 2]))
         } else {
             Default::default()
         };

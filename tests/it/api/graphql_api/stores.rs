@@ -14,7 +14,7 @@ use tidefeed::{
         search::{Candidates, Look, Source, Span},
     },
     store::{
-        Cards, Contents, Reactions, SearchTerms, StoreError,
+        Cards, Contents, Reactions, SearchTerms, SpreadCounts, StoreError,
         cards::{ContentCard, ContentParts, UserCard, UserParts},
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed},
         reactions::Reacted,
@@ -129,6 +129,11 @@ by_the_store! {
     fn of_user(user: UserId, contents: &[ContentId]) -> Vec<(ContentId, ViewerReactions)>;
     fn likers(viewer: Option<UserId>, contents: &[ContentId], request: &PageRequest) -> Vec<Listing<UserId>>;
     fn reacted_to(user: UserId, reaction: Reaction, request: &PageRequest) -> Listing<Entry>;
+}
+
+by_the_store! {
+    impl SpreadCounts {}
+    fn gather(limit: u64) -> u64;
 }
 
 by_the_store! {

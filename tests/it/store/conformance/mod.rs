@@ -40,6 +40,7 @@ mod search;
 mod search_model;
 mod service_keys;
 mod sessions;
+mod spread_counts;
 mod standing;
 mod timeline_states;
 mod timelines;

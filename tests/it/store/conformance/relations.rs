@@ -28,8 +28,10 @@ on_each_backend! {
     async fn a_pending_pair_is_found_and_another_is_not(backend: Backend) -> Result<()> {
         let world = world(backend, 1).await?;
         let pair = pair_of(user(1), user(1));
-        let expected = PendingRelation { pair, version: 10, attempts: 0 };
+        let expected = PendingRelation { pair, version: 10, attempts: 0, author_exists: false };
         assert_eq!(world.store.find(pair).await?, Some(expected));
+        world.insert("user_counts", "user_id", &["(1)".to_owned()]).await?;
+        assert_eq!(world.store.find(pair).await?, Some(PendingRelation { author_exists: true, ..expected }));
         assert_eq!(world.store.find(pair_of(user(1), user(2))).await?, None);
         Ok(())
     }
@@ -80,7 +82,7 @@ on_each_backend! {
 
     async fn due_pairs_come_oldest_first_and_are_put_off(backend: Backend) -> Result<()> {
         let world = world(backend, 5).await?;
-        let authors = |due: &[PendingRelation]| due.iter().map(|it| it.pair.author.get()).collect::<Vec<_>>();
+        let authors = |due: &[Pair]| due.iter().map(|pair| pair.author.get()).collect::<Vec<_>>();
         assert_eq!(authors(&world.store.due(4, 50, 3).await?), [1, 2, 3]);
         assert_eq!(authors(&world.store.due(4, 50, 3).await?), [4]);
         assert!(world.store.due(4, 50, 3).await?.is_empty());
@@ -93,7 +95,7 @@ on_each_backend! {
         let mut seen: Vec<i64> = Vec::new();
         while seen.len() < 50 {
             let shares = at_once((0..4).map(|_| world.store.due(50, 9_000, 8))).await?;
-            seen.extend(shares.iter().flatten().map(|it| it.pair.author.get()));
+            seen.extend(shares.iter().flatten().map(|pair| pair.author.get()));
         }
         seen.sort_unstable();
         assert_eq!(seen, (1..=50).collect::<Vec<_>>(), "each to one sweeper");

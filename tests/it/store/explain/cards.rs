@@ -22,6 +22,8 @@ pub(super) async fn cards_are_probes(world: &World, backend: Backend) -> Result<
                 for table in tables {
                     line(&cards, &[table, " primary "])?;
                 }
+                // Read for rows alone whose counts are spread.
+                line(&cards, &["dependent subquery", " d ", " ref ", " primary "])?;
                 for probe in [" x ", " f "] {
                     line(&cards, &["dependent subquery", probe, " eq_ref ", " primary "])?;
                 }

@@ -1,7 +1,10 @@
 //! A proxy to a SQL server that stops at one chosen command: before the server gets it, or after the server has
 //! answered it.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use anyhow::{Context as _, Result, ensure};
 use tokio::{
@@ -46,6 +49,7 @@ enum State {
 pub struct Line {
     port: u16,
     state: Arc<watch::Sender<State>>,
+    commands: Arc<AtomicUsize>,
     listening: JoinHandle<()>,
 }
 
@@ -55,14 +59,15 @@ impl Line {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let (port, server) = (listener.local_addr()?.port(), server.port());
         let state = Arc::new(watch::Sender::new(State::Open));
-        let shared = Arc::clone(&state);
+        let commands = Arc::new(AtomicUsize::new(0));
+        let shared = (Arc::clone(&state), Arc::clone(&commands));
         let listening = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let state = Arc::clone(&shared);
-                tokio::spawn(async move { connect(client, server, &state).await });
+                let (state, commands) = shared.clone();
+                tokio::spawn(async move { connect(client, server, (&state, &commands)).await });
             }
         });
-        Ok(Self { port, state, listening })
+        Ok(Self { port, state, commands, listening })
     }
 
     /// The URL of this database through the line, without encryption, which the line cannot read.
@@ -75,6 +80,11 @@ impl Line {
     /// Stops at the command after the next `commands`. Pings do not count.
     pub fn stop_after(&self, commands: usize, stop: Stop) {
         self.state.send_replace(State::Armed { commands, stop });
+    }
+
+    /// The commands so far. The client waits for the answer to each, so that each is a round trip. Pings do not count.
+    pub fn commands(&self) -> usize {
+        self.commands.load(Ordering::SeqCst)
     }
 
     /// Waits until the line has stopped.
@@ -102,14 +112,18 @@ impl Drop for Line {
 }
 
 /// Ends both sides when one ends.
-async fn connect(client: TcpStream, server: u16, state: &watch::Sender<State>) -> Result<()> {
+async fn connect(
+    client: TcpStream,
+    server: u16,
+    (state, commands): (&watch::Sender<State>, &AtomicUsize),
+) -> Result<()> {
     let server = TcpStream::connect(("127.0.0.1", server)).await?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
     let mut seen = state.subscribe();
     tokio::select! {
-        ended = carry_commands(from_client, to_server, state) => ended,
+        ended = carry_commands(from_client, to_server, (state, commands)) => ended,
         ended = carry_answers(from_server, to_client, state) => ended,
         _ = seen.wait_for(|state| *state == State::Cut) => Ok(()),
     }
@@ -117,7 +131,11 @@ async fn connect(client: TcpStream, server: u16, state: &watch::Sender<State>) -
 
 /// A packet consists of its length in three bytes, a number that is 0 for a command, and a text that begins with the
 /// command's code.
-async fn carry_commands(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: &watch::Sender<State>) -> Result<()> {
+async fn carry_commands(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    (state, commands): (&watch::Sender<State>, &AtomicUsize),
+) -> Result<()> {
     const QUERY: u8 = 3;
     const PREPARE: u8 = 22;
     const EXECUTE: u8 = 23;
@@ -128,6 +146,7 @@ async fn carry_commands(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: 
         packet.resize(4 + usize::try_from(size)?, 0);
         from.read_exact(&mut packet[4..]).await?;
         if packet[3] == 0 && [QUERY, PREPARE, EXECUTE].contains(&packet[4]) {
+            commands.fetch_add(1, Ordering::SeqCst);
             let mut swallowed = false;
             state.send_if_modified(|state| {
                 let changed = pass(state);
