@@ -236,8 +236,7 @@ mod tests {
     /// A node over a seeded store, and its people.
     async fn seeded(folder: &tempfile::TempDir) -> (Arc<App>, Living) {
         let url = format!("sqlite://{}", folder.path().join("tidefeed.db").display());
-        let named =
-            [("STORE__URL", url.as_str()), ("AUTH__SECRET", &"x".repeat(64)), ("AUTH__ARGON2_MEMORY_KIB", "8192")];
+        let named = [("STORE__URL", url.as_str()), ("AUTH__SECRET", &"x".repeat(64))];
         let named = named.map(|(name, value)| (format!("TIDEFEED__{name}"), value.to_owned()));
         let config = Config::load(&Sources::new(None, Environment::of(named))).unwrap();
         let app = App::open(&config, Ambient::of_system(), &Lifecycle::new()).await.unwrap();

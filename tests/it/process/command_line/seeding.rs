@@ -224,9 +224,9 @@ async fn seed_live_acts_for_nobody_whom_it_has_not_written() -> Result<()> {
     let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json");
     let it = it.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0");
     let (node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
-    let register = r#"mutation { register(input: { handle: "demo", password: "correct horse battery", name: "D" }) { token userErrors { message } } }"#;
+    let register = r#"mutation { registerUser(input: { handle: "demo", password: "correct horse battery", name: "D" }) { token } }"#;
     let answer = peer.query(None, register).await?;
-    ensure!(answer["data"]["register"]["token"].is_string(), "{answer}");
+    ensure!(answer["data"]["registerUser"]["token"].is_string(), "{answer}");
     drop(node);
     let refused = it.run(&["seed", "--live"]).await?;
     ensure!(refused.code == Some(1) && refused.err.contains("nobody acts for them"), "{refused:?}");
