@@ -109,6 +109,34 @@ async fn who_was_upserted_and_who_signs_in_are_one_user() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn upserts_beside_first_sign_ins_make_one_user() -> Result<()> {
+    let signer = Signer::ec("ec")?;
+    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
+    let server = server(trusting(&endpoint)?).await?;
+    let key = service_key(&server, Scopes::all()).await?;
+    let upsert = "mutation($users: [UpsertUserInput!]!) { it: upsertUsers(input: { users: $users }) \
+                  { results { user { id } } } }";
+    let subjects: Vec<String> = (0..20).map(|number| format!("person_{number}")).collect();
+    let users: Vec<Value> = subjects.iter().map(|subject| json!({ "externalId": subject, "name": "x" })).collect();
+    let signed = subjects.iter().map(|subject| signer.sign(&claims(&server, subject))).collect::<Result<Vec<_>>>()?;
+    let brought = server.post(Some(&key), upsert, json!({ "users": users }));
+    let (brought, signed) = tokio::join!(
+        brought,
+        futures_util::future::try_join_all(signed.iter().map(|token| server.data(
+            token,
+            "{ viewer { id } }",
+            json!({})
+        )))
+    );
+    let (brought, signed) = (brought?, signed?);
+    for (number, signed) in signed.iter().enumerate() {
+        let id = &brought["data"]["it"]["results"][number]["user"]["id"];
+        ensure!(id.is_string() && signed["viewer"]["id"] == *id, "{number}: {brought} {signed}");
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_token_of_an_issuer_ends_with_its_user() -> Result<()> {
     let signer = Signer::ec("ec")?;
