@@ -75,8 +75,8 @@ pub(crate) struct TimeLimits {
 }
 
 impl Database {
-    /// Statements sent since the database was connected, by all clones together. Begins and ends of transactions do not
-    /// count.
+    /// Statements sent since the database was connected, by all clones together. Those sent at once count as one,
+    /// begins and ends of transactions not at all.
     pub fn statements(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }

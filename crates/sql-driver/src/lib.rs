@@ -39,6 +39,6 @@ pub use self::{
     migrations::MigrationConnection,
     open_transaction::{Ended, Runs, Tx},
     options::SqlOptions,
-    rows::{MAX_LIST, Readable, Row, id_list, value_list},
+    rows::{Answers, MAX_LIST, Readable, Row, id_list, value_list},
     writability::Writes,
 };

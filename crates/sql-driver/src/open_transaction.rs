@@ -21,7 +21,8 @@ use crate::{
         writer_commit_error, writer_error,
     },
     finish::Finisher,
-    rows::Row,
+    fragment::Fragment,
+    rows::{Answers, Row},
     server::transaction::ServerTransaction,
     sqlite::shared_commits::{Group, SharedCommits},
     sqlite::writer::FileTransaction,
@@ -238,6 +239,38 @@ impl Tx {
         Ok(self.query(sql, values).await?.into_iter().next())
     }
 
+    /// Runs statements one after the other, on a server in one round trip.
+    pub async fn all(&self, statements: impl IntoIterator<Item = Fragment>) -> Result<Answers, StoreError> {
+        self.all_on(self.runs, statements).await
+    }
+
+    /// As [`Self::all`], for statements that run elsewhere than the transaction's others on SQLite.
+    pub async fn all_on(
+        &self,
+        runs: Runs,
+        statements: impl IntoIterator<Item = Fragment>,
+    ) -> Result<Answers, StoreError> {
+        match self.run_all(runs, statements.into_iter().collect()).await? {
+            (answers, None) => Ok(answers),
+            (_, Some(error)) => Err(error.into()),
+        }
+    }
+
+    /// As [`Self::all`], up to the first that finds a unique value of its row there, which the answers name. It has
+    /// inserted nothing, and the transaction goes on.
+    pub async fn all_unless_there(
+        &self,
+        statements: impl IntoIterator<Item = Fragment>,
+    ) -> Result<Answers, StoreError> {
+        match self.run_all(self.runs, statements.into_iter().collect()).await? {
+            (answers, Some(error)) if error.is_unique_violation() => {
+                Ok(Answers { stopped_at: Some(answers.given.len()), ..answers })
+            }
+            (answers, None) => Ok(answers),
+            (_, Some(error)) => Err(error.into()),
+        }
+    }
+
     /// The engine's dialect.
     pub const fn dialect(&self) -> Dialect {
         self.dialect
@@ -256,6 +289,35 @@ impl Tx {
         let (parts, finisher) = self.into_parts()?;
         finisher.finish(parts.roll_back()).await?;
         Ok(Ended(value))
+    }
+
+    /// The answers up to the first statement that fails, and its error.
+    async fn run_all(
+        &self,
+        runs: Runs,
+        statements: Vec<Fragment>,
+    ) -> Result<(Answers, Option<StatementError>), StoreError> {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        if self.dialect != Dialect::Sqlite {
+            let texts: Result<Vec<String>, _> = statements.iter().map(Fragment::literal).collect();
+            let (open, texts) = (Arc::clone(&self.open), texts.map_err(store_error)?);
+            let asked = async move { open.server()?.all(&texts).await };
+            let (given, error) = self.finisher.finish(asked).await.map_err(store_error)?;
+            return Ok((Answers { given, stopped_at: None }, error.err().map(StatementError::Server)));
+        }
+        let mut answers = Answers::default();
+        for Fragment { text, values } in statements {
+            let answer = if text.starts_with("SELECT") {
+                self.in_file(runs, &text, values, FileTransaction::query).await.map(|rows| (rows, 0))
+            } else {
+                self.in_file(runs, &text, values, FileTransaction::execute).await.map(|changed| (Vec::new(), changed))
+            };
+            match answer {
+                Ok(answer) => answers.given.push(answer),
+                Err(error) => return Ok((answers, Some(error))),
+            }
+        }
+        Ok((answers, None))
     }
 
     async fn run(&self, runs: Runs, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StatementError> {

@@ -105,6 +105,36 @@ impl<T: Readable> Readable for Option<T> {
     }
 }
 
+/// What statements that were sent at once have answered, by their places, from 0. The last ones have not run if one
+/// before them has found its row there.
+#[derive(Debug, Default)]
+pub struct Answers {
+    pub(crate) given: Vec<(Vec<Row>, u64)>,
+    pub(crate) stopped_at: Option<usize>,
+}
+
+impl Answers {
+    /// The rows of a statement.
+    pub fn rows(&self, statement: usize) -> &[Row] {
+        self.given.get(statement).map_or(&[], |(rows, _)| rows)
+    }
+
+    /// The first row of a statement that gives one or none.
+    pub fn row(&self, statement: usize) -> Option<&Row> {
+        self.rows(statement).first()
+    }
+
+    /// The rows that a statement has affected.
+    pub fn affected(&self, statement: usize) -> u64 {
+        self.given.get(statement).map_or(0, |(_, affected)| *affected)
+    }
+
+    /// The statement that has found a unique value of its row there.
+    pub fn stopped_at(&self) -> Option<usize> {
+        self.stopped_at
+    }
+}
+
 /// `(?, ?, ..)` for `IN` and its values. The list is filled up with its last id to a power of two, so that lists of all
 /// lengths need few distinct texts, because each connection prepares each text once. `ids` is neither empty nor longer
 /// than [`MAX_LIST`].

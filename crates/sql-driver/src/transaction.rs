@@ -113,22 +113,18 @@ impl Database {
         }
     }
 
-    /// Begins a transaction, once a connection is free, which its owner ends and nobody repeats. If the caller is
-    /// dropped meanwhile, it is rolled back.
+    /// Begins a transaction, once a connection is free, which its owner ends and nobody repeats. On a server it begins
+    /// with its first statement.
     pub async fn begin(&self, runs: Runs) -> Result<Tx, StoreError> {
         let permit = self.permits.take().await?;
         self.begun.fetch_add(1, Ordering::Relaxed);
-        let open = match &self.writer {
+        let parts = match &self.writer {
             Writer::Server(connections) => {
-                let connections = connections.clone();
-                let begin = async move {
-                    let begun = ServerTransaction::begin(&connections).await?;
-                    Ok(Open(Some(Parts { inner: Inner::Server(begun), permit })))
-                };
-                self.finisher.finish(begin).await.map_err(store_error)?
+                Parts { inner: Inner::Server(ServerTransaction::new(connections.clone())), permit }
             }
-            Writer::File(writer, shared_commits) => Open(Some(begin_in_file(writer, shared_commits, permit).await?)),
+            Writer::File(writer, shared_commits) => begin_in_file(writer, shared_commits, permit).await?,
         };
+        let open = Open(Some(parts));
         let (open, sent, finisher) = (Arc::new(open), Arc::clone(&self.sent), self.finisher);
         Ok(Tx { dialect: self.dialect, open, runs, sent, finisher })
     }

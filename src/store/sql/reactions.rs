@@ -1,10 +1,10 @@
-//! Reactions in SQL. Each transaction writes the user's counts and then the content's counters, like a publish, so that
-//! reactions queue there and cannot deadlock.
+//! Reactions in SQL. Each transaction writes the user's counts, the reaction and then the content's counters, which it
+//! holds until its commit alone.
 
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use sql_driver::{Dialect, Fragment, Tx, Value};
+use sql_driver::{Dialect, Fragment, Value};
 
 use super::{
     SqlStore,
@@ -30,18 +30,10 @@ impl Reactions for SqlStore {
         version: i64,
         now_ms: i64,
     ) -> Result<Reacted, StoreError> {
-        self.brief_transaction(move |tx| async move {
-            if !renew(&tx, user, version).await? || !count(&tx, (content, reaction, user), 1).await? {
-                return tx.roll_back(Reacted::UnknownContent).await;
-            }
-            let sql = "INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES (?, ?, ?, ?)";
-            let [content, kind, user] = key(content, reaction, user);
-            if !tx.insert(sql, [content, kind, user, now_ms.into()]).await? {
-                return tx.roll_back(Reacted::Already).await;
-            }
-            tx.commit(Reacted::Done).await
-        })
-        .await
+        let [id, kind, by] = key(content, reaction, user);
+        let sql = "INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES (?, ?, ?, ?)";
+        let row = Fragment::with(sql, [id, kind, by, now_ms.into()]);
+        self.change_reaction((user, version), (content, reaction, 1), row).await
     }
 
     async fn take_back(
@@ -51,17 +43,9 @@ impl Reactions for SqlStore {
         reaction: Reaction,
         version: i64,
     ) -> Result<Reacted, StoreError> {
-        self.brief_transaction(move |tx| async move {
-            if !renew(&tx, user, version).await? || !count(&tx, (content, reaction, user), -1).await? {
-                return tx.roll_back(Reacted::UnknownContent).await;
-            }
-            let sql = "DELETE FROM reactions WHERE content_id = ? AND kind = ? AND user_id = ?";
-            if tx.execute(sql, key(content, reaction, user)).await? == 0 {
-                return tx.roll_back(Reacted::Already).await;
-            }
-            tx.commit(Reacted::Done).await
-        })
-        .await
+        let sql = "DELETE FROM reactions WHERE content_id = ? AND kind = ? AND user_id = ?";
+        let row = Fragment::with(sql, key(content, reaction, user));
+        self.change_reaction((user, version), (content, reaction, -1), row).await
     }
 
     async fn of_user(
@@ -112,24 +96,46 @@ fn key(content: ContentId, reaction: Reaction, user: UserId) -> [Value; 3] {
     [content.get().into(), reaction.code().into(), user.get().into()]
 }
 
-/// Gives the user's reactions a new version; `false` if the user has no account.
-async fn renew(tx: &Tx, user: UserId, version: i64) -> Result<bool, StoreError> {
-    let sql = "UPDATE user_counts SET reactions_version = ? WHERE user_id = ?";
-    Ok(tx.execute(sql, [version.into(), user.get().into()]).await? == 1)
+impl SqlStore {
+    /// Gives the user's reactions a new version, changes one of them by `row`, and counts it.
+    async fn change_reaction(
+        &self,
+        (user, version): (UserId, i64),
+        (content, reaction, more): (ContentId, Reaction, i64),
+        row: Fragment,
+    ) -> Result<Reacted, StoreError> {
+        let (row, change) = (&row, Change { column: column(reaction.code()), id: content.get(), more, by: user });
+        self.brief_transaction(move |tx| async move {
+            let dialect = tx.dialect();
+            let renew = "UPDATE user_counts SET reactions_version = ? WHERE user_id = ?";
+            let renew = Fragment::new(renew, [version, user.get()]);
+            let done = tx.all_unless_there([renew, counters_of(content), row.clone()]).await?;
+            let Some(counters) = done.row(1).filter(|_| done.affected(0) == 1) else {
+                return tx.roll_back(Reacted::UnknownContent).await;
+            };
+            if done.affected(2) == 0 {
+                return tx.roll_back(Reacted::Already).await;
+            }
+            let is_spread = counters.get::<i64>(0)? == 1;
+            let count = if is_spread { COUNTERS.beside(dialect, change) } else { COUNTERS.in_row(dialect, change) };
+            // They go with the content.
+            if tx.all([count]).await?.affected(0) == 0 {
+                return tx.roll_back(Reacted::UnknownContent).await;
+            }
+            tx.commit(Reacted::Done).await
+        })
+        .await
+    }
 }
 
-/// `false` if the content does not exist, as for a deleted author.
-async fn count(
-    tx: &Tx,
-    (content, reaction, user): (ContentId, Reaction, UserId),
-    more: i64,
-) -> Result<bool, StoreError> {
-    let exists = format!(
-        " AND EXISTS (SELECT 1 FROM contents c WHERE c.id = ? AND c.removed_at IS NULL{author})",
+/// Whether the content's counters are spread; no row if the content does not exist, as for a deleted author.
+fn counters_of(content: ContentId) -> Fragment {
+    let text = format!(
+        "SELECT k.spread FROM counters k WHERE k.content_id = ? \
+         AND EXISTS (SELECT 1 FROM contents c WHERE c.id = k.content_id AND c.removed_at IS NULL{author})",
         author = account_exists("c.author_id"),
     );
-    let change = Change { column: column(reaction.code()), id: content.get(), more, by: user };
-    COUNTERS.change(tx, change, &Fragment::new(exists, [content.get()])).await
+    Fragment::new(text, [content.get()])
 }
 
 /// The counter of reactions of a kind.

@@ -4,7 +4,7 @@
 //! exact in every snapshot. [`SpreadCounts::gather`] moves deltas into the row.
 
 use async_trait::async_trait;
-use sql_driver::{Fragment, Tx, Value};
+use sql_driver::{Dialect, Fragment, Tx, Value};
 
 use super::{
     SqlStore,
@@ -71,6 +71,7 @@ pub(super) fn counters(row: &Row, place: usize) -> Result<Option<Counters>, Stor
 }
 
 /// A change of one count.
+#[derive(Clone, Copy)]
 pub(super) struct Change {
     pub(super) column: &'static str,
     pub(super) id: i64,
@@ -104,34 +105,34 @@ impl Counts {
         format!("{row}.{column} + CASE WHEN {row}.spread = 1 THEN {} ELSE 0 END", self.waiting(column, row))
     }
 
-    /// Makes the change, in the row or, if that is spread, beside it. `false` if there is no row, or not under this
-    /// `condition` (` AND ..`). A count never falls below zero, whatever older versions have counted.
-    pub(super) async fn change(self, tx: &Tx, change: Change, condition: &Fragment) -> Result<bool, StoreError> {
-        let (Self { table, key, .. }, Change { column, id, more, .. }) = (self, &change);
-        let in_row = format!(
-            "UPDATE {table} SET {column} = {greatest}({column} + ?, 0){spreads} WHERE {key} = ? AND spread = 0{}",
-            condition.text,
-            greatest = tx.dialect().greatest(),
-            spreads = Self::spreads(column),
-        );
-        let values = [Value::from(*more), (*id).into()].into_iter().chain(condition.values.iter().cloned());
-        Ok(tx.execute(&in_row, values).await? > 0 || self.change_beside(tx, change, condition).await?)
+    /// Makes the change beside the row, if that is spread, or in the row. Looks for spread rows first, because a row
+    /// that an update passes over stays locked on MariaDB if it was waited for.
+    pub(super) async fn change(self, tx: &Tx, change: Change) -> Result<(), StoreError> {
+        let dialect = tx.dialect();
+        if tx.all([self.beside(dialect, change)]).await?.affected(0) == 0 {
+            tx.all([self.in_row(dialect, change)]).await?;
+        }
+        Ok(())
     }
 
-    /// Makes the change beside the row. Waits for nobody who changes the row. `false` if there is no row that is
-    /// spread, or not under this condition.
-    pub(super) async fn change_beside(self, tx: &Tx, change: Change, condition: &Fragment) -> Result<bool, StoreError> {
+    /// Makes the change in the row. A count never falls below zero, whatever older versions have counted.
+    pub(super) fn in_row(self, dialect: Dialect, change: Change) -> Fragment {
+        let (Self { table, key, .. }, Change { column, id, more, .. }) = (self, change);
+        let (greatest, spreads) = (dialect.greatest(), Self::spreads(column));
+        let text = format!("UPDATE {table} SET {column} = {greatest}({column} + ?, 0){spreads} WHERE {key} = ?");
+        Fragment::new(text, [more, id])
+    }
+
+    /// Makes the change beside the row, if that is spread. Waits for nobody who changes the row.
+    pub(super) fn beside(self, dialect: Dialect, change: Change) -> Fragment {
         let (Self { table, key, deltas, .. }, Change { column, id, more, by }) = (self, change);
-        let sql = format!(
-            "INSERT INTO {deltas} ({key}, shard, {column}) \
-             SELECT {key}, ?, ? FROM {table} WHERE {key} = ? AND spread = 1{condition} \
+        let text = format!(
+            "INSERT INTO {deltas} ({key}, shard, {column}) SELECT {key}, ?, ? FROM {table} WHERE {key} = ? AND spread = 1 \
              {on_conflict} {column} = {deltas}.{column} + {incoming}",
-            condition = condition.text,
-            on_conflict = tx.dialect().on_conflict_update(&format!("{key}, shard")),
-            incoming = tx.dialect().incoming(column),
+            on_conflict = dialect.on_conflict_update(&format!("{key}, shard")),
+            incoming = dialect.incoming(column),
         );
-        let values = [by.get() % COUNT_SHARDS, more, id].map(Value::from).into_iter();
-        Ok(tx.execute(&sql, values.chain(condition.values.iter().cloned())).await? > 0)
+        Fragment::new(text, [by.get() % COUNT_SHARDS, more, id])
     }
 
     /// Adds the deltas of one row to it, and deletes them. The row is locked first: hardly anybody waits for it who

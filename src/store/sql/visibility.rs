@@ -1,20 +1,19 @@
 //! Conditions on exclusions and accounts that decide who sees whom.
 
-use sql_driver::{Fragment, Tx, Value};
+use sql_driver::{Fragment, Value};
 
 use super::existing_accounts::author_remains;
 use crate::{
     domain::{UserId, timeline::exclusion::ExclusionKind},
-    store::{StoreError, relations::Pair},
+    store::relations::Pair,
 };
 
-/// Whether one of the two has blocked the other; `None` if the author has no account. The follower's counts are locked
-/// (see [`super::follows::lock_counts`]), or the result may be outdated.
-pub(super) async fn is_blocked(tx: &Tx, pair: Pair) -> Result<Option<bool>, StoreError> {
-    let open = not_blocked(Some(pair.follower), "u.user_id");
-    let sql = format!("SELECT CASE WHEN 1 = 1{} THEN 0 ELSE 1 END FROM user_counts u WHERE u.user_id = ?", open.text);
-    let found = tx.query_one(&sql, open.values.into_iter().chain([Value::from(pair.author.get())])).await?;
-    found.map(|row| Ok(row.get::<i64>(0)? == 1)).transpose()
+/// Whether one of the two has blocked the other: a row with 0 or 1, or none if the author has no account. The
+/// follower's counts are locked (see [`super::follows::lock_counts`]), or the result may be outdated.
+pub(super) fn is_blocked(pair: Pair) -> Fragment {
+    let Fragment { text, values } = not_blocked(Some(pair.follower), "u.user_id");
+    let text = format!("SELECT CASE WHEN 1 = 1{text} THEN 0 ELSE 1 END FROM user_counts u WHERE u.user_id = ?");
+    Fragment::with(text, values.into_iter().chain([Value::from(pair.author.get())]))
 }
 
 /// ` AND ..`: `viewer` has no exclusion, of any cause, for the user with the id in the column `author`. As

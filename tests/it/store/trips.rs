@@ -42,7 +42,7 @@ async fn write(store: &SqlStore, kind: &str, n: i64) -> Result<()> {
 
 on_each_backend! {
     on mariadb, mysql;
-    async fn writes_take_no_more_round_trips_than_these(backend: Backend) -> Result<()> {
+    async fn writes_take_three_round_trips_at_most(backend: Backend) -> Result<()> {
         let database = backend.migrated_database().await?;
         let kind = if backend == crate::servers::Backend::Mysql { Kind::Mysql } else { Kind::MariaDb };
         let line = Line::before(shared(kind).await?).await?;
@@ -72,11 +72,11 @@ on_each_backend! {
         execute(&rows, "UPDATE counters SET spread = 1").await?;
         execute(&rows, "UPDATE user_counts SET spread = 1").await?;
         let beside = [trips("like").await?, trips("unlike").await?, trips("follow").await?, trips("unfollow").await?];
-        assert_eq!(
-            in_rows,
-            [("publish", 9), ("deliver", 6), ("like", 5), ("unlike", 5), ("follow", 7), ("unfollow", 7)]
-        );
-        assert_eq!(beside, [("like", 6), ("unlike", 6), ("follow", 8), ("unfollow", 8)], "counts are spread");
+        // The begin goes with the first statements; the last is the commit.
+        let most = 3;
+        for (kind, trips) in in_rows.into_iter().chain(beside) {
+            ensure!(trips <= most, "{kind}: {trips}");
+        }
         Ok(())
     }
 }

@@ -13,10 +13,12 @@ use std::{
 };
 
 use certificates::refusal;
+use futures_util::TryStreamExt as _;
 use sea_orm::{
     Value,
     sqlx::{
-        self, Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, MySqlConnection,
+        self, Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Either, Executor as _,
+        MySqlConnection,
         mysql::{MySqlArguments, MySqlConnectOptions},
     },
 };
@@ -118,15 +120,20 @@ impl ServerConnections {
         rows
     }
 
-    /// A connection with a transaction; on a new connection if an idle one had ended. Nothing is done before.
-    pub(crate) async fn begin(&self) -> Result<ServerConnection, sqlx::Error> {
+    /// A connection on which a transaction has begun with these statements, and what they have answered; on a new one
+    /// if an idle one had ended. What an ended one had begun is not committed.
+    pub(crate) async fn begin(&self, statements: &[String]) -> Result<(ServerConnection, Several), sqlx::Error> {
+        let text = std::iter::once("BEGIN").chain(statements.iter().map(String::as_str)).collect::<Vec<_>>().join("; ");
         let mut connection = self.take().await?;
-        let mut begun = connection.begin().await;
-        if connection.was_idle && !is_usable_after(&begun) {
+        let mut begun = connection.all(text.clone()).await;
+        if connection.was_idle && !is_usable_after(&begun.1) {
             connection = self.replace().await?;
-            begun = connection.begin().await;
+            begun = connection.all(text).await;
         }
-        begun.map(|()| connection)
+        if !begun.0.is_empty() {
+            begun.0.remove(0);
+        }
+        Ok((connection, begun))
     }
 
     /// Runs one statement that writes, on a connection of its own; returns the rows affected.
@@ -219,6 +226,9 @@ impl ServerConnections {
     }
 }
 
+/// The rows of each statement that has run and how many it has affected, and the error of the one after them.
+pub(crate) type Several = (Vec<(Vec<Row>, u64)>, Result<(), sqlx::Error>);
+
 /// A connection in use. Dropping it closes it.
 pub(crate) struct ServerConnection {
     connection: MySqlConnection,
@@ -242,8 +252,18 @@ impl ServerConnection {
         Ok(query.execute(&mut self.connection).await?.rows_affected())
     }
 
-    async fn begin(&mut self) -> Result<(), sqlx::Error> {
-        self.connection.execute("BEGIN").await.map(drop)
+    /// Runs the statements of a text, in one round trip, up to the first that fails.
+    pub(crate) async fn all(&mut self, text: String) -> Several {
+        let mut results = sqlx::raw_sql(AssertSqlSafe(text)).fetch_many(&mut self.connection);
+        let (mut given, mut rows) = (Vec::new(), Vec::new());
+        loop {
+            match results.try_next().await {
+                Ok(Some(Either::Right(row))) => rows.push(Row::from(row)),
+                Ok(Some(Either::Left(done))) => given.push((std::mem::take(&mut rows), done.rows_affected())),
+                Ok(None) => return (given, Ok(())),
+                Err(error) => return (given, Err(error)),
+            }
+        }
     }
 
     /// Commits. After an error except contention it is unknown whether the transaction was committed.

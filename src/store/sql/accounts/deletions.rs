@@ -2,7 +2,7 @@
 //! how far the clearing is.
 
 use async_trait::async_trait;
-use sql_driver::{Fragment, Tx, Value};
+use sql_driver::{Tx, Value};
 
 use super::super::{
     SqlStore,
@@ -203,7 +203,7 @@ async fn take_back(tx: &Tx, user: UserId, (content, kind): (i64, i32)) -> Result
         return Ok(());
     }
     let change = Change { column: column(kind), id: content, more: -1, by: user };
-    COUNTERS.change(tx, change, &Fragment::default()).await.map(|_| ())
+    COUNTERS.change(tx, change).await
 }
 
 fn rows(limit: u64) -> Value {

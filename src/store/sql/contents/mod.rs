@@ -6,7 +6,7 @@ mod references;
 pub(super) mod rows;
 
 use async_trait::async_trait;
-use sql_driver::{Tx, Value};
+use sql_driver::{Dialect, Fragment, Tx, Value};
 
 use self::{
     outbox::Listed,
@@ -15,17 +15,15 @@ use self::{
 };
 use super::{
     SqlStore,
-    rows::{DomainColumns as _, MAX_LIST, id_list},
+    rows::{DomainColumns as _, MAX_LIST, Row, id_list},
     search::{self, task_terms::Kind},
-    spread_counts::{self, COUNTER_COLUMNS},
+    spread_counts::{self, COUNTER_COLUMNS, COUNTERS},
     visibility::not_blocked,
 };
 use crate::{
     domain::{
-        Content, ContentId, Counters, Entry, PageRequest, UserId,
-        delivery::rate,
-        limits::MAX_INDEXED_TERMS,
-        search::terms::{Term, terms_of},
+        Content, ContentId, Counters, Entry, PageRequest, UserId, delivery::rate, limits::MAX_INDEXED_TERMS,
+        search::terms::terms_of,
     },
     store::{
         Contents, StoreError,
@@ -44,28 +42,40 @@ impl Contents for SqlStore {
         let terms = terms_of(&new.draft.text);
         let (new, media, terms) = (&new, media.as_str(), terms.as_slice());
         self.brief_transaction(move |tx| async move {
-            let versions = renew_version(&tx, new.author, new.version, Some(new.publish_time)).await?;
-            if !add_to_count(&tx, new.author, 1).await? {
+            let dialect = tx.dialect();
+            let author = [lock_head(dialect, new.author), add_to_count(new.author, 1)];
+            let found = tx.all(author.into_iter().chain(references::look_up(new))).await?;
+            if found.affected(1) == 0 {
                 return tx.roll_back(Published::UnknownAuthor).await;
             }
-            let repost_author = match references::find(&tx, new).await? {
-                Referred::Nothing => None,
-                Referred::To(author) => new.draft.reference.repost_of().map(|_| author),
+            let (repost_author, is_spread) = match references::found(new, found.row(2), found.row(3))? {
+                Referred::Nothing => (None, false),
+                Referred::To(author, is_spread) => (new.draft.reference.repost_of().map(|_| author), is_spread),
                 Referred::Reposted(earlier) => return tx.roll_back(Published::Duplicate(Some(earlier))).await,
                 Referred::Missing => {
                     let earlier = with_key(&tx, new).await?;
                     return tx.roll_back(earlier.unwrap_or(Published::UnknownReference)).await;
                 }
             };
-            if !insert_content(&tx, new, media, repost_author).await? {
-                let earlier = what_is_there(&tx, new).await?;
-                return tx.roll_back(earlier).await;
+            let (head, versions) = renew_head(found.row(0), (new.author, new.version), Some(new.publish_time))?;
+            let position = Entry { publish_time: new.publish_time, content: new.id, author: new.author }.position();
+            let is_long = terms.len() > MAX_INDEXED_TERMS;
+            let rows = [head, insert_content(new, media, repost_author)].into_iter().chain(companions(new));
+            let rows = rows.chain(search::terms::rows(dialect, position, if is_long { &[] } else { terms }));
+            let counted = references::change(new.draft.reference, new.author, 1);
+            let counted =
+                counted.map(|it| if is_spread { COUNTERS.beside(dialect, it) } else { COUNTERS.in_row(dialect, it) });
+            match tx.all_unless_there(rows.chain(counted)).await?.stopped_at() {
+                None => {}
+                Some(0) => return Err(StoreError::Contended("an author's first two changes at once".into())),
+                Some(_) => {
+                    let earlier = what_is_there(&tx, new).await?;
+                    return tx.roll_back(earlier).await;
+                }
             }
-            insert_companions(&tx, new).await?;
-            if !index(&tx, new, terms).await? {
+            if is_long && !leave_to_the_indexer(&tx, new).await? {
                 return tx.roll_back(Published::TooManyUnindexed).await;
             }
-            references::count(&tx, new.draft.reference, new.author, 1).await?;
             tx.commit(Published::Created { versions }).await
         })
         .await
@@ -79,7 +89,11 @@ impl Contents for SqlStore {
         now_ms: i64,
     ) -> Result<Removed, StoreError> {
         self.transaction(move |tx| async move {
-            let versions = renew_version(&tx, author, version, None).await?;
+            let head = tx.all([lock_head(tx.dialect(), author)]).await?;
+            let (head, versions) = renew_head(head.row(0), (author, version), None)?;
+            if tx.all_unless_there([head]).await?.stopped_at().is_some() {
+                return Err(StoreError::Contended("an author's first two changes at once".into()));
+            }
             let sql = "UPDATE contents SET removed_at = ? WHERE id = ? AND author_id = ? AND removed_at IS NULL";
             let marked = tx.execute(sql, [now_ms.into(), content.get().into(), author.get().into()]).await?;
             let found = tx
@@ -94,9 +108,11 @@ impl Contents for SqlStore {
                     if row.get::<Option<i64>>(3)?.is_some() { Removed::Unknown } else { Removed::NotTheAuthor };
                 return tx.roll_back(outcome).await;
             }
-            add_to_count(&tx, author, -1).await?;
+            tx.all([add_to_count(author, -1)]).await?;
             let reference = reference(&row, 4)?;
-            references::count(&tx, reference, author, -1).await?;
+            if let Some(change) = references::change(reference, author, -1) {
+                COUNTERS.change(&tx, change).await?;
+            }
             tx.execute("DELETE FROM counters WHERE content_id = ?", [content.get().into()]).await?;
             let (entry, text) = (row.entry(0)?, row.get::<String>(6)?);
             search::tasks::remove(&tx, entry, &text).await?;
@@ -184,46 +200,40 @@ impl Contents for SqlStore {
     }
 }
 
-/// Sets the outbox's new version and, at a publish, smooths the publish interval. It always takes the first lock. The
-/// lock delays every other publish and removal of this author until the transaction ends, so versions follow each
-/// other and idempotency keys are looked up one after the other.
-async fn renew_version(
-    tx: &Tx,
-    author: UserId,
-    after: i64,
+/// The author's outbox. It is always the first lock, which delays every other publish and removal of this author until
+/// the transaction ends, so versions follow each other and idempotency keys are looked up one after the other.
+fn lock_head(dialect: Dialect, author: UserId) -> Fragment {
+    let for_update = dialect.for_update();
+    let text =
+        format!("SELECT stamp, published_at, publish_every_ms FROM outbox_heads WHERE author_id = ? {for_update}");
+    Fragment::new(text, [author.get()])
+}
+
+/// Sets the new version of the outbox that [`lock_head`] has found and, at a publish, smooths the publish interval. The
+/// first change of an author finds its row there if another comes at once.
+fn renew_head(
+    found: Option<&Row>,
+    (author, after): (UserId, i64),
     published: Option<i64>,
-) -> Result<VersionChange, StoreError> {
-    let sql = format!(
-        "SELECT stamp, published_at, publish_every_ms FROM outbox_heads WHERE author_id = ? {}",
-        tx.dialect().for_update()
-    );
-    let author = Value::from(author.get());
-    let Some(row) = tx.query_one(&sql, [author.clone()]).await? else {
+) -> Result<(Fragment, VersionChange), StoreError> {
+    let Some(row) = found else {
         let sql = "INSERT INTO outbox_heads (stamp, published_at, author_id) VALUES (?, ?, ?)";
-        if !tx.insert(sql, [after.into(), published.into(), author]).await? {
-            return Err(StoreError::Contended("an author's first two changes at once".into()));
-        }
-        return Ok(VersionChange { before: 0, after });
+        let first = Fragment::with(sql, [after.into(), published.into(), author.get().into()]);
+        return Ok((first, VersionChange { before: 0, after }));
     };
     let (last, every): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
     let every = published.map_or(every, |at| rate::smoothed(every, last, at, 0));
     let sql = "UPDATE outbox_heads SET stamp = ?, published_at = ?, publish_every_ms = ? WHERE author_id = ?";
-    tx.execute(sql, [after.into(), published.or(last).into(), every.into(), author]).await?;
-    Ok(VersionChange { before: row.get(0)?, after })
+    let values = [after.into(), published.or(last).into(), every.into(), author.get().into()];
+    Ok((Fragment::with(sql, values), VersionChange { before: row.get(0)?, after }))
 }
 
-/// `false` if there is no such author.
-async fn add_to_count(tx: &Tx, author: UserId, more: i64) -> Result<bool, StoreError> {
-    let sql = "UPDATE user_counts SET contents = contents + ? WHERE user_id = ?";
-    Ok(tx.execute(sql, [more.into(), author.get().into()]).await? == 1)
+/// Affects no row if there is no such author.
+fn add_to_count(author: UserId, more: i64) -> Fragment {
+    Fragment::new("UPDATE user_counts SET contents = contents + ? WHERE user_id = ?", [more, author.get()])
 }
 
-async fn insert_content(
-    tx: &Tx,
-    new: &NewContent,
-    media: &str,
-    repost_author: Option<UserId>,
-) -> Result<bool, StoreError> {
+fn insert_content(new: &NewContent, media: &str, repost_author: Option<UserId>) -> Fragment {
     let sql = "INSERT INTO contents (id, author_id, kind, text, media, publish_time, idempotency_key, reply_to, repost_of, repost_author_id, media_author_id) \
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let reference = new.draft.reference;
@@ -241,29 +251,25 @@ async fn insert_content(
         repost_author.map(UserId::get).into(),
         with_media.then_some(new.author.get()).into(),
     ];
-    tx.insert(sql, values).await
+    Fragment::with(sql, values)
 }
 
-/// Inserts the counters and the delivery record.
-async fn insert_companions(tx: &Tx, new: &NewContent) -> Result<(), StoreError> {
-    let id = Value::from(new.id.get());
-    tx.execute("INSERT INTO counters (content_id) VALUES (?)", [id.clone()]).await?;
-    let look_at = new.publish_time.saturating_add(FIRST_LOOK_MS);
-    let values = [id, new.author.get().into(), new.publish_time.into(), look_at.into()];
-    tx.execute("INSERT INTO deliveries (content_id, author_id, publish_time, look_at) VALUES (?, ?, ?, ?)", values)
-        .await
-        .map(|_| ())
+/// The counters and the delivery record.
+fn companions(new: &NewContent) -> [Fragment; 2] {
+    let (id, look_at) = (new.id.get(), new.publish_time.saturating_add(FIRST_LOOK_MS));
+    let delivery = "INSERT INTO deliveries (content_id, author_id, publish_time, look_at) VALUES (?, ?, ?, ?)";
+    [
+        Fragment::new("INSERT INTO counters (content_id) VALUES (?)", [id]),
+        Fragment::new(delivery, [id, new.author.get(), new.publish_time, look_at]),
+    ]
 }
 
-/// Inserts the terms, or leaves them to the indexer if they are many. `false` if too much waits for it.
-async fn index(tx: &Tx, new: &NewContent, terms: &[Term]) -> Result<bool, StoreError> {
-    let entry = Entry { publish_time: new.publish_time, content: new.id, author: new.author };
-    if terms.len() <= MAX_INDEXED_TERMS {
-        return search::terms::insert(tx, entry.position(), terms).await.map(|()| true);
-    }
+/// `false` if too much waits for it.
+async fn leave_to_the_indexer(tx: &Tx, new: &NewContent) -> Result<bool, StoreError> {
     if !search::tasks::has_room(tx, new.author).await? {
         return Ok(false);
     }
+    let entry = Entry { publish_time: new.publish_time, content: new.id, author: new.author };
     search::tasks::add(tx, Kind::Index, entry, None).await.map(|()| true)
 }
 

@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
-use sql_driver::{Fragment, Tx, Value};
+use sql_driver::Fragment;
 
 use super::{
     super::{
         SqlStore,
-        rows::{DomainColumns as _, MAX_LIST, id_list},
-        spread_counts::{COUNTERS, Change},
+        rows::{DomainColumns as _, MAX_LIST, Row, id_list},
+        spread_counts::Change,
         visibility::not_blocked,
     },
     rows::{COLUMNS, content},
@@ -24,44 +24,50 @@ use crate::{
 pub(super) enum Referred {
     /// Nothing.
     Nothing,
-    /// A content of this author.
-    To(UserId),
+    /// A content of this author, and whether its counters are spread.
+    To(UserId, bool),
     /// A content that the author has reposted before.
     Reposted(Content),
     /// A content that the author cannot refer to.
     Missing,
 }
 
-/// Looks up the reference. The author's outbox is locked, so nobody else makes or removes a repost of theirs.
-pub(super) async fn find(tx: &Tx, new: &NewContent) -> Result<Referred, StoreError> {
-    let Some(other) = new.draft.reference.content() else { return Ok(Referred::Nothing) };
-    let unblocked = not_blocked(Some(new.author), "c.author_id");
-    let sql = format!(
-        "SELECT c.author_id FROM contents c WHERE c.id = ? AND c.removed_at IS NULL AND c.repost_of IS NULL{}",
-        unblocked.text
+/// Statements that look up the reference, at most two. The author's outbox is locked, so nobody else makes or removes a
+/// repost of theirs.
+pub(super) fn look_up(new: &NewContent) -> Vec<Fragment> {
+    let Some(other) = new.draft.reference.content().map(ContentId::get) else { return Vec::new() };
+    let Fragment { text, values } = not_blocked(Some(new.author), "c.author_id");
+    let text = format!(
+        "SELECT c.author_id, k.spread FROM contents c LEFT JOIN counters k ON k.content_id = c.id \
+         WHERE c.id = ? AND c.removed_at IS NULL AND c.repost_of IS NULL{text}"
     );
-    let other = Value::from(other.get());
-    let Some(row) = tx.query_one(&sql, std::iter::once(other.clone()).chain(unblocked.values)).await? else {
-        return Ok(Referred::Missing);
-    };
-    if new.draft.reference.repost_of().is_some() {
+    let original = Fragment::with(text, std::iter::once(other.into()).chain(values));
+    let reposted = new.draft.reference.repost_of().map(|_| {
         let sql =
             format!("SELECT {COLUMNS} FROM contents WHERE repost_of = ? AND author_id = ? AND removed_at IS NULL");
-        if let Some(row) = tx.query_one(&sql, [other, new.author.get().into()]).await? {
-            return Ok(Referred::Reposted(content(&row)?));
-        }
-    }
-    Ok(Referred::To(row.user(0)?))
+        Fragment::new(sql, [other, new.author.get()])
+    });
+    std::iter::once(original).chain(reposted).collect()
 }
 
-/// Raises or lowers the count of replies or reposts of the content referred to, on behalf of an author.
-pub(super) async fn count(tx: &Tx, reference: Reference, by: UserId, more: i64) -> Result<(), StoreError> {
+/// What the rows of [`look_up`] say.
+pub(super) fn found(new: &NewContent, original: Option<&Row>, repost: Option<&Row>) -> Result<Referred, StoreError> {
+    match (new.draft.reference, original, repost) {
+        (Reference::Nothing, ..) => Ok(Referred::Nothing),
+        (_, None, _) => Ok(Referred::Missing),
+        (_, Some(_), Some(repost)) => Ok(Referred::Reposted(content(repost)?)),
+        (_, Some(row), None) => Ok(Referred::To(row.user(0)?, row.get::<Option<i64>>(1)? == Some(1))),
+    }
+}
+
+/// How the count of replies or reposts of the content referred to changes, by an author; `None`: nothing is.
+pub(super) fn change(reference: Reference, by: UserId, more: i64) -> Option<Change> {
     let (column, other) = match reference {
-        Reference::Nothing => return Ok(()),
+        Reference::Nothing => return None,
         Reference::ReplyTo(other) => ("replies", other),
         Reference::RepostOf(other) => ("reposts", other),
     };
-    COUNTERS.change(tx, Change { column, id: other.get(), more, by }, &Fragment::default()).await.map(|_| ())
+    Some(Change { column, id: other.get(), more, by })
 }
 
 impl SqlStore {

@@ -1,7 +1,7 @@
 //! Runs a small delivery in one transaction: one range with all followers, one batch, and the end of the delivery.
 //! docs/coverage.md says why this is the same as cutting, serving and finishing one after the other.
 
-use sql_driver::{Runs, Tx};
+use sql_driver::{Fragment, Runs, Tx};
 
 use super::{
     super::rows::{DomainColumns as _, Row},
@@ -50,10 +50,7 @@ pub(super) async fn deliver(
     policy: &DeliveryPolicy,
     attempt: Option<i64>,
 ) -> Result<AtOnce, StoreError> {
-    if records::lock(tx, content).await?.is_none() {
-        return Ok(AtOnce::Ended { rows: 0 });
-    }
-    let Some(state) = state_of(tx, content).await? else { return Ok(AtOnce::Ended { rows: 0 }) };
+    let Some(state) = lock(tx, content).await? else { return Ok(AtOnce::Ended { rows: 0 }) };
     if state.removed {
         records::delete_with_subtasks(tx, content).await?;
         return Ok(AtOnce::Ended { rows: 0 });
@@ -67,12 +64,12 @@ pub(super) async fn deliver(
         Some(_) => {}
     }
     let runs = if state.author.followers <= FEW { Runs::Here } else { Runs::HandedOver };
-    let rows = batch::insert(tx, runs, state.entry, Range { after: 0, through: END }).await?;
-    records::delete(tx, content).await?;
-    Ok(AtOnce::Ended { rows })
+    let rows = batch::statement(tx.dialect(), state.entry, Range { after: 0, through: END });
+    Ok(AtOnce::Ended { rows: tx.all_on(runs, [rows, records::delete(content)]).await?.affected(0) })
 }
 
-pub(super) async fn state_of(tx: &Tx, content: ContentId) -> Result<Option<DeliveryState>, StoreError> {
+/// Locks the delivery's record, and reads the rest after that; `None` if it is gone.
+pub(super) async fn lock(tx: &Tx, content: ContentId) -> Result<Option<DeliveryState>, StoreError> {
     let sql = "SELECT d.publish_time, d.content_id, d.author_id, c.id IS NULL OR c.removed_at IS NOT NULL, \
                COALESCE(u.followers, 0), o.publish_every_ms, \
                EXISTS (SELECT 1 FROM subtasks s WHERE s.content_id = d.content_id), d.attempt, \
@@ -80,7 +77,8 @@ pub(super) async fn state_of(tx: &Tx, content: ContentId) -> Result<Option<Deliv
                FROM deliveries d LEFT JOIN contents c ON c.id = d.content_id \
                LEFT JOIN user_counts u ON u.user_id = d.author_id \
                LEFT JOIN outbox_heads o ON o.author_id = d.author_id WHERE d.content_id = ?";
-    tx.query_one(sql, [content.get().into()]).await?.as_ref().map(read).transpose()
+    let state = Fragment::new(sql, [content.get()]);
+    tx.all([records::locked(tx.dialect(), content), state]).await?.row(1).map(read).transpose()
 }
 
 fn read(row: &Row) -> Result<DeliveryState, StoreError> {

@@ -3,7 +3,7 @@
 
 use sql_driver::{Dialect, Fragment, Tx};
 
-use super::{at_once, chain, records};
+use super::{at_once, chain};
 use crate::{
     domain::{
         ContentId, EdgeMode, Entry,
@@ -15,13 +15,12 @@ use crate::{
 
 /// See [`crate::store::Deliveries::serve_first`]. Nobody cuts or ends the delivery while its record is locked.
 pub(super) async fn serve(tx: &Tx, content: ContentId, first: First) -> Result<u64, StoreError> {
-    let Some(author) = records::lock(tx, content).await? else { return Ok(0) };
-    let Some(state) = at_once::state_of(tx, content).await? else { return Ok(0) };
+    let Some(state) = at_once::lock(tx, content).await? else { return Ok(0) };
     if state.removed || state.is_cut {
         return Ok(0);
     }
     let all = Range { after: 0, through: END };
-    let [beyond, _] = chain::targets_at(tx, author, all, first.more_than.saturating_add(1)).await?;
+    let [beyond, _] = chain::targets_at(tx, state.entry.author, all, first.more_than.saturating_add(1)).await?;
     if beyond.is_none() {
         return Ok(0);
     }

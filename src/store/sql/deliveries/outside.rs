@@ -9,7 +9,7 @@ use super::{
         inboxes::state::OUTSIDE,
         rows::{DomainColumns as _, Row},
     },
-    at_once, batch, fences, records,
+    at_once, batch, fences,
 };
 use crate::{
     domain::{
@@ -53,10 +53,7 @@ pub(in super::super) async fn begin_at_once(
 ) -> Result<Option<OutsideBatch>, StoreError> {
     store
         .transaction(move |tx| async move {
-            if records::lock(&tx, content).await?.is_none() {
-                return tx.roll_back(None).await;
-            }
-            let state = at_once::state_of(&tx, content).await?;
+            let state = at_once::lock(&tx, content).await?;
             let Some(state) = state.filter(|state| !state.removed && state.is_small(most, policy)) else {
                 return tx.roll_back(None).await;
             };

@@ -33,19 +33,24 @@ pub(super) fn delivery(row: &Row) -> Result<Delivery, StoreError> {
 
 /// Locks the record and returns its author, or `None` if it is gone.
 pub(super) async fn lock(tx: &Tx, content: ContentId) -> Result<Option<UserId>, StoreError> {
-    let sql = format!("SELECT author_id FROM deliveries WHERE content_id = ? {}", tx.dialect().for_update());
-    tx.query_one(&sql, [content.get().into()]).await?.map(|row| row.user(0)).transpose()
+    tx.all([locked(tx.dialect(), content)]).await?.row(0).map(|row| row.user(0)).transpose()
+}
+
+/// The author, of a record that it locks.
+pub(super) fn locked(dialect: Dialect, content: ContentId) -> Fragment {
+    let text = format!("SELECT author_id FROM deliveries WHERE content_id = ? {}", dialect.for_update());
+    Fragment::new(text, [content.get()])
 }
 
 /// Deletes the record; no subtask was cut.
-pub(super) async fn delete(tx: &Tx, content: ContentId) -> Result<(), StoreError> {
-    tx.execute("DELETE FROM deliveries WHERE content_id = ?", [content.get().into()]).await.map(|_| ())
+pub(super) fn delete(content: ContentId) -> Fragment {
+    Fragment::new("DELETE FROM deliveries WHERE content_id = ?", [content.get()])
 }
 
 /// Deletes the record and its subtasks.
 pub(super) async fn delete_with_subtasks(tx: &Tx, content: ContentId) -> Result<(), StoreError> {
-    tx.execute("DELETE FROM subtasks WHERE content_id = ?", [content.get().into()]).await?;
-    delete(tx, content).await
+    let subtasks = Fragment::new("DELETE FROM subtasks WHERE content_id = ?", [content.get()]);
+    tx.all([subtasks, delete(content)]).await.map(|_| ())
 }
 
 /// At most `limit` records that are due at `now_ms`, or whose time is too far in the future to be right; oldest first.

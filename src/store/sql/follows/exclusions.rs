@@ -12,8 +12,9 @@ use super::{
         existing_accounts::account_exists,
         rows::{DomainColumns as _, MAX_LIST, id_list},
     },
+    LockedCounts,
     authors_version::renew_authors,
-    end_edge, lock_counts,
+    edge_of, end_edge, lock_counts,
 };
 use crate::{
     domain::{
@@ -48,7 +49,8 @@ impl Exclusions for SqlStore {
     async fn block(&self, user: UserId, other: UserId, version: i64, now_ms: i64) -> Result<Blocked, StoreError> {
         let edges = [Pair { follower: user, author: other }, Pair { follower: other, author: user }];
         self.transaction(move |tx| async move {
-            let counts = lock_counts(&tx, edges[0], None).await?;
+            let dialect = tx.dialect();
+            let counts = LockedCounts::of(tx.all([lock_counts(dialect, edges[0], None)]).await?.rows(0))?;
             if !counts.has(other) {
                 return tx.roll_back(Blocked::UnknownUser).await;
             }
@@ -59,7 +61,8 @@ impl Exclusions for SqlStore {
             }
             let mut ended = Vec::new();
             for edge in edges {
-                if end_edge(&tx, edge, &counts, version, now_ms).await? {
+                let found = tx.all([edge_of(dialect, edge)]).await?;
+                if end_edge(&tx, (edge, &counts), found.row(0), (version, now_ms)).await? {
                     ended.push(edge);
                 }
             }

@@ -46,21 +46,26 @@ impl Follows for SqlStore {
         }
         let pair = Pair { follower, author };
         self.brief_transaction(move |tx| async move {
-            let counts = lock_counts(&tx, pair, Some(follower)).await?;
-            let (Some(following), Some(is_blocked)) = (counts.following(follower), is_blocked(&tx, pair).await?) else {
+            let dialect = tx.dialect();
+            let lock = lock_counts(dialect, pair, Some(follower));
+            let edge = insert_edge(pair, mode, incarnation, now_ms);
+            let done = tx.all_unless_there([lock, is_blocked(pair), edge]).await?;
+            let counts = LockedCounts::of(done.rows(0))?;
+            let (Some(following), Some(blocked)) = (counts.following(follower), done.row(1)) else {
                 return tx.roll_back(Followed::UnknownAuthor).await;
             };
-            if is_blocked {
+            if blocked.get::<i64>(0)? == 1 {
                 return tx.roll_back(Followed::Blocked).await;
             }
-            if !insert_edge(&tx, pair, mode, incarnation, now_ms).await? {
+            if done.stopped_at().is_some() {
                 return tx.roll_back(Followed::Already).await;
             }
             if follower != author && following >= MAX_FOLLOWS {
                 return tx.roll_back(Followed::TooMany).await;
             }
-            record_relation(&tx, pair, incarnation, now_ms).await?;
-            if !add_to_counts(&tx, pair, &counts, 1, incarnation).await? {
+            let written = count(dialect, (pair, &counts), (1, incarnation), (incarnation, now_ms));
+            let counted = tx.all(written).await?;
+            if follower != author && !counts.has(author) && counted.affected(2) == 0 {
                 return Err(StoreError::Contended("the author's account came or went meanwhile".into()));
             }
             tx.commit(Followed::New).await
@@ -71,8 +76,10 @@ impl Follows for SqlStore {
     async fn unfollow(&self, follower: UserId, author: UserId, version: i64, now_ms: i64) -> Result<bool, StoreError> {
         let pair = Pair { follower, author };
         self.brief_transaction(move |tx| async move {
-            let counts = lock_counts(&tx, pair, Some(follower)).await?;
-            let ended = end_edge(&tx, pair, &counts, version, now_ms).await?;
+            let dialect = tx.dialect();
+            let found = tx.all([lock_counts(dialect, pair, Some(follower)), edge_of(dialect, pair)]).await?;
+            let counts = LockedCounts::of(found.rows(0))?;
+            let ended = end_edge(&tx, (pair, &counts), found.row(1), (version, now_ms)).await?;
             tx.commit(ended).await
         })
         .await
@@ -218,6 +225,11 @@ pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Fragment {
 pub(super) struct LockedCounts(Vec<(UserId, u64)>);
 
 impl LockedCounts {
+    /// Of the rows of [`lock_counts`].
+    pub(super) fn of(rows: &[Row]) -> Result<Self, StoreError> {
+        rows.iter().map(|row| Ok((row.user(0)?, row.count(1)?))).collect::<Result<_, _>>().map(Self)
+    }
+
     /// Whether this user exists.
     pub(super) fn has(&self, user: UserId) -> bool {
         self.following(user).is_some()
@@ -230,59 +242,87 @@ impl LockedCounts {
 }
 
 /// Locks the counts of both users, or those `of` one of them, and those of the other only if they are not spread. This
-/// delays every follow and unfollow by whom it has locked, and every block of theirs, until the transaction ends. One
-/// statement walks the key, so it locks in ascending ids. A row that does not match is unlocked at once.
-pub(super) async fn lock_counts(tx: &Tx, pair: Pair, of: Option<UserId>) -> Result<LockedCounts, StoreError> {
-    let dialect = tx.dialect();
-    let in_row = if of.is_some() { " AND (user_id = ? OR spread = 0)" } else { "" };
-    let sql = format!(
-        "SELECT user_id, following FROM user_counts{by_key} WHERE user_id IN (?, ?){in_row} \
-         ORDER BY user_id {for_update}",
+/// delays every follow and unfollow by whom it has locked, and every block of theirs, until the transaction ends. Locks
+/// in ascending ids. Which rows it locks is read without locks: a row that is passed over after it was waited for stays
+/// locked on MariaDB.
+pub(super) fn lock_counts(dialect: Dialect, pair: Pair, of: Option<UserId>) -> Fragment {
+    let mut users = [pair.follower, pair.author];
+    users.sort_unstable();
+    let side = |user| {
+        let in_row = if of.is_some_and(|of| of != user) { " AND spread = 0" } else { "" };
+        format!("SELECT user_id FROM user_counts WHERE user_id = ?{in_row}")
+    };
+    let text = format!(
+        "SELECT n.user_id, n.following FROM ({}) x {then} user_counts n{by_key} ON n.user_id = x.user_id {for_update}",
+        users.map(side).join(" UNION ALL "),
+        then = dialect.join_in_order(),
         by_key = dialect.force_index("PRIMARY"),
         for_update = dialect.for_update(),
     );
-    let rows = tx.query(&sql, key(pair).into_iter().chain(of.map(|user| user.get().into()))).await?;
-    let counts: Result<Vec<_>, StoreError> = rows.iter().map(|row| Ok((row.user(0)?, row.count(1)?))).collect();
-    counts.map(LockedCounts)
+    Fragment::new(text, users.map(UserId::get))
 }
 
-/// Deletes the pair's edge, lowers the counts and records the relation. `false` if there was no edge.
+/// Locks the pair's edge.
+pub(super) fn edge_of(dialect: Dialect, pair: Pair) -> Fragment {
+    let text = format!("SELECT inc FROM follows WHERE follower_id = ? AND author_id = ? {}", dialect.for_update());
+    Fragment::with(text, key(pair))
+}
+
+/// Deletes the pair's edge, lowers the counts and records the relation. `false` if [`edge_of`] has found no edge.
 pub(super) async fn end_edge(
     tx: &Tx,
-    pair: Pair,
-    locked: &LockedCounts,
-    version: i64,
-    now_ms: i64,
+    (pair, locked): (Pair, &LockedCounts),
+    found: Option<&Row>,
+    (version, now_ms): (i64, i64),
 ) -> Result<bool, StoreError> {
-    let edge = "FROM follows WHERE follower_id = ? AND author_id = ?";
-    let sql = format!("SELECT inc {edge} {}", tx.dialect().for_update());
-    let Some(row) = tx.query_one(&sql, key(pair)).await? else { return Ok(false) };
-    let incarnation: i64 = row.get(0)?;
-    tx.execute(&format!("DELETE {edge}"), key(pair)).await?;
-    record_relation(tx, pair, incarnation.wrapping_neg(), now_ms).await?;
+    let Some(row) = found else { return Ok(false) };
+    let ended = row.get::<i64>(0)?.wrapping_neg();
+    let delete = Fragment::with("DELETE FROM follows WHERE follower_id = ? AND author_id = ?", key(pair));
     // The author may have no account any more.
-    add_to_counts(tx, pair, locked, -1, version).await?;
-    Ok(true)
+    let written = count(tx.dialect(), (pair, locked), (-1, version), (ended, now_ms));
+    tx.all([delete].into_iter().chain(written)).await.map(|_| true)
 }
 
-/// `false` if the pair has an edge already.
-async fn insert_edge(tx: &Tx, pair: Pair, mode: EdgeMode, incarnation: i64, now_ms: i64) -> Result<bool, StoreError> {
-    let sql = "INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES (?, ?, ?, ?, ?)";
+fn insert_edge(pair: Pair, mode: EdgeMode, incarnation: i64, now_ms: i64) -> Fragment {
+    let text = "INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES (?, ?, ?, ?, ?)";
     let [follower, author] = key(pair);
-    tx.insert(sql, [follower, author, mode.code().into(), incarnation.into(), now_ms.into()]).await
+    Fragment::with(text, [follower, author, mode.code().into(), incarnation.into(), now_ms.into()])
 }
 
-/// Records that the pair must be looked at. `version` differs from those of all operations on the pair, past ones
-/// included: the edge's `incarnation` when it is made, its negative when it ends.
-async fn record_relation(tx: &Tx, pair: Pair, version: i64, now_ms: i64) -> Result<(), StoreError> {
-    let [follower, author] = key(pair);
-    let values = [follower, author, version.into(), look_at(now_ms)];
-    let insert = "INSERT INTO relations (follower_id, author_id, version, attempts, look_at) VALUES (?, ?, ?, 0, ?)";
-    tx.execute(&format!("{insert} {}", over_earlier_relation(tx)), values).await.map(|_| ())
+/// What is written beside an edge that is made or ends: that the pair must be looked at, the author's followers and the
+/// follower's following, and the version of the follower's authors. A user's own edge is not counted. `relation`
+/// differs from those of all operations on the pair, past ones included: the edge's incarnation when it is made, its
+/// negative when it ends. A third statement changes the
+/// followers of an author whose counts are not locked.
+fn count(
+    dialect: Dialect,
+    (pair, locked): (Pair, &LockedCounts),
+    (more, version): (i64, i64),
+    (relation, now_ms): (i64, i64),
+) -> Vec<Fragment> {
+    let [by, to] = [pair.follower, pair.author].map(UserId::get);
+    let relation = Fragment::with(
+        format!(
+            "INSERT INTO relations (follower_id, author_id, version, attempts, look_at) VALUES (?, ?, ?, 0, ?) {}",
+            over_earlier_relation(dialect)
+        ),
+        [by.into(), to.into(), relation.into(), look_at(now_ms)],
+    );
+    let (of_others, in_row) = (if by == to { 0 } else { more }, locked.has(pair.author));
+    let text = format!(
+        "UPDATE user_counts SET following = following + CASE user_id WHEN ? THEN ? ELSE 0 END, \
+         authors_version = CASE user_id WHEN ? THEN ? ELSE authors_version END, \
+         followers = followers + CASE user_id WHEN ? THEN ? ELSE 0 END{spreads} WHERE user_id IN (?, ?)",
+        spreads = Counts::spreads("followers"),
+    );
+    let counted = if in_row { to } else { by };
+    let rows = Fragment::new(text, [by, of_others, by, version, to, of_others, by, counted]);
+    let beside = Change { column: "followers", id: to, more: of_others, by: pair.follower };
+    let beside = (!in_row).then(|| FOLLOWERS.beside(dialect, beside));
+    [relation, rows].into_iter().chain(beside).collect()
 }
 
-fn over_earlier_relation(tx: &Tx) -> String {
-    let dialect = tx.dialect();
+fn over_earlier_relation(dialect: Dialect) -> String {
     let conflict = dialect.on_conflict_update("follower_id, author_id");
     let (version, look_at) = (dialect.incoming("version"), dialect.incoming("look_at"));
     format!("{conflict} version = {version}, attempts = 0, look_at = {look_at}")
@@ -290,33 +330,6 @@ fn over_earlier_relation(tx: &Tx) -> String {
 
 fn look_at(now_ms: i64) -> Value {
     now_ms.saturating_add(FIRST_LOOK_MS).into()
-}
-
-/// Changes the author's followers and the follower's following, and sets the version of the follower's authors. A
-/// user's own edge is not counted. `false` if the author has no counts, neither locked nor spread.
-async fn add_to_counts(
-    tx: &Tx,
-    pair: Pair,
-    locked: &LockedCounts,
-    more: i64,
-    version: i64,
-) -> Result<bool, StoreError> {
-    let Pair { follower, author } = pair;
-    if follower == author {
-        return renew_authors(tx, &[follower], version).await.map(|()| true);
-    }
-    let sql = format!(
-        "UPDATE user_counts SET following = following + CASE user_id WHEN ? THEN ? ELSE 0 END, \
-         authors_version = CASE user_id WHEN ? THEN ? ELSE authors_version END, \
-         followers = followers + CASE user_id WHEN ? THEN ? ELSE 0 END{spreads} WHERE user_id IN (?, ?)",
-        spreads = Counts::spreads("followers"),
-    );
-    let in_row = locked.has(author);
-    let counted = if in_row { author } else { follower };
-    let [by, to, counted] = [follower, author, counted].map(UserId::get);
-    tx.execute(&sql, [by, more, by, version, to, more, by, counted].map(Value::from)).await?;
-    let change = Change { column: "followers", id: to, more, by: follower };
-    Ok(in_row || FOLLOWERS.change_beside(tx, change, &Fragment::default()).await?)
 }
 
 /// All these edges get the same number: an `incarnation` only distinguishes edges of the same pair.
@@ -330,7 +343,7 @@ async fn fill(tx: &Tx, follower: UserId, authors: &[UserId], incarnation: i64, n
     let insert = format!(
         "INSERT INTO relations (follower_id, author_id, version, attempts, look_at) \
          SELECT follower_id, author_id, inc, 0, ? FROM follows {of_these} {}",
-        over_earlier_relation(tx)
+        over_earlier_relation(tx.dialect())
     );
     tx.execute(&insert, std::iter::once(look_at(now_ms)).chain(these())).await.map(|_| ())
 }

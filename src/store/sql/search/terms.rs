@@ -1,7 +1,7 @@
 //! Rows of the search index. [`super::tasks`] writes those of contents that have many, and
 //! [`super::rebuild`] those of contents that are older.
 
-use sql_driver::{Tx, Value};
+use sql_driver::{Dialect, Fragment, Tx, Value};
 
 use super::super::{SqlStore, rows::id_list};
 use crate::{
@@ -17,21 +17,27 @@ pub(in super::super) const COLUMNS: &str = "search_terms (term, publish_time, co
 /// Rows of one statement; a power of two. A content of usual length is one statement.
 const ROWS: usize = 512;
 
-/// Adds the missing terms. Statements are filled up to powers of two with their last row, because each connection
-/// prepares each distinct text once.
+/// Adds the missing terms.
 pub(in super::super) async fn insert(tx: &Tx, at: Position, terms: &[Term]) -> Result<(), StoreError> {
-    let keep =
-        tx.dialect().on_conflict_nothing("term, publish_time, content_id", "content_id = search_terms.content_id");
+    for Fragment { text, values } in rows(tx.dialect(), at, terms) {
+        tx.execute(&text, values).await?;
+    }
+    Ok(())
+}
+
+/// Statements that add the missing terms. They are filled up to powers of two with their last row, because each
+/// connection prepares each distinct text once.
+pub(in super::super) fn rows(dialect: Dialect, at: Position, terms: &[Term]) -> impl Iterator<Item = Fragment> {
+    let keep = dialect.on_conflict_nothing("term, publish_time, content_id", "content_id = search_terms.content_id");
     let [time, id] = [at.publish_time(), at.content_number()];
-    for terms in terms.chunks(ROWS) {
+    terms.chunks(ROWS).map(move |terms| {
         let mut values: Vec<i64> = terms.iter().flat_map(|term| [(*term).into(), time, id]).collect();
         let (count, last) = (terms.len().next_power_of_two(), values.split_off(values.len() - 3));
         values.extend(last.iter().cycle().take(3 * (count + 1 - terms.len())));
         let placeholders = vec!["(?, ?, ?)"; count].join(", ");
-        let sql = format!("INSERT INTO {COLUMNS} VALUES {placeholders} {keep}");
-        tx.execute(&sql, values.into_iter().map(Value::from)).await?;
-    }
-    Ok(())
+        let text = format!("INSERT INTO {COLUMNS} VALUES {placeholders} {keep}");
+        Fragment::with(text, values.into_iter().map(Value::from))
+    })
 }
 
 /// Deletes these terms of a content; each is a row of the key.

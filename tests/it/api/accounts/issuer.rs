@@ -119,20 +119,16 @@ async fn upserts_beside_first_sign_ins_make_one_user() -> Result<()> {
                   { results { user { id } } } }";
     let subjects: Vec<String> = (0..20).map(|number| format!("person_{number}")).collect();
     let users: Vec<Value> = subjects.iter().map(|subject| json!({ "externalId": subject, "name": "x" })).collect();
-    let signed = subjects.iter().map(|subject| signer.sign(&claims(&server, subject))).collect::<Result<Vec<_>>>()?;
-    let brought = server.post(Some(&key), upsert, json!({ "users": users }));
-    let (brought, signed) = tokio::join!(
-        brought,
-        futures_util::future::try_join_all(signed.iter().map(|token| server.data(
-            token,
-            "{ viewer { id } }",
-            json!({})
-        )))
+    let tokens = subjects.iter().map(|subject| signer.sign(&claims(&server, subject))).collect::<Result<Vec<_>>>()?;
+    let sign_ins = tokens.iter().map(|token| server.data(token, "{ viewer { id } }", json!({})));
+    let (brought, answers) = tokio::join!(
+        server.post(Some(&key), upsert, json!({ "users": users })),
+        futures_util::future::try_join_all(sign_ins),
     );
-    let (brought, signed) = (brought?, signed?);
-    for (number, signed) in signed.iter().enumerate() {
+    let (brought, answers) = (brought?, answers?);
+    for (number, answer) in answers.iter().enumerate() {
         let id = &brought["data"]["it"]["results"][number]["user"]["id"];
-        ensure!(id.is_string() && signed["viewer"]["id"] == *id, "{number}: {brought} {signed}");
+        ensure!(id.is_string() && answer["viewer"]["id"] == *id, "{number}: {brought} {answer}");
     }
     Ok(())
 }

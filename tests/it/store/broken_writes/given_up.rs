@@ -62,7 +62,8 @@ impl World {
             }
             commands += 1;
         }
-        ensure!(commands > 10, "a publish has {commands} commands");
+        // The last answer is short: if it arrives completely, the write may be done before the line is seen to stop.
+        ensure!((2..=3).contains(&commands), "a publish has {commands} commands");
         Ok(done.iter().map(|command| commands - command).collect())
     }
 }
@@ -72,7 +73,11 @@ on_each_backend! {
     async fn a_write_abandoned_at_any_command_is_atomic(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         ensure!(world.step_through(Stop::Answer { bytes: 0 }, End::Dropped).await? == [1], "a commit that was sent is one");
-        world.step_through(Stop::Answer { bytes: 20 }, End::Dropped).await.map(drop)
+        // In the answer to the first of the statements that were sent at once, and in those after it.
+        for bytes in [20, 40, 60] {
+            world.step_through(Stop::Answer { bytes }, End::Dropped).await?;
+        }
+        Ok(())
     }
 
     async fn a_write_whose_connection_ends_is_unknown_and_whole_or_nothing(backend: Backend) -> Result<()> {

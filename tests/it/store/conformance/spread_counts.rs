@@ -206,13 +206,12 @@ mod on_servers {
         async fn who_follows_a_star_or_likes_its_post_waits_for_no_other(backend: Backend) -> Result<()> {
             let world = World::on(backend).await?.with_post(4).await?;
             spread(&world).await?;
-            // As user 2 locks and counts, who does not commit.
+            // As user 2 counts, who does not commit, and a gatherer, who locks the rows.
             let open = world.rows.begin_with_config(Some(IsolationLevel::ReadCommitted), None).await?;
             let shard = 2 % COUNT_SHARDS;
             for sql in [
-                "SELECT user_id, following FROM user_counts FORCE INDEX (PRIMARY) WHERE user_id IN (2, 1) \
-                 AND (user_id = 2 OR spread = 0) ORDER BY user_id FOR UPDATE",
-                "UPDATE counters SET likes = likes + 1 WHERE content_id = 5 AND spread = 0",
+                "SELECT user_id FROM user_counts WHERE user_id IN (1, 2) ORDER BY user_id FOR UPDATE",
+                "SELECT content_id FROM counters WHERE content_id = 5 FOR UPDATE",
                 &format!("INSERT INTO follower_deltas (user_id, shard, followers) VALUES (1, {shard}, 1)"),
                 &format!("INSERT INTO counter_deltas (content_id, shard, likes) VALUES (5, {shard}, 1)"),
             ] {
