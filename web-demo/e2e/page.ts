@@ -1,6 +1,6 @@
 // Steps that several tests take on the page.
 import { AxeBuilder } from "@axe-core/playwright";
-import { expect, type Locator, type Page } from "@playwright/test";
+import { expect, type Locator, type Page, test } from "@playwright/test";
 import type { Person } from "./api";
 
 /** Opens `path` with `person` signed in, without going through the form. */
@@ -105,12 +105,34 @@ export function timeOf(page: Page, name: string): Promise<number> {
 /** What may be asked again is tried four times before the page says that the server cannot be reached: up to 7 s of waiting, and the tries. */
 export const AFTER_ALL_TRIES = { timeout: 30_000 };
 
-/** A picture to be looked at; nothing on the page may be cut off at its side, and axe finds nothing in it (WCAG 2.2 A and AA, best practices). */
-export async function takePicture(page: Page, name: string) {
+/** The widths at which pages are looked at: the smallest phone, most phones, a tablet, a desk. */
+export const WIDTHS = [320, 375, 768, 1280];
+
+/** Rules of axe that depend on colours, which are all that a dark page differs by. */
+const OF_COLOURS = ["color-contrast", "link-in-text-block"];
+
+/** Pictures of what the page shows now, at each width, light and dark; see `takePicture`. */
+export async function takePictures(page: Page, name: string, widths: readonly number[] = WIDTHS) {
+  const before = page.viewportSize();
+  test.info().setTimeout(test.info().timeout + widths.length * 20_000);
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: width < 800 ? 720 : 900 });
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await takePicture(page, `${name}-${colorScheme}-${width}`, colorScheme === "dark" ? OF_COLOURS : []);
+    }
+    await page.emulateMedia({ colorScheme: null });
+  }
+  if (before !== null) await page.setViewportSize(before);
+}
+
+/** A picture to be looked at; nothing on the page may be cut off at its side, and axe finds nothing in it by these rules, or any (WCAG 2.2 A and AA, best practices). */
+export async function takePicture(page: Page, name: string, rules: string[] = []) {
   const cutOff = await page.locator(".feed, body").evaluateAll((boxes) => boxes.filter((box) => box.scrollWidth > box.clientWidth).length);
   expect(cutOff, "boxes whose content is cut off at the side").toBe(0);
   await page.screenshot({ path: `test-results/screens/${name}.png`, animations: "disabled" });
   // No frame here is of another origin, for which it would otherwise open one more page each time.
-  const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
+  const axe = new AxeBuilder({ page }).setLegacyMode(true);
+  const { violations } = await (rules.length === 0 ? axe : axe.withRules(rules)).analyze();
   expect(violations.map(({ id, nodes }) => [id, ...nodes.map(({ target, failureSummary }) => `${target.join(" ")}: ${failureSummary}`)]), `what axe finds in ${name}`).toEqual([]);
 }

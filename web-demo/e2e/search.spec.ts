@@ -1,7 +1,7 @@
 // Posts are found from the header, Chinese ones by any stretch of their text. Pictures in test-results/screens/.
 import { expect, type Page } from "@playwright/test";
 import { deleteContent, follow, freshHandle, numbered, publish, publishMany, register } from "./api";
-import { AFTER_ALL_TRIES, namesOf, openAs, postWith, scrollTo } from "./page";
+import { AFTER_ALL_TRIES, namesOf, openAs, postWith, scrollTo, takePictures } from "./page";
 import { test } from "./test";
 
 async function search(page: Page, text: string) {
@@ -16,6 +16,7 @@ test("a search reads on to its end, and a deleted post is found no more", async 
   await openAs(page, vera);
   await search(page, word);
   await expect(postWith(page, `The ${word}, rib 45`)).toBeVisible();
+  await takePictures(page, "search");
   await scrollTo(page, page.getByTestId("feed-end"));
   await expect(page.getByTestId("post")).toHaveCount(45);
   const last = await publish(vera, `The last ${word}`);
