@@ -124,7 +124,7 @@ async fn fill(arguments: &SeedArguments, config: &Config) -> anyhow::Result<Comp
         let next = next_step(&error);
         error.context(format!("not all people could be written; the batches before the last are complete; {next}"))
     })?;
-    print_written(&written, started.elapsed())?;
+    print_written(&written, started.elapsed(), arguments.live)?;
     Ok(if written.interrupted { Completion::Interrupted } else { Completion::Done })
 }
 
@@ -150,7 +150,7 @@ async fn hash(auth: &AuthSettings) -> anyhow::Result<PasswordHash> {
     Ok(passwords.hash(&turn, PASSWORD.to_owned()).await?)
 }
 
-fn print_written(written: &Written, elapsed: Duration) -> anyhow::Result<()> {
+fn print_written(written: &Written, elapsed: Duration, is_served_next: bool) -> anyhow::Result<()> {
     let rate = u128::from(written.rows()) * 1_000 / elapsed.as_millis().max(1);
     let seconds = elapsed.as_secs_f64();
     let Written { users, contents, reactions, follows, interrupted } = written;
@@ -158,9 +158,8 @@ fn print_written(written: &Written, elapsed: Duration) -> anyhow::Result<()> {
     print::line(format!(
         "{how} {seconds:.1} s ({rate} rows/s): {users} users, {contents} contents, {reactions} reactions, {follows} follows."
     ))?;
-    print::line(format!(
-        "Next: run `tidefeed serve`, and sign in as `{HANDLE}` with the password `{PASSWORD}`. Every seeded account has it."
-    ))?;
+    let next = if is_served_next { "Sign" } else { "Next: run `tidefeed serve`, and sign" };
+    print::line(format!("{next} in as `{HANDLE}` with the password `{PASSWORD}`. Every seeded account has it."))?;
     Ok(())
 }
 
