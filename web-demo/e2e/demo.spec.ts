@@ -42,11 +42,8 @@ test("pictures of the seeded world are the server's own, say what they show, and
 });
 
 test("the clip of the seeded world has its first frame, and plays", async ({ page }) => {
-  const query = `{ user(handle: "demo") { following(first: 50) { nodes { handle mediaContents(first: 3) { edges { node { media { kind } } } } } } } }`;
-  const { data } = await (await page.request.post("/graphql", { data: { query } })).json() as
-    { data: { user: { following: { nodes: { handle: string; mediaContents: { edges: { node: { media: { kind: string }[] } }[] } }[] } } } };
-  const author = data.user.following.nodes.find(({ mediaContents }) => mediaContents.edges.some(({ node }) => node.media[0]?.kind === "VIDEO"));
-  await page.goto(`/#/u/${author?.handle ?? "nobody"}/media`);
+  await page.goto("/#/u/demo");
+  await page.getByTestId("post").filter({ hasText: "I am here to look around" }).getByTestId("reply").click();
   const clip = page.locator("video").first();
   await scrollTo(page, clip);
   const poster = await page.request.get(new URL(await clip.getAttribute("poster") ?? "", page.url()).href);

@@ -49,7 +49,8 @@ impl Album {
         Some(medium(MediaKind::Picture, url, (pictures::WIDTH, pictures::HEIGHT), alt))
     }
 
-    fn clip(&self, lexicon: &Lexicon) -> Option<Media> {
+    /// The clip with words for it.
+    pub fn clip(&self, lexicon: &Lexicon) -> Option<Media> {
         let alt = lexicon.lines("clip").first()?;
         let url = self.clips.as_ref()?.replace("{n}", pictures::CLIP);
         Some(medium(MediaKind::Video, url, pictures::CLIP_SIZE, alt))

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use domain::{
-    ContentId, Reaction, UserId,
+    ContentId, Media, Reaction, UserId,
     account::profile::{InvalidRegistration, Registration},
     content::{Draft, InvalidDraft},
 };
@@ -33,7 +33,7 @@ const LIKES: usize = 36;
 const BOOKMARKS: usize = 24;
 const HELLO: &str =
     "Hello! I am here to look around. Follow me back, or better: publish something and watch it arrive.";
-/// Replies from neighbours. It thanks for the last one, whose author reposts its greeting.
+/// Replies from neighbours, the first with the clip. It thanks for the last one, whose author reposts its greeting.
 const WELCOMES: [&str; 2] = [
     "Welcome aboard! Start with the people you find interesting; the rest follows.",
     "Hello! Open a thread or two: the best things here are in the replies.",
@@ -97,10 +97,11 @@ impl Guest {
         let (mut last, mut thanks) = (hello.publish_time, None);
         for (host, words) in self.hosts(world, people).into_iter().zip(WELCOMES) {
             last += 10 * MINUTE_MS;
-            let welcome = reply(words, hello.id, last, rng.random())?;
+            let media = world.clip().filter(|_| thanks.is_none()).into_iter().collect();
+            let welcome = reply((words, media), hello.id, last, rng.random())?;
             let host = &mut people[host];
             hello.reactions.push(react((host.id, Reaction::Like), hello.publish_time, world.now_ms(), &mut rng));
-            thanks = Some((host.id, reply(THANKS, welcome.id, last + 10 * MINUTE_MS, rng.random())?));
+            thanks = Some((host.id, reply((THANKS, Vec::new()), welcome.id, last + 10 * MINUTE_MS, rng.random())?));
             host.contents.push(welcome);
         }
         if let Some((host, thanks)) = thanks {
@@ -146,8 +147,13 @@ fn content(draft: Draft, publish_time: i64, drawn: u32) -> SeedContent {
     SeedContent { id: ContentId::generate(publish_time, drawn), draft, publish_time, reactions: Vec::new() }
 }
 
-fn reply(text: &str, to: ContentId, publish_time: i64, drawn: u32) -> Result<SeedContent, InvalidDraft> {
-    Ok(content(Draft::try_new(text, Vec::new(), None)?.replying_to(to), publish_time, drawn))
+fn reply(
+    (text, media): (&str, Vec<Media>),
+    to: ContentId,
+    publish_time: i64,
+    drawn: u32,
+) -> Result<SeedContent, InvalidDraft> {
+    Ok(content(Draft::try_new(text, media, None)?.replying_to(to), publish_time, drawn))
 }
 
 /// Followers from all ranks.

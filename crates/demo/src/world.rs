@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use domain::{
-    ContentId, UserId,
+    ContentId, Media, UserId,
     account::profile::{InvalidRegistration, Registration},
     limits::MAX_FOLLOWS,
 };
@@ -181,6 +181,11 @@ impl World {
         contents
     }
 
+    /// The clip, told of in English; `None` without an address for it.
+    pub fn clip(&self) -> Option<Media> {
+        self.plan.album.clip(self.people.lexicon(Language::English))
+    }
+
     /// `None` for a text that cannot be published, which the lexicon never produces.
     fn content(&self, language: Language, rng: &mut StdRng) -> Option<SeedContent> {
         let lexicon = self.people.lexicon(language);
@@ -259,7 +264,7 @@ pub mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use std::collections::{HashMap, HashSet};
 
-    use domain::{Media, MediaKind};
+    use domain::MediaKind;
 
     use super::*;
     use crate::pictures;

@@ -35,7 +35,7 @@ export function PostList({ label, posts, nextPage, readFrom, end = "You have rea
       <div role="feed" className="feed" aria-label={label} aria-busy={nextPage.loading} onKeyDown={moveBetweenPosts} data-testid="feed">
         {posts.map((post, index) => (
           <Fragment key={post.id}>
-            {index > 0 && post.id === readFrom && <p className="read-up-to" role="separator" data-testid="read-up-to">New posts are above. You have read everything below.</p>}
+            {index > 0 && post.id === readFrom && <p className="read-up-to" data-testid="read-up-to">New posts are above. You have read everything below.</p>}
             <PostCard post={post} position={index + 1} total={nextPage.exists ? -1 : posts.length} />
           </Fragment>
         ))}
