@@ -44,17 +44,20 @@ test("a reader far down keeps their place while posts arrive and the line goes, 
   // Posts go by under the head, which is as wide as they are and opaque, and in which the button has its room.
   for (const further of [0, 37, 81, 140, 210, 333, 0]) {
     await page.evaluate((top) => { window.scrollTo(0, top); }, place + further);
-    const { beneath, ...head } = await page.evaluate(() => {
-      const boxes = (selector: string) => [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect());
-      const [[pill], [head], posts] = [boxes("[data-testid=new-posts]"), boxes(".timeline-head"), boxes("article")];
-      const isOver = (one?: DOMRect) => one !== undefined && head !== undefined && head.left <= one.left && head.right >= one.right;
-      const beneath = posts.filter((post) => pill !== undefined && post.top < pill.bottom && post.bottom > pill.top);
-      const isInRow = head !== undefined && pill !== undefined && head.top <= pill.top && head.bottom >= pill.bottom;
-      const opacity = getComputedStyle(document.querySelector(".timeline-head") ?? document.body).backgroundColor;
-      return { isInHead: isInRow && isOver(pill), beneath: beneath.length, besideHead: beneath.filter((post) => !isOver(post)).length, isOpaque: opacity.startsWith("rgb(") };
-    });
-    expect(head, `${further} px further down`).toEqual({ isInHead: true, besideHead: 0, isOpaque: true });
-    expect(beneath, `posts that go by ${further} px further down`).toBeGreaterThan(0);
+    // The button and the notice come into their places within a moment.
+    await expect(async () => {
+      const { beneath, ...head } = await page.evaluate(() => {
+        const boxes = (selector: string) => [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect());
+        const [[pill], [head], posts] = [boxes("[data-testid=new-posts]"), boxes(".timeline-head"), boxes("article")];
+        const isOver = (one?: DOMRect) => one !== undefined && head !== undefined && head.left <= one.left && head.right >= one.right;
+        const beneath = posts.filter((post) => pill !== undefined && post.top < pill.bottom && post.bottom > pill.top);
+        const isInRow = head !== undefined && pill !== undefined && head.top <= pill.top && head.bottom >= pill.bottom;
+        const opacity = getComputedStyle(document.querySelector(".timeline-head") ?? document.body).backgroundColor;
+        return { isInHead: isInRow && isOver(pill), beneath: beneath.length, besideHead: beneath.filter((post) => !isOver(post)).length, isOpaque: opacity.startsWith("rgb(") };
+      });
+      expect(head, `${further} px further down`).toEqual({ isInHead: true, besideHead: 0, isOpaque: true });
+      expect(beneath, `posts that go by ${further} px further down`).toBeGreaterThan(0);
+    }).toPass({ timeout: 3_000 });
   }
   await context.setOffline(false);
   await waitUntilLive(page);
