@@ -11,6 +11,8 @@ mod mailbox;
 mod shared_reads;
 mod shown;
 mod subscriber_state;
+#[cfg(test)]
+mod wanted;
 
 pub use error::LiveError;
 pub use feed::{Event, LiveFeed, LiveSettings, Subscription};

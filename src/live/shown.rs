@@ -1,7 +1,7 @@
 //! Tells clients which of the contents and users that they show may have changed. A hint says what to read again, never
 //! what has become of it, so that a client has one truth: what it reads.
 //!
-//! Apart from the hub of timelines, which promises more: here one hint stands for any number of changes.
+//! The hub of timelines is separate, because it delivers each change; here one hint may stand for many.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},

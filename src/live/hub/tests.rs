@@ -15,6 +15,7 @@ use crate::{
             stretch::{OutboxesSnapshot, Stretch},
         },
     },
+    live::wanted::Wanted,
     store::StoreError,
 };
 
@@ -65,29 +66,6 @@ impl Timelines for Everybody {
 
     async fn oracle(&self, _: UserId, _: &PageRequest) -> Result<Vec<Entry>, StoreError> {
         Ok(Vec::new())
-    }
-}
-
-/// Counts who is wanted.
-#[derive(Default)]
-struct Wanted(Mutex<HashMap<Shown, i32>>);
-
-#[async_trait]
-impl Announcements for Wanted {
-    async fn announce(&self, _: &Announcement) -> Result<(), StoreError> {
-        Err(StoreError::Refused("not announced here".into()))
-    }
-
-    fn listen(&self) -> broadcast::Receiver<Announcement> {
-        broadcast::Sender::new(1).subscribe()
-    }
-
-    fn want(&self, shown: Shown) {
-        *self.0.lock().unwrap().entry(shown).or_default() += 1;
-    }
-
-    fn unwant(&self, shown: Shown) {
-        *self.0.lock().unwrap().entry(shown).or_default() -= 1;
     }
 }
 
@@ -265,8 +243,8 @@ fn the_index_holds_and_wants_exactly_the_watched_authors() {
         let mut users: HashMap<Shown, i32> = HashMap::new();
         let readers = state.subscribers.values().map(|it| it.reader).collect::<HashSet<UserId>>();
         expected.into_keys().chain(readers).for_each(|user| *users.entry(user.into()).or_default() += 1);
-        wanted.0.lock().unwrap().retain(|_, count| *count != 0);
-        assert_eq!(*wanted.0.lock().unwrap(), users, "each author and each reader once");
+        wanted.counts().retain(|_, count| *count != 0);
+        assert_eq!(*wanted.counts(), users, "each author and each reader once");
     }
 }
 

@@ -1,47 +1,14 @@
 //! Tests the watches of what clients show.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-use async_trait::async_trait;
-use tokio::{
-    sync::{broadcast, watch},
-    time::{advance, timeout},
-};
+use tokio::time::{advance, timeout};
 
 use super::*;
-use crate::{domain::ContentId, store::StoreError};
+use crate::{domain::ContentId, live::wanted::Wanted};
 
 const LONG: Duration = Duration::from_mins(1);
 
-/// Counts what is wanted. Nothing is settled until it is told.
-struct Wanted {
-    counts: Mutex<HashMap<Shown, i32>>,
-    settled: watch::Sender<bool>,
-}
-
-#[async_trait]
-impl Announcements for Wanted {
-    async fn announce(&self, _: &Announcement) -> Result<(), StoreError> {
-        Err(StoreError::Refused("not announced here".into()))
-    }
-
-    fn listen(&self) -> broadcast::Receiver<Announcement> {
-        broadcast::Sender::new(1).subscribe()
-    }
-
-    fn want(&self, shown: Shown) {
-        *self.counts.lock().unwrap().entry(shown).or_default() += 1;
-    }
-
-    fn unwant(&self, shown: Shown) {
-        *self.counts.lock().unwrap().entry(shown).or_default() -= 1;
-    }
-
-    async fn settled(&self) {
-        self.settled.subscribe().wait_for(|settled| *settled).await.unwrap();
-    }
-}
-
 fn hub() -> (Arc<ShownHub>, Arc<Wanted>) {
-    let wanted = Arc::new(Wanted { counts: Mutex::default(), settled: watch::Sender::new(true) });
+    let wanted = Arc::<Wanted>::default();
     (Arc::new(ShownHub::new(wanted.clone())), wanted)
 }
 
@@ -155,7 +122,7 @@ async fn what_could_not_be_checked_is_hinted_at_later() {
 fn exactly_what_is_watched_is_wanted() {
     let (hub, wanted) = hub();
     let counts = || {
-        let counts = wanted.counts.lock().unwrap();
+        let counts = wanted.counts();
         [content(1), content(2), user(1).into()].map(|one| counts.get(&one).copied().unwrap_or_default())
     };
     let (first, second) = (watch(&hub), watch(&hub));

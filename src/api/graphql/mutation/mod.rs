@@ -2,6 +2,22 @@
 //!
 //! Expected refusals are `userErrors` of the payload; faults of the client and of this server are top-level errors.
 
+/// Payloads with the changed user alone: the name, what it is, and who the user is.
+macro_rules! changed_user {
+    ($($payload:ident, $about:literal, $user:literal;)+) => {$(
+        #[doc = $about]
+        #[derive(SimpleObject)]
+        struct $payload {
+            #[doc = $user]
+            user: Option<User>,
+            /// Why the mutation was refused; empty if it was not.
+            user_errors: Vec<UserError>,
+            /// The input's `clientMutationId`.
+            client_mutation_id: Option<String>,
+        }
+    )+};
+}
+
 mod account;
 mod content;
 mod deletion;

@@ -51,25 +51,9 @@ struct ChangeHandleInput {
     client_mutation_id: Option<String>,
 }
 
-/// Payloads of the form that both have.
-macro_rules! changed {
-    ($($payload:ident, $about:literal;)+) => {$(
-        #[doc = $about]
-        #[derive(SimpleObject)]
-        struct $payload {
-            /// The viewer. Null if refused.
-            user: Option<User>,
-            /// Why the mutation was refused; empty if it was not.
-            user_errors: Vec<UserError>,
-            /// The input's `clientMutationId`.
-            client_mutation_id: Option<String>,
-        }
-    )+};
-}
-
-changed! {
-    UpdateProfilePayload, "The viewer with the new profile; or why it has not changed.";
-    ChangeHandlePayload, "The viewer with the new handle; or why it has not changed.";
+changed_user! {
+    UpdateProfilePayload, "The viewer with the new profile; or why it has not changed.", "The viewer. Null if refused.";
+    ChangeHandlePayload, "The viewer with the new handle; or why it has not changed.", "The viewer. Null if refused.";
 }
 
 /// The part of the root about profiles.

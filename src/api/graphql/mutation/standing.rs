@@ -74,25 +74,9 @@ struct IssueTokenInput {
     client_mutation_id: Option<String>,
 }
 
-/// Payloads with the changed user alone.
-macro_rules! changed {
-    ($($payload:ident, $about:literal;)+) => {$(
-        #[doc = $about]
-        #[derive(SimpleObject)]
-        struct $payload {
-            /// The user after the change. Null if refused.
-            user: Option<User>,
-            /// Why the mutation was refused; empty if it was not.
-            user_errors: Vec<UserError>,
-            /// The input's `clientMutationId`.
-            client_mutation_id: Option<String>,
-        }
-    )+};
-}
-
-changed! {
-    ReactivateUserPayload, "The user who may sign in again; or why not.";
-    RebindExternalIdPayload, "The user with the new external id; or why it has not changed.";
+changed_user! {
+    ReactivateUserPayload, "The user who may sign in again; or why not.", "The user after the change. Null if refused.";
+    RebindExternalIdPayload, "The user with the new external id; or why it has not changed.", "The user after the change. Null if refused.";
 }
 
 /// The user who is kept out; or why not.
