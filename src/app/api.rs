@@ -170,8 +170,8 @@ fn with_pages(api: Router, settings: &ApiSettings, ports: &Ports) -> Router {
     if !settings.public_pages {
         return router;
     }
-    let (contents, base_url) = (ports.contents.clone(), settings.base_url.clone());
-    router.merge(public_pages::router(PublicPages { api, contents, base_url }))
+    let (contents, accounts) = (ports.contents.clone(), ports.accounts.clone());
+    router.merge(public_pages::router(PublicPages { api, contents, accounts, base_url: settings.base_url.clone() }))
 }
 
 fn http_settings(settings: &ApiSettings) -> HttpSettings {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{StoreError, new_account::PasswordHash, relations::Pair};
-use crate::domain::{Entry, SessionId, UserId};
+use crate::domain::{Entry, Handle, SessionId, UserId};
 
 /// The outcome of deleting an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,9 @@ pub trait AccountDeletions: Send + Sync {
     /// marks the account as deleted. From then on no read shows the user or their contents, and all writes of theirs
     /// are refused. `password` is the user's hash; `None` for users without a password.
     async fn delete(&self, user: UserId, password: Option<&PasswordHash>, now_ms: i64) -> Result<Deleted, StoreError>;
+
+    /// Whether an account that had this handle has been deleted.
+    async fn was_deleted(&self, handle: &Handle) -> Result<bool, StoreError>;
 
     /// One transaction: takes the deleted account that has waited longest of those due by `now_ms`. No other node gets
     /// it before `next_look_ms`.

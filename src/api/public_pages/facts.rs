@@ -10,7 +10,11 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use super::place::Place;
-use crate::{api::graphql::ids, store::Contents};
+use crate::{
+    api::graphql::ids,
+    domain::Handle,
+    store::{Accounts, Contents},
+};
 
 const POST: &str = "query PublicPost($id: ID!) { content(id: $id) { ...Post repostOf { ...Post } kind } } \
     fragment Post on Content { id text createdAt media { kind url alt width height } author { handle name avatarUrl } }";
@@ -35,10 +39,17 @@ pub(super) enum Found {
     Itself(&'static str),
     /// Nothing, and there never was.
     Missing,
-    /// A content that has been deleted.
-    Gone,
+    /// A content or an account that has been deleted.
+    Gone(Deleted),
     /// It cannot be told now: too much is asked for, or the store is away.
     Away { status: StatusCode, retry_after: HeaderValue },
+}
+
+/// What has been deleted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Deleted {
+    Post,
+    Account,
 }
 
 impl Found {
@@ -46,7 +57,7 @@ impl Found {
         match self {
             Self::There(_) | Self::Itself(_) => StatusCode::OK,
             Self::Missing => StatusCode::NOT_FOUND,
-            Self::Gone => StatusCode::GONE,
+            Self::Gone(_) => StatusCode::GONE,
             Self::Away { status, .. } => *status,
         }
     }
@@ -61,7 +72,10 @@ impl Found {
     /// For readers: what has happened, and what they can do.
     pub(super) fn explanation(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Gone => ("This post has been deleted", "Nobody sees it any more."),
+            Self::Gone(Deleted::Post) => ("This post has been deleted", "Nobody sees it any more."),
+            Self::Gone(Deleted::Account) => {
+                ("This account has been deleted", "What it published and whom it followed has gone with it.")
+            }
             Self::Away { status: StatusCode::TOO_MANY_REQUESTS, .. } => {
                 ("Too much is asked for from your network", "Wait a little, then load the page again.")
             }
@@ -174,6 +188,7 @@ impl Facts {
 pub(super) struct Asker<'a> {
     pub(super) api: Router,
     pub(super) contents: &'a dyn Contents,
+    pub(super) accounts: &'a dyn Accounts,
     pub(super) headers: &'a HeaderMap,
     pub(super) extensions: &'a Extensions,
 }
@@ -183,11 +198,10 @@ impl Asker<'_> {
         let found = match place {
             Place::Home => Ok(Found::Itself("")),
             Place::Private(title) => Ok(Found::Itself(title)),
-            Place::Profile { handle, .. } => self.profile(handle.as_str()).await,
+            Place::Profile { handle, .. } => self.profile(handle).await,
             Place::Post { id, .. } => match self.post(&ids::of_content(*id)).await {
                 Ok(None) => match self.contents.was_published(*id).await {
-                    Ok(true) => Ok(Found::Gone),
-                    Ok(false) => Ok(Found::Missing),
+                    Ok(was_there) => Ok(missing(was_there, Deleted::Post)),
                     Err(_) => Err(away(StatusCode::SERVICE_UNAVAILABLE, None)),
                 },
                 found => found.map(|post| post.map_or(Found::Missing, |post| Found::There(Facts::Post(post)))),
@@ -196,9 +210,14 @@ impl Asker<'_> {
         found.unwrap_or_else(|away| away)
     }
 
-    async fn profile(&self, handle: &str) -> Result<Found, Found> {
-        let person = self.ask(PROFILE, &json!({ "handle": handle }), "user").await?;
-        Ok(of(person).map_or(Found::Missing, |person| Found::There(Facts::Profile(person))))
+    async fn profile(&self, handle: &Handle) -> Result<Found, Found> {
+        let person = self.ask(PROFILE, &json!({ "handle": handle.as_str() }), "user").await?;
+        if let Some(person) = of(person) {
+            return Ok(Found::There(Facts::Profile(person)));
+        }
+        let was_deleted = self.accounts.was_deleted(handle).await;
+        let was_there = was_deleted.map_err(|_| away(StatusCode::SERVICE_UNAVAILABLE, None))?;
+        Ok(missing(was_there, Deleted::Account))
     }
 
     /// The content; of a repost, the original.
@@ -241,6 +260,10 @@ impl Asker<'_> {
         request.headers_mut().insert(header::ACCEPT, graphql);
         request
     }
+}
+
+fn missing(was_there: bool, deleted: Deleted) -> Found {
+    if was_there { Found::Gone(deleted) } else { Found::Missing }
 }
 
 fn away(status: StatusCode, retry_after: Option<HeaderValue>) -> Found {

@@ -27,7 +27,7 @@ use self::{
     place::Place,
 };
 use super::pages::{self, NO_SUCH_PATH};
-use crate::store::Contents;
+use crate::store::{Accounts, Contents};
 
 /// What the pages are made of.
 pub struct PublicPages {
@@ -36,13 +36,15 @@ pub struct PublicPages {
     pub api: Router,
     /// Tells deleted contents from those that never were.
     pub contents: Arc<dyn Contents>,
+    /// Tells deleted accounts from handles that nobody ever had.
+    pub accounts: Arc<dyn Accounts>,
     /// Where clients reach the service, without a slash at its end.
     pub base_url: String,
 }
 
 impl PublicPages {
     fn asker<'a>(&'a self, headers: &'a HeaderMap, extensions: &'a Extensions) -> Asker<'a> {
-        Asker { api: self.api.clone(), contents: &*self.contents, headers, extensions }
+        Asker { api: self.api.clone(), contents: &*self.contents, accounts: &*self.accounts, headers, extensions }
     }
 }
 
@@ -103,7 +105,7 @@ fn preview<'a>(base_url: &'a str, place: Option<&'a Place>, found: &'a Found) ->
     let subject = match found {
         Found::There(facts) => Subject::Facts(facts),
         Found::Itself(title) => Subject::App(title),
-        Found::Missing | Found::Gone | Found::Away { .. } => Subject::Refusal(found.explanation()),
+        Found::Missing | Found::Gone(_) | Found::Away { .. } => Subject::Refusal(found.explanation()),
     };
     Preview { base_url, subject, path: place.and_then(|place| place.canonical(found.facts().and_then(Facts::post_id))) }
 }

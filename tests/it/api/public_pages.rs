@@ -105,22 +105,34 @@ async fn what_is_gone_or_nowhere_has_its_status_and_a_way_on() -> Result<()> {
     ensure!(again.status() == StatusCode::NOT_MODIFIED, "{again:?}");
     let delete = "mutation($id: ID!) { deleteContent(input: { contentId: $id }) { userErrors { message } } }";
     server.data(&ann, delete, json!({ "id": post })).await?;
+    let (_, cat) = server.register("cat").await?;
+    let cats_post = publish(&server, &cat, json!({ "text": "gone with its author" })).await?;
+    let leave = "mutation { deleteViewer(input: { password: \"correct horse battery\" }) { userErrors { message } } }";
+    server.data(&cat, leave, json!({})).await?;
     let again = asked(&server, &format!("/post/{post}")).header("if-none-match", &etag).send().await?;
     ensure!(again.status() == StatusCode::GONE && again.headers()["cache-control"] == "no-store", "{again:?}");
     for (path, expected, title) in [
         (format!("/post/{post}"), 410, "This post has been deleted"),
         (format!("/post/{repost}"), 410, "This post has been deleted"),
         ("/post/C_AAAAAAAAAAE".to_owned(), 404, "There is no such page"),
+        ("/@cat".to_owned(), 410, "This account has been deleted"),
+        ("/@Cat/followers".to_owned(), 410, "This account has been deleted"),
+        (format!("/post/{cats_post}"), 410, "This post has been deleted"),
         ("/@nobody".to_owned(), 404, "There is no such page"),
         ("/ann".to_owned(), 404, "There is no such page"),
     ] {
         let (status, page) = seen(&server, &path).await?;
         ensure!(status == expected && page.contains(&format!("<h1>{title}</h1>")), "{path}: {status} {page}");
         ensure!(page.contains("Go to Tidefeed</a>") && page.contains("noindex"), "{path}: {page}");
-        ensure!(!page.contains("soon gone") && !page.contains("og:title"), "{path}: {page}");
+        ensure!(
+            !page.contains("soon gone") && !page.contains("its author") && !page.contains("og:title"),
+            "{path}: {page}"
+        );
     }
-    let embedded = open(&server, &format!("/oembed?url={BASE}/post/{post}")).await?;
-    ensure!(embedded.status() == StatusCode::GONE, "{embedded:?}");
+    for path in [format!("/post/{post}"), "/@cat".to_owned()] {
+        let embedded = open(&server, &format!("/oembed?url={BASE}{path}")).await?;
+        ensure!(embedded.status() == StatusCode::GONE, "{embedded:?}");
+    }
     let program = reqwest::get(format!("http://{}/nowhere", server.address)).await?;
     ensure!(program.status() == StatusCode::NOT_FOUND && program.text().await?.starts_with("There is nothing"));
     execute(&connect_sql(server.app.database_url()).await?, "ALTER TABLE users RENAME TO users_away").await?;

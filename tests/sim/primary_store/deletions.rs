@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{Entry, Floor, UserId, limits::MAX_WAIT_MS},
+    domain::{Entry, Floor, Handle, UserId, limits::MAX_WAIT_MS},
     store::{
         AccountDeletions, StoreError,
         account_deletions::{Deleted, DeletedAccount, LeftContent},
@@ -20,6 +20,16 @@ use super::{
 impl AccountDeletions for PrimaryStore {
     async fn delete(&self, user: UserId, _: Option<&PasswordHash>, now_ms: i64) -> Result<Deleted, StoreError> {
         transaction!(self, tx => delete(tx, user, now_ms))
+    }
+
+    async fn was_deleted(&self, handle: &Handle) -> Result<bool, StoreError> {
+        self.read(|tables| {
+            tables
+                .deletions
+                .keys()
+                .any(|user| tables.users.get(user).is_some_and(|deleted| deleted.registration.handle == *handle))
+        })
+        .await
     }
 
     async fn due(&self, now_ms: i64, next_look_ms: i64) -> Result<Option<DeletedAccount>, StoreError> {

@@ -12,7 +12,7 @@ use super::super::{
     spread_counts::{COUNTERS, Change},
 };
 use crate::{
-    domain::{ContentId, Entry, SessionId, UserId, limits::MAX_WAIT_MS},
+    domain::{ContentId, Entry, Handle, SessionId, UserId, limits::MAX_WAIT_MS},
     store::{
         AccountDeletions, StoreError,
         account_deletions::{Deleted, DeletedAccount, LeftContent},
@@ -40,6 +40,11 @@ impl AccountDeletions for SqlStore {
             tx.commit(Deleted::Gone { sessions }).await
         })
         .await
+    }
+
+    async fn was_deleted(&self, handle: &Handle) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM users u JOIN account_deletions g ON g.user_id = u.id WHERE u.handle = ?";
+        Ok(!self.read_few(sql, [handle.as_str().into()]).await?.is_empty())
     }
 
     async fn due(&self, now_ms: i64, next_look_ms: i64) -> Result<Option<DeletedAccount>, StoreError> {
