@@ -66,7 +66,6 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("async_graphql_axum", &["graphql-transport/tests"]),
     ("apollo_compiler", &["graphql-transport/src/guard"]),
     ("axum", &["src/api", "src/app", "crates/demo/src/pictures", "graphql-transport/src"]),
-    ("headers", &["graphql-transport/src/http"]),
     ("hyper", &["graphql-transport/src/http/connections"]),
     ("tungstenite", &["graphql-transport/src/http/ws"]),
     ("tower_http", &["src/api", "src/app", "graphql-transport/src/http"]),
