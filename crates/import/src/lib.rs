@@ -1,0 +1,17 @@
+//! The files with which a product moves in: records as lines of JSON, read with bounds, checked, sorted and written.
+//!
+//! Nothing here awaits, reads a clock or knows a database.
+
+pub mod fault;
+pub mod input;
+mod json;
+pub mod lines;
+pub mod object;
+mod parse;
+pub mod read;
+pub mod record;
+pub mod report;
+#[cfg(test)]
+mod tests;
+pub mod time;
+pub mod write;
