@@ -2,6 +2,8 @@
 //!
 //! Nothing here awaits, reads a clock or knows a database.
 
+pub mod check;
+pub mod convert;
 pub mod fault;
 pub mod input;
 mod json;
@@ -11,6 +13,7 @@ mod parse;
 pub mod read;
 pub mod record;
 pub mod report;
+pub mod sort;
 #[cfg(test)]
 mod tests;
 pub mod time;

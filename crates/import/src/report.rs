@@ -43,6 +43,9 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Remark {
+    /// The file, where several are read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The number of the file's line, from 1 on.
     pub line: u64,
     /// The record's `type`.
@@ -69,7 +72,7 @@ impl Remark {
     pub fn of(line: u64, record: &Record, outcome: Outcome) -> Self {
         let external_id = record.external_id().map(|id| id.as_str().to_owned());
         let kind = Some(record.kind().as_str());
-        Self { line, kind, external_id, outcome, code: None, field: Vec::new(), message: None }
+        Self { file: None, line, kind, external_id, outcome, code: None, field: Vec::new(), message: None }
     }
 
     /// Of a record of line `line` that has a fault.
@@ -83,7 +86,8 @@ impl From<Refusal> for Remark {
     fn from(refusal: Refusal) -> Self {
         let Refusal { line, kind, external_id, fault: Fault { code, field, message } } = refusal;
         let (code, message) = (Some(code), Some(message));
-        Self { line, kind: kind.map(Kind::as_str), external_id, outcome: Outcome::Refused, code, field, message }
+        let (kind, outcome) = (kind.map(Kind::as_str), Outcome::Refused);
+        Self { file: None, line, kind, external_id, outcome, code, field, message }
     }
 }
 
