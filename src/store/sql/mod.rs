@@ -5,6 +5,7 @@
 //! shared by all engines.
 
 mod accounts;
+mod bulk;
 mod cards;
 mod contents;
 mod counter_audits;
@@ -12,6 +13,7 @@ mod deliveries;
 mod existing_accounts;
 mod follows;
 mod hot;
+mod imports;
 mod inboxes;
 mod inspection;
 mod keyset;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use async_trait::async_trait;
 use sql_driver::{Dialect, Tx, Value};
 
-use super::{SqlStore, people, rows::DomainColumns as _, search};
+use super::{SqlStore, bulk::insert, people, rows::DomainColumns as _, search};
 use crate::{
     domain::{
         ContentId, Counters, EdgeMode, UserId,
@@ -20,9 +20,6 @@ use crate::{
         seeding::{SeedAuthor, SeedContent, SeedFollow, tally},
     },
 };
-
-/// Most rows of one statement; a power of two. The widest row has 9 values, and SQLite takes 32 766 a statement.
-const ROWS: usize = 512;
 
 #[async_trait]
 impl Seeding for SqlStore {
@@ -225,25 +222,6 @@ async fn raise_counts(tx: &Tx, follows: &[SeedFollow]) -> Result<(), StoreError>
     let version = format!("authors_version = {}", dialect.incoming("authors_version"));
     let raise = format!("{conflict} {}, {}, {version}", add("followers"), add("following"));
     insert(tx, "user_counts (user_id, followers, following, authors_version)", &raise, rows.collect()).await
-}
-
-/// Inserts `rows` in statements of at most [`ROWS`], cut at powers of two, because each connection prepares each
-/// distinct text once.
-async fn insert<const COLUMNS: usize>(
-    tx: &Tx,
-    into: &str,
-    conflict: &str,
-    mut rows: Vec<[Value; COLUMNS]>,
-) -> Result<(), StoreError> {
-    let row = format!("({})", ["?"; COLUMNS].join(", "));
-    while let Some(largest) = rows.len().min(ROWS).checked_ilog2() {
-        let count = 1 << largest;
-        let values = rows.split_off(rows.len() - count);
-        let placeholders = vec![row.as_str(); count].join(", ");
-        tx.execute(&format!("INSERT INTO {into} VALUES {placeholders} {conflict}"), values.into_iter().flatten())
-            .await?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -168,19 +168,30 @@ fn identified(row: &Row) -> Result<Identified, StoreError> {
 /// `false` if somebody has the identity.
 async fn insert(tx: &Tx, user: UserId, identity: &Identity) -> Result<bool, StoreError> {
     let sql = "INSERT INTO external_identities (identity, user_id, issuer, subject) VALUES (?, ?, ?, ?)";
-    let (issuer, subject) = (cut(&identity.issuer, ISSUER_CHARS), cut(&identity.subject, SUBJECT_CHARS));
-    let values: [Value; 4] = [identity.digest.as_str().into(), user.get().into(), issuer.into(), subject.into()];
-    tx.insert(sql, values).await
+    tx.insert(sql, columns(user, identity)).await
 }
 
-async fn release(tx: &Tx, digest: &str) -> Result<bool, StoreError> {
+/// Identity, user, issuer and subject.
+pub(in super::super) fn columns(user: UserId, identity: &Identity) -> [Value; 4] {
+    let (issuer, subject) = (cut(&identity.issuer, ISSUER_CHARS), cut(&identity.subject, SUBJECT_CHARS));
+    [identity.digest.as_str().into(), user.get().into(), issuer.into(), subject.into()]
+}
+
+/// Whether the identity was that of a deleted account, and is nobody's now.
+pub(in super::super) async fn release(tx: &Tx, digest: &str) -> Result<bool, StoreError> {
     let sql = "DELETE FROM external_identities WHERE identity = ? \
                AND user_id IN (SELECT g.user_id FROM account_deletions g)";
     Ok(tx.execute(sql, [digest.into()]).await? > 0)
 }
 
-/// Changes what is different in the locked row. Returns whether anything was; `None` if the handle is taken.
-async fn change(tx: &Tx, user: UserId, present: &Row, revision: &Revision) -> Result<Option<bool>, StoreError> {
+/// Changes what is different in the locked row, which has handle, name, bio, avatar and attributes. Returns whether
+/// anything was; `None` if the handle is taken.
+pub(in super::super) async fn change(
+    tx: &Tx,
+    user: UserId,
+    present: &Row,
+    revision: &Revision,
+) -> Result<Option<bool>, StoreError> {
     let (handle, name, bio): (String, String, String) = (present.get(0)?, present.get(1)?, present.get(2)?);
     let (avatar, attributes): (Option<String>, Option<String>) = (present.get(3)?, present.get(4)?);
     let Revision { handle: new_handle, edit, version, .. } = revision;

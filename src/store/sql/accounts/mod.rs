@@ -3,8 +3,8 @@
 mod attempts;
 mod deactivations;
 mod deletions;
-mod identities;
-mod profiles;
+pub(super) mod identities;
+pub(super) mod profiles;
 mod services;
 mod sessions;
 

@@ -111,7 +111,7 @@ pub(super) async fn rewrite_names(tx: &Tx, user: UserId) -> Result<(), StoreErro
     people::names::insert(tx, user, &read_handle(&row, 0)?, &row.get::<String>(1)?).await
 }
 
-pub(super) fn written(attributes: &Attributes) -> Result<Option<String>, StoreError> {
+pub(in super::super) fn written(attributes: &Attributes) -> Result<Option<String>, StoreError> {
     if attributes.is_empty() {
         return Ok(None);
     }

@@ -33,7 +33,7 @@ pub(in super::super) const OUTSIDE: i64 = 1;
 #[derive(Clone, Copy)]
 pub(in super::super) struct Locked {
     /// The position from which the inbox is trusted.
-    pub(super) floor: Floor,
+    pub(in super::super) floor: Floor,
     /// Whether the inbox lies outside SQL; the floor is off then, and stays so.
     pub(in super::super) is_outside: bool,
     /// In ms.
@@ -110,7 +110,7 @@ fn seen(reader: UserId, state: Locked, now_ms: i64) -> SeenReader {
 }
 
 /// As [`lock`], in ascending ids, without deleted accounts.
-async fn lock_all(tx: &Tx, readers: &[UserId]) -> Result<HashMap<UserId, Locked>, StoreError> {
+pub(in super::super) async fn lock_all(tx: &Tx, readers: &[UserId]) -> Result<HashMap<UserId, Locked>, StoreError> {
     let states = lock_existing_accounts(tx, readers).await?;
     let absent: Vec<UserId> = readers.iter().copied().filter(|reader| !states.contains_key(reader)).collect();
     if absent.is_empty() {

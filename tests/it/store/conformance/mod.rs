@@ -17,6 +17,7 @@ mod extensions;
 mod first_served;
 mod follow_lists;
 mod follows;
+mod imports;
 mod inboxes;
 mod indexing;
 mod many_lists;

@@ -1,0 +1,96 @@
+//! Many rows in few statements: inserts of many rows, and lookups of many keys.
+
+use sql_driver::{Dialect, Fragment, Tx, Value};
+
+use super::rows::Row;
+use crate::store::StoreError;
+
+/// Most rows of one insert; a power of two. The widest row has 20 values, and SQLite takes 32 766 a statement.
+pub(super) const ROWS: usize = 512;
+/// Most keys of one lookup; a power of two. SQLite takes 500 selects in one statement.
+const KEYS: usize = 256;
+
+/// Inserts `rows` in statements of at most [`ROWS`], cut at powers of two, because each connection prepares each
+/// distinct text once. Begins with the last rows. `conflict` follows the values.
+pub(super) async fn insert<const COLUMNS: usize>(
+    tx: &Tx,
+    into: &str,
+    conflict: &str,
+    mut rows: Vec<[Value; COLUMNS]>,
+) -> Result<(), StoreError> {
+    while let Some((text, values)) = next_insert(into, conflict, &mut rows) {
+        tx.execute(&text, values).await?;
+    }
+    Ok(())
+}
+
+/// As [`insert`]; a unique value that is there already is a contended transaction, because the rows were looked for
+/// before.
+pub(super) async fn insert_new<const COLUMNS: usize>(
+    tx: &Tx,
+    into: &str,
+    mut rows: Vec<[Value; COLUMNS]>,
+) -> Result<(), StoreError> {
+    while let Some((text, values)) = next_insert(into, "", &mut rows) {
+        if !tx.insert(&text, values).await? {
+            return Err(StoreError::Contended(format!("a row came meanwhile: {into}").into()));
+        }
+    }
+    Ok(())
+}
+
+fn next_insert<const COLUMNS: usize>(
+    into: &str,
+    conflict: &str,
+    rows: &mut Vec<[Value; COLUMNS]>,
+) -> Option<(String, Vec<Value>)> {
+    let count = 1 << rows.len().min(ROWS).checked_ilog2()?;
+    let values = rows.split_off(rows.len() - count).into_iter().flatten().collect();
+    let row = format!("({})", ["?"; COLUMNS].join(", "));
+    let placeholders = vec![row.as_str(); count].join(", ");
+    Some((format!("INSERT INTO {into} VALUES {placeholders} {conflict}"), values))
+}
+
+/// A table whose rows are looked for by the first columns of an index.
+pub(super) struct Lookup<'a> {
+    /// What is selected of the row `t`.
+    pub(super) select: &'a str,
+    pub(super) table: &'a str,
+    /// Which leads to the keys; `PRIMARY` is the key of the table.
+    pub(super) index: &'a str,
+    pub(super) key: &'a [&'a str],
+    /// ` AND ..`, without values.
+    pub(super) condition: &'a str,
+}
+
+impl Lookup<'_> {
+    /// The rows with these keys, found one by one.
+    pub(super) async fn rows<const N: usize>(&self, tx: &Tx, keys: &[[i64; N]]) -> Result<Vec<Row>, StoreError> {
+        let mut found = Vec::new();
+        for keys in keys.chunks(KEYS) {
+            let Fragment { text, values } = self.statement(tx.dialect(), keys);
+            found.extend(tx.query(&text, values).await?);
+        }
+        Ok(found)
+    }
+
+    /// Filled up to a power of two with the last key, in a select that drops repetitions.
+    fn statement<const N: usize>(&self, dialect: Dialect, keys: &[[i64; N]]) -> Fragment {
+        let Self { select, table, index, key, condition } = self;
+        let names: Vec<String> = (0..N).map(|place| format!("CAST(? AS SIGNED) AS k{place}")).collect();
+        let on: Vec<String> =
+            key.iter().enumerate().map(|(place, column)| format!("t.{column} = x.k{place}")).collect();
+        let count = keys.len().next_power_of_two();
+        let listed = vec![format!("SELECT {}", names.join(", ")); count].join(" UNION ALL ");
+        let mut values: Vec<i64> = keys.iter().flatten().copied().collect();
+        let last: Vec<i64> = keys.last().into_iter().flatten().copied().collect();
+        values.extend(last.iter().cycle().take(N * (count - keys.len())));
+        let text = format!(
+            "SELECT DISTINCT {select} FROM ({listed}) x {then} {table} t{by_key} ON {on}{condition}",
+            then = dialect.join_in_order(),
+            by_key = dialect.force_index(index),
+            on = on.join(" AND "),
+        );
+        Fragment::with(text, values.into_iter().map(Value::from))
+    }
+}
