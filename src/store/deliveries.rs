@@ -82,6 +82,17 @@ pub enum AtOnce {
     ToBeCut,
 }
 
+/// The outcome of ending the deliveries of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Together {
+    /// New inbox rows of the deliveries that have ended.
+    pub rows: u64,
+    /// Deliveries that are as they were: cut, of a removed content, or to a target outside SQL.
+    pub left: Vec<Entry>,
+    /// Deliveries that are as they were, because their author's contents, times the targets, are too many.
+    pub too_many: Vec<Entry>,
+}
+
 /// Which followers a delivery serves before all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct First {
@@ -120,6 +131,12 @@ pub trait Deliveries: Send + Sync {
         most: u32,
         policy: &DeliveryPolicy,
     ) -> Result<AtOnce, StoreError>;
+
+    /// docs/protocol.md#deliveries-of-a-batch: [`Self::deliver_at_once`] for the records of all these contents, in one
+    /// transaction that locks them first, by one statement for all rows. Leaves the records of authors whose contents
+    /// here, times their targets, are more than `most`, records that were cut, those of removed contents, and those of
+    /// authors with a target outside SQL.
+    async fn deliver_together(&self, contents: &[ContentId], most: u64) -> Result<Together, StoreError>;
 
     /// One transaction that locks the record before the first range is cut: inserts the rows of the followers that
     /// `first` selects, for popular authors among the [`crate::domain::limits::MAX_LAST_SEEN`] last-seen readers. The

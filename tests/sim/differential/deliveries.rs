@@ -18,6 +18,7 @@ use super::acts::{Drawer, outcome};
 pub enum Act {
     Find(ContentId),
     AtOnce(ContentId, u32, u64),
+    Together(Vec<ContentId>, u64),
     ServeFirst(ContentId, First),
     ExtendChain(ContentId, u32, usize),
     OpenSubtasks(ContentId),
@@ -34,8 +35,9 @@ pub enum Act {
 impl Act {
     pub fn draw(from: &mut Drawer<'_>) -> Self {
         let small = u32::try_from(from.rng.below(4)).unwrap_or(1);
-        match from.rng.below(32) {
+        match from.rng.below(35) {
             0 => Self::Find(from.delivered()),
+            32..=34 => Self::Together((0..3).map(|_| from.delivered()).collect(), from.rng.below(8)),
             30..=31 => Self::AtOnce(from.delivered(), small + 1, from.rng.below(6)),
             1 => {
                 let seen_since_ms = from.now - from.rng.within(0, 60_000);
@@ -68,6 +70,7 @@ impl Act {
             Self::AtOnce(content, most, push_threshold) => {
                 outcome(deliveries.deliver_at_once(*content, *most, &policy(*push_threshold)).await)
             }
+            Self::Together(contents, most) => outcome(deliveries.deliver_together(contents, *most).await),
             Self::ServeFirst(content, first) => outcome(deliveries.serve_first(*content, *first).await),
             Self::ExtendChain(content, size, limit) => outcome(deliveries.extend_chain(*content, *size, *limit).await),
             Self::OpenSubtasks(content) => outcome(deliveries.open_subtasks(*content).await),

@@ -12,7 +12,7 @@ use tidefeed::{
     },
     store::{
         Deliveries, StoreError,
-        deliveries::{AtOnce, Backlog, Begun, Delivery, First, Lease, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Begun, Delivery, First, Lease, Pushed, Subtask, Together},
     },
 };
 
@@ -20,6 +20,7 @@ use super::{
     at_once, begin, chains, first,
     outside_states::expect_unused,
     tables::{Change, Record, Row, Tables, Task},
+    together,
     transaction::{PrimaryStore, Tx, transaction},
 };
 use crate::rules::Rule;
@@ -46,6 +47,10 @@ impl Deliveries for PrimaryStore {
             }
             at_once::Ended::RowsLater(_) => unreachable!("rows come later only where that rule is broken"),
         }
+    }
+
+    async fn deliver_together(&self, contents: &[ContentId], most: u64) -> Result<Together, StoreError> {
+        transaction!(self, tx => together::deliver(self, tx, contents, most))
     }
 
     async fn serve_first(&self, content: ContentId, first: First) -> Result<u64, StoreError> {

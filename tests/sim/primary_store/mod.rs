@@ -26,6 +26,7 @@ mod relations;
 mod stretch;
 pub mod tables;
 mod timelines;
+mod together;
 mod trace;
 pub mod transaction;
 mod unsimulated;

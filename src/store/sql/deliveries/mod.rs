@@ -10,6 +10,7 @@ pub(super) mod fences;
 mod first;
 pub(super) mod outside;
 mod records;
+mod together;
 
 use async_trait::async_trait;
 use sql_driver::{Dialect, Fragment};
@@ -22,7 +23,7 @@ use crate::{
     },
     store::{
         Deliveries, StoreError,
-        deliveries::{AtOnce, Backlog, Begun, Delivery, First, Lease, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Begun, Delivery, First, Lease, Pushed, Subtask, Together},
     },
 };
 
@@ -68,6 +69,17 @@ impl Deliveries for SqlStore {
         policy: &DeliveryPolicy,
     ) -> Result<AtOnce, StoreError> {
         outside::deliver_at_once(self, content, (most, policy), None).await
+    }
+
+    async fn deliver_together(&self, contents: &[ContentId], most: u64) -> Result<Together, StoreError> {
+        if contents.is_empty() {
+            return Ok(Together::default());
+        }
+        self.transaction(move |tx| async move {
+            let together = together::deliver(&tx, contents, most).await?;
+            tx.commit(together).await
+        })
+        .await
     }
 
     async fn serve_first(&self, content: ContentId, first: First) -> Result<u64, StoreError> {

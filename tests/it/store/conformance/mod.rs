@@ -45,6 +45,7 @@ mod spread_counts;
 mod standing;
 mod timeline_states;
 mod timelines;
+mod together;
 mod visibility;
 
 use anyhow::{Context as _, Result, ensure};

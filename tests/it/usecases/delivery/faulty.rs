@@ -11,7 +11,7 @@ use tidefeed::{
     domain::{ContentId, delivery::DeliveryPolicy},
     store::{
         Deliveries, StoreError,
-        deliveries::{AtOnce, Backlog, Begun, Delivery, First, Lease, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Begun, Delivery, First, Lease, Pushed, Subtask, Together},
     },
 };
 use tokio::sync::Notify;
@@ -95,6 +95,10 @@ impl Deliveries for FaultyDeliveries {
         policy: &DeliveryPolicy,
     ) -> Result<AtOnce, StoreError> {
         self.inner.deliver_at_once(content, most, policy).await
+    }
+
+    async fn deliver_together(&self, contents: &[ContentId], most: u64) -> Result<Together, StoreError> {
+        self.inner.deliver_together(contents, most).await
     }
 
     async fn serve_first(&self, content: ContentId, first: First) -> Result<u64, StoreError> {
