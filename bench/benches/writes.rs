@@ -140,6 +140,7 @@ fn content(id: i64, author: i64) -> Result<NewContent> {
         media: Vec::new(),
         idempotency_key: None,
         reference: Reference::Nothing,
+        object: None,
     };
     Ok(NewContent {
         id: ContentId::try_new(id)?,

@@ -23,6 +23,7 @@ mod m20261127_000017_services;
 mod m20261127_000018_external_ids;
 mod m20261127_000019_spread_counts;
 mod m20261127_000020_deactivations;
+mod m20261128_000021_content_objects;
 mod m20261128_000023_imports;
 mod schema;
 mod table;
@@ -54,6 +55,7 @@ pub fn all() -> Vec<Box<dyn Migrate>> {
         Box::new(m20261127_000018_external_ids::Migration),
         Box::new(m20261127_000019_spread_counts::Migration),
         Box::new(m20261127_000020_deactivations::Migration),
+        Box::new(m20261128_000021_content_objects::Migration),
         Box::new(m20261128_000023_imports::Migration),
     ]
 }

@@ -27,9 +27,11 @@ use crate::{
 pub enum PublishOutcome {
     /// The content is in every follower's timeline now.
     Published(Content),
-    /// The idempotency key, or a repost of the same content, was used before. Has that earlier content, or `None` if
-    /// it has been removed.
+    /// The external id or the idempotency key was used before, or the same content reposted. Has that earlier content,
+    /// or `None` if it has been removed.
     Repeated(Option<Content>),
+    /// The external id, or the idempotency key, is that of a content that says something else.
+    Conflict,
     /// The author does not exist (any more).
     UnknownAuthor,
     /// The referenced content does not exist for the author.
@@ -85,12 +87,14 @@ impl Publisher {
                 NewContent { id, author, draft: draft.clone(), publish_time, version: self.ambient.rng.version() };
             match self.ports.contents.publish(new).await? {
                 Published::Created { versions } => {
-                    let Draft { text, media, reference, .. } = draft;
-                    let content = Content { id, author, kind: reference.kind(), reference, text, media, publish_time };
+                    let Draft { text, media, reference, object, .. } = draft;
+                    let kind = reference.kind();
+                    let content = Content { id, author, kind, reference, text, media, publish_time, object };
                     self.notify_published(&content, versions).await;
                     return Ok(PublishOutcome::Published(content));
                 }
                 Published::Duplicate(content) => return Ok(PublishOutcome::Repeated(content)),
+                Published::Conflict => return Ok(PublishOutcome::Conflict),
                 Published::UnknownAuthor => return Ok(PublishOutcome::UnknownAuthor),
                 Published::UnknownReference => return Ok(PublishOutcome::UnknownReference),
                 Published::TooManyUnindexed => {

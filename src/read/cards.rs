@@ -160,6 +160,7 @@ mod tests {
             text: "words".to_owned(),
             media: Vec::new(),
             publish_time: 5,
+            object: None,
         };
         let author = Some(UserCard { profile: Arc::new(profile), counts: None, is_followed: None, exclusions: None });
         ContentCard { content: Arc::new(content), counters: None, reactions: None, author }

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 
 use super::{Cards, Reactions, SearchTerms, SpreadCounts, StoreError};
-use crate::domain::{Content, ContentId, Counters, Entry, PageRequest, Run, UserId, content::Draft};
+use crate::domain::{
+    Content, ContentId, Counters, Entry, PageRequest, Run, UserId, account::external::ExternalId, content::Draft,
+};
 
 /// A content to be published.
 #[derive(Debug, Clone)]
@@ -18,6 +20,16 @@ pub struct NewContent {
     pub publish_time: i64,
     /// The next version of the outbox: positive, newly drawn, never used before.
     pub version: i64,
+}
+
+impl NewContent {
+    /// How its publish ends if `earlier` has its external id or its idempotency key, or is the repost that it would be.
+    pub fn repeats(&self, earlier: Content) -> Published {
+        if self.draft.external_id().is_some() && !self.draft.is_published_as(self.author, &earlier) {
+            return Published::Conflict;
+        }
+        Published::Duplicate(Some(earlier))
+    }
 }
 
 /// The versions of an outbox before and after a change. A version stands for one state of the outbox and is never
@@ -38,9 +50,12 @@ pub enum Published {
         /// The versions of the author's outbox.
         versions: VersionChange,
     },
-    /// The idempotency key, or a repost of the same content, was used before. Has that content, or `None` if a key's
-    /// content was removed since.
+    /// The external id or the idempotency key was used before, or the same content reposted. Has that content, or
+    /// `None` if it was removed since. With an external id, it is the same in everything that the draft says.
     Duplicate(Option<Content>),
+    /// The external id is that of a content that says something else, or the idempotency key that of a content with
+    /// another external id.
+    Conflict,
     /// Draw another id and try again.
     IdTaken,
     /// There is no such author.
@@ -98,7 +113,8 @@ pub trait Contents: Cards + Reactions + SearchTerms + SpreadCounts {
     /// (whatever the edge modes), and updates the author's version, publish interval and content count. With more than
     /// [`crate::domain::limits::MAX_INDEXED_TERMS`] terms the content waits to be indexed instead. A reply or repost
     /// also raises a counter of the content that it refers to. No cost is proportional to followers. An author
-    /// has at most one repost of a content, even if several are published at once.
+    /// has at most one repost of a content, even if several are published at once. An external id is given once and
+    /// for all, whoever publishes, on whatever node, and whatever becomes of its content.
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;
 
     /// One transaction: marks the content as removed if `author` published it, deletes its search terms (many are left
@@ -114,6 +130,10 @@ pub trait Contents: Cards + Reactions + SearchTerms + SpreadCounts {
     /// The contents of `ids`, without missing and removed ones and those behind a block with `viewer` (`None`:
     /// anonymous), in any order. One statement.
     async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError>;
+
+    /// The contents that have, or had, these external ids, in any order; removed ones included. An id never changes its
+    /// content, so the answer may be remembered. One statement.
+    async fn by_external_ids(&self, ids: &[ExternalId]) -> Result<Vec<(ExternalId, ContentId)>, StoreError>;
 
     /// Whether there is, or was, a content with this id. One statement.
     async fn was_published(&self, id: ContentId) -> Result<bool, StoreError>;

@@ -79,7 +79,7 @@ impl Client {
     pub async fn publish(self, author: UserId, key: Option<String>, reference: Reference) {
         Counts::count(&self.shared.counts.publishes, 1);
         self.shared.injector.note(|| format!("{author} publishes {reference:?}, key {key:?}"));
-        let draft = Draft { text: String::new(), media: Vec::new(), idempotency_key: key, reference };
+        let draft = Draft { text: String::new(), media: Vec::new(), idempotency_key: key, reference, object: None };
         match self.app.publisher.publish(author, draft).await {
             Ok(PublishOutcome::Published(content)) => {
                 self.shared.injector.note(|| format!("{author} has published {}", content.id));
@@ -89,7 +89,7 @@ impl Client {
             }
             Ok(PublishOutcome::Repeated(_)) => {}
             Ok(PublishOutcome::UnknownReference) if reference != Reference::Nothing => {}
-            Ok(PublishOutcome::UnknownAuthor | PublishOutcome::UnknownReference) => {
+            Ok(PublishOutcome::UnknownAuthor | PublishOutcome::UnknownReference | PublishOutcome::Conflict) => {
                 self.fail("an author is unknown", || author.to_string());
             }
             Err(PublishError::Store(error)) => self.shared.excuse("a publish failed", &error),

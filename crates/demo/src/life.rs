@@ -193,7 +193,16 @@ mod tests {
     fn content(number: u64, author: u64, text: &str, reference: Reference) -> Content {
         let id = ContentId::try_new(i64::try_from(number).unwrap()).unwrap();
         let (text, publish_time) = (text.to_owned(), NOW - 60_000);
-        Content { id, author: user(author), kind: ContentKind::Post, reference, text, media: Vec::new(), publish_time }
+        Content {
+            id,
+            author: user(author),
+            kind: ContentKind::Post,
+            reference,
+            text,
+            media: Vec::new(),
+            publish_time,
+            object: None,
+        }
     }
 
     fn scene(remarks: &[(&str, Option<u64>)]) -> Scene {

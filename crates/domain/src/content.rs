@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    account::external::ExternalId,
     ids::{ContentId, UserId},
     kinds::ContentKind,
     limits::{MAX_ALT_CHARS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_MEDIA, MAX_TEXT_CHARS, MAX_URL_CHARS},
+    object::ContentObject,
     reference::Reference,
-    text::has_nul,
+    text::{has_nul, is_web_url},
     timeline::position::{Entry, Position},
 };
 
@@ -53,13 +55,21 @@ pub struct Content {
     pub media: Vec<Media>,
     /// Milliseconds UTC.
     pub publish_time: i64,
+    /// What a product says of it beside; `None` if it says nothing.
+    pub object: Option<Box<ContentObject>>,
 }
 
 impl Content {
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         let media = self.media.iter().map(|media| size_of_val(media) + media.url.len() + media.alt.len());
-        size_of_val(self) + self.text.len() + media.sum::<usize>()
+        let object = self.object.as_ref().map_or(0, |object| object.bytes());
+        size_of_val(self) + self.text.len() + media.sum::<usize>() + object
+    }
+
+    /// The product's id of it.
+    pub fn external_id(&self) -> Option<&ExternalId> {
+        self.object.as_ref()?.external_id.as_ref()
     }
 
     /// Its timeline entry.
@@ -102,6 +112,8 @@ pub struct Draft {
     pub idempotency_key: Option<String>,
     /// As in [`Content::reference`], but a repost may still refer to a repost.
     pub reference: Reference,
+    /// As in [`Content::object`].
+    pub object: Option<Box<ContentObject>>,
 }
 
 /// Why a draft cannot be published.
@@ -165,7 +177,7 @@ impl Draft {
         if let Some(key) = &idempotency_key {
             check_key(key)?;
         }
-        Ok(Self { text: text.to_owned(), media, idempotency_key, reference: Reference::Nothing })
+        Ok(Self { text: text.to_owned(), media, idempotency_key, reference: Reference::Nothing, object: None })
     }
 
     /// The same draft, as a reply to `content`.
@@ -177,7 +189,27 @@ impl Draft {
     /// A repost of `content`.
     pub const fn repost(content: ContentId) -> Self {
         let reference = Reference::RepostOf(content);
-        Self { text: String::new(), media: Vec::new(), idempotency_key: None, reference }
+        Self { text: String::new(), media: Vec::new(), idempotency_key: None, reference, object: None }
+    }
+
+    /// The same draft, as an object of the product.
+    #[must_use]
+    pub fn as_object(self, object: Option<ContentObject>) -> Self {
+        Self { object: object.map(Box::new), ..self }
+    }
+
+    /// The product's id of what it becomes.
+    pub fn external_id(&self) -> Option<&ExternalId> {
+        self.object.as_ref()?.external_id.as_ref()
+    }
+
+    /// Whether `content` is what it becomes if `author` publishes it. The idempotency key is not compared.
+    pub fn is_published_as(&self, author: UserId, content: &Content) -> bool {
+        content.author == author
+            && content.reference == self.reference
+            && content.text == self.text
+            && content.media == self.media
+            && content.object == self.object
     }
 }
 
@@ -202,14 +234,6 @@ fn check_medium(index: usize, medium: &Media) -> Result<(), InvalidDraft> {
         return Err(InvalidDraft::MediaAltTooLong(index));
     }
     if has_nul(&medium.alt) { Err(InvalidDraft::MediaAlt(index)) } else { Ok(()) }
-}
-
-/// Whether `url` is http or https with a host, and has no white space or control characters. The caller checks the
-/// length.
-pub fn is_web_url(url: &str) -> bool {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || c == '['))
-        && !url.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
 #[cfg(test)]

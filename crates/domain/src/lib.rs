@@ -8,9 +8,11 @@ pub mod backoff;
 pub mod content;
 pub mod delivery;
 pub mod ids;
+pub mod json;
 pub mod kinds;
 pub mod limits;
 pub mod live;
+pub mod object;
 pub mod reaction;
 pub mod reference;
 pub mod search;
@@ -24,6 +26,7 @@ pub use self::{
     ids::{ContentId, ServiceKeyId, SessionId, UserId},
     kinds::{ContentKind, Kinds},
     live::{resume::ResumePoint, shown::Shown},
+    object::ContentObject,
     reaction::{Reaction, ViewerReactions},
     reference::Reference,
     timeline::{

@@ -55,7 +55,13 @@ pub const MAX_EXPORTS_OF_NETWORK: usize = MAX_EXPORTS / 2;
 pub const MAX_EXPORTS_WAITING: usize = 32;
 /// Points of writing an export, which reads as much as about a hundred pages.
 pub const EXPORT_POINTS: u64 = 10_000;
-/// Bytes of a product's id of a user: the bound of `OpenID` Connect for `sub`.
+/// Characters of a content's type.
+pub const MAX_TYPE_CHARS: usize = 64;
+/// Bytes of the attributes of a content as canonical JSON. A page of a hundred has less than a megabyte of them.
+pub const MAX_JSON_BYTES: usize = 8 * 1_024;
+/// Objects and lists around a value of attributes. What is read or written nests as deep.
+pub const MAX_JSON_DEPTH: usize = 16;
+/// Bytes of a product's id of a user or a content: the bound of `OpenID` Connect for `sub`.
 pub const MAX_EXTERNAL_ID_BYTES: usize = 255;
 /// Minutes that a token lasts which a service issues, by default and at most.
 pub const DEFAULT_ISSUED_MINUTES: i32 = 60;

@@ -1,4 +1,5 @@
-//! Classifies characters (visible, invisible, able to disguise one text as another), and makes sentences of fragments.
+//! Classifies characters (visible, invisible, able to disguise one text as another) and links, and makes sentences of
+//! fragments.
 
 use icu_properties::{
     CodePointMapData, CodePointSetData,
@@ -27,6 +28,14 @@ pub fn sentence(fragment: &str) -> String {
     let begin = if is_name { first.to_string() } else { first.to_uppercase().to_string() };
     let end = if fragment.ends_with(['.', '?', '!']) { "" } else { "." };
     format!("{begin}{}{end}", chars.as_str())
+}
+
+/// Whether `url` is http or https with a host, and has no white space or control characters. The caller checks the
+/// length.
+pub fn is_web_url(url: &str) -> bool {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || c == '['))
+        && !url.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
 /// Whether `text` has U+0000, which ends texts in C.

@@ -131,7 +131,7 @@ impl Asked {
 
     fn contents(self, ids: &[ContentId], parts: ContentParts) -> Fragment {
         let (then, by_key) = (self.dialect.join_in_order(), self.by_key());
-        let mut from = Fragment::new(" FROM contents c", []);
+        let mut from = Fragment::new(format!(" FROM {}", contents::rows::TABLES), []);
         if parts.counters {
             from = from.add(&format!(" {then} counters k{by_key} ON k.content_id = c.id"), []);
         }
@@ -142,7 +142,7 @@ impl Asked {
             }
         }
         let (list, values) = id_list(ids);
-        Fragment::new(format!("SELECT {}", columns_of("c", contents::rows::COLUMNS)), [])
+        Fragment::new(format!("SELECT {}", contents::rows::COLUMNS), [])
             .then(self.content_columns(parts))
             .then(from)
             .then(Fragment { text: format!(" WHERE c.id IN {list} AND c.removed_at IS NULL"), values })

@@ -5,7 +5,10 @@ use sql_driver::{Dialect, Fragment};
 
 use super::{
     SqlStore, cards,
-    contents::outbox::{Listed, entries},
+    contents::{
+        objects,
+        outbox::{Listed, entries},
+    },
     deliveries,
     follows::{self, lists},
     listing::{List, pages},
@@ -15,6 +18,7 @@ use super::{
 use crate::{
     domain::{
         ContentId, Entry, PageRequest, Position, Reaction, UserId,
+        account::external::ExternalId,
         delivery::subtask::Range,
         limits::MAX_CANDIDATES,
         search::{
@@ -75,6 +79,8 @@ pub enum HotStatement {
     Candidates(UserId, Look, Span),
     /// The authors whom a reader pulls.
     PulledAuthors(UserId),
+    /// The contents with these external ids.
+    ExternalIds(Vec<ExternalId>),
     /// Contents with everything that their cards show to a user.
     ContentCards(UserId, Vec<ContentId>),
     /// Users with everything that their cards show to a user.
@@ -151,6 +157,7 @@ impl HotStatement {
                 search::candidates(dialect, Some(viewer), &look, span, MAX_CANDIDATES)
             }
             Self::PulledAuthors(reader) => follows::pulled_authors(dialect, reader),
+            Self::ExternalIds(ids) => objects::by_external_ids(&ids),
             Self::ContentCards(viewer, ids) => cards::whole_contents(dialect, Some(viewer), &ids),
             Self::UserCards(viewer, ids) => cards::whole_users(dialect, Some(viewer), &ids),
             Self::Named(viewer, prefix, after, limit) => {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use async_trait::async_trait;
 use sql_driver::{Dialect, Tx, Value};
 
-use super::{SqlStore, bulk::insert, people, rows::DomainColumns as _, search};
+use super::{SqlStore, bulk::insert, contents::objects, people, rows::DomainColumns as _, search};
 use crate::{
     domain::{
         ContentId, Counters, EdgeMode, UserId,
@@ -101,8 +101,8 @@ const fn statistics(dialect: Dialect) -> &'static [&'static str] {
     match dialect {
         Dialect::Sqlite => dialect.refresh_statistics(),
         Dialect::Mysql => {
-            &["ANALYZE NO_WRITE_TO_BINLOG TABLE contents, counters, follows, inbox_states, outbox_heads, reactions, \
-             search_terms, user_counts, users"]
+            &["ANALYZE NO_WRITE_TO_BINLOG TABLE contents, content_objects, counters, follows, inbox_states, \
+             outbox_heads, reactions, search_terms, user_counts, users"]
         }
     }
 }
@@ -151,6 +151,8 @@ async fn insert_contents(tx: &Tx, authors: &[SeedAuthor], tally: &Tally) -> Resu
     let into = "contents (id, author_id, kind, text, media, publish_time, reply_to, repost_of, repost_author_id, \
                 media_author_id)";
     insert(tx, into, "", contents?).await?;
+    let said = |content: &SeedContent| Some(objects::values(content.id, content.draft.object.as_ref()?));
+    insert(tx, objects::INTO, "", all().filter_map(|(_, content)| said(content)).collect()).await?;
     let counters = all().map(|(_, content)| {
         let counters = tally.get(&content.id).map(|(_, counters)| *counters).unwrap_or_default();
         let numbers = [content.id.get(), counters.replies, counters.likes, counters.reposts, counters.bookmarks];

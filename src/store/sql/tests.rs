@@ -113,6 +113,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
         "m20261127_000018_external_ids",
         "m20261127_000019_spread_counts",
         "m20261127_000020_deactivations",
+        "m20261128_000021_content_objects",
         "m20261128_000023_imports",
     ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);

@@ -45,6 +45,8 @@ pub async fn fill(world: &World) -> Result<()> {
     let contents: Vec<Entry> = (1..=ROWS).map(|id| entry(id, user(101 + id % AUTHORS), 1_000 + id / 2)).collect();
     world.put_contents(&contents).await?;
     world.fill_inbox(user(1), &contents).await?;
+    let objects: Vec<String> = (1..=ROWS).step_by(2).map(|id| format!("({id}, 'object-{id}', 'post')")).collect();
+    world.insert("content_objects", "content_id, external_id, type", &objects).await?;
     let readers =
         (1..=40).flat_map(|reader| (101..101 + AUTHORS).map(move |author| format!("({reader}, {author}, 2, 1, 1)")));
     let fans = (10_001..=15_000).map(|fan| format!("({fan}, {STAR}, 2, 1, 1)"));

@@ -121,7 +121,7 @@ impl Story {
 async fn post(app: &TestApp, author: UserId, text: &str, reference: Reference) -> Result<ContentId> {
     app.clock.advance(1);
     let draft = if reference.repost_of().is_some() {
-        Draft { text: String::new(), media: Vec::new(), idempotency_key: None, reference }
+        Draft { text: String::new(), media: Vec::new(), idempotency_key: None, reference, object: None }
     } else {
         Draft { reference, ..Draft::try_new(text, Vec::new(), None)? }
     };

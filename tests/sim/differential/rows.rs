@@ -13,7 +13,8 @@ const WIDTH: usize = 8;
 pub type Row = (&'static str, Vec<Option<i64>>);
 
 /// Each table with the columns that are compared, its key first.
-const COMPARED: [(&str, &str); 13] = [
+const COMPARED: [(&str, &str); 14] = [
+    ("content_objects", "content_id, external_id IS NOT NULL"),
     ("contents", "id, author_id, kind, publish_time, removed_at IS NOT NULL, reply_to, repost_of, repost_author_id"),
     ("counters", "content_id, replies, likes, reposts, bookmarks"),
     ("deliveries", "content_id, author_id, publish_time, attempts, look_at, looks"),
@@ -89,7 +90,11 @@ fn of_contents(tables: &Tables) -> impl Iterator<Item = Row> + '_ {
     let heads = heads.map(|(author, it)| {
         ("outbox_heads", vec![Some(author.get()), Some(it.version), it.published_at, it.publish_every])
     });
-    contents.chain(counters).chain(heads)
+    let objects = tables.contents.iter().filter_map(|(id, it)| {
+        let object = it.draft.object.as_ref()?;
+        Some(row("content_objects", [id.get(), object.external_id.is_some().into()]))
+    });
+    contents.chain(objects).chain(counters).chain(heads)
 }
 
 fn of_deliveries(tables: &Tables) -> impl Iterator<Item = Row> + '_ {

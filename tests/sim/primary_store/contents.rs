@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{Content, ContentId, Counters, EdgeMode, Entry, PageRequest, Run, UserId, delivery::rate},
+    domain::{
+        Content, ContentId, Counters, EdgeMode, Entry, PageRequest, Run, UserId, account::external::ExternalId,
+        content::Draft, delivery::rate,
+    },
     store::{
         Contents, StoreError,
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, VersionChange},
@@ -54,6 +57,14 @@ impl Contents for PrimaryStore {
         self.read(|tables| {
             let there = ids.iter().filter_map(|id| content(*id, tables.contents.get(id)?));
             there.filter(|it| is_open(tables, viewer, it.author)).collect()
+        })
+        .await
+    }
+
+    async fn by_external_ids(&self, ids: &[ExternalId]) -> Result<Vec<(ExternalId, ContentId)>, StoreError> {
+        self.read(|tables| {
+            let given = tables.contents.iter().filter_map(|(id, it)| Some((it.draft.external_id()?.clone(), *id)));
+            given.filter(|(external_id, _)| ids.contains(external_id)).collect()
         })
         .await
     }
@@ -154,7 +165,7 @@ fn head(tables: &Tables, author: UserId, limit: usize) -> OutboxHead {
 
 /// As it is shown; `None` if it was removed.
 pub fn content(id: ContentId, it: &tables::Published) -> Option<Content> {
-    let (text, media) = (it.draft.text.clone(), it.draft.media.clone());
+    let Draft { text, media, object, .. } = (*it.draft).clone();
     let (author, publish_time) = (it.author, it.publish_time);
     (!it.removed).then_some(Content {
         id,
@@ -164,6 +175,7 @@ pub fn content(id: ContentId, it: &tables::Published) -> Option<Content> {
         text,
         media,
         publish_time,
+        object,
     })
 }
 
@@ -216,7 +228,7 @@ async fn publish(primary_store: &PrimaryStore, mut tx: Tx, new: &NewContent) -> 
     }
     let referred = references::find(primary_store, &mut tx, new).await?;
     if let Referred::Reposted(earlier) = referred {
-        return tx.roll_back(Published::Duplicate(Some(earlier))).await;
+        return tx.roll_back(new.repeats(earlier)).await;
     }
     let earlier = |tables: &Tables| earlier(tables, new).filter(|_| !primary_store.breaks(Rule::KeysMayRepeat));
     if let Some(earlier) = tx.read(earlier).await? {
@@ -251,12 +263,17 @@ async fn is_pushed(tx: &mut Tx, author: UserId) -> Result<bool, StoreError> {
     tx.read(|tables| tables.fans(author, 0, i64::MAX).any(|fan| tables.mode(fan, author) == Some(EdgeMode::Push))).await
 }
 
-/// Publishes of one author take turns at the author's version, so that keys are looked up one after the other.
+/// Publishes of one author take turns at the author's version, so that keys are looked up one after the other. Those of
+/// different authors do not; external ids are given by the differential test alone, which makes one call at a time.
 fn earlier(tables: &Tables, new: &NewContent) -> Option<Published> {
-    let key = new.draft.idempotency_key.as_ref()?;
-    let mut all = tables.contents.iter();
-    let of_key = |it: &tables::Published| it.author == new.author && it.draft.idempotency_key.as_ref() == Some(key);
-    all.find(|(_, it)| of_key(it)).map(|(id, it)| Published::Duplicate(content(*id, it)))
+    let all = || tables.contents.iter();
+    let of_id = |it: &tables::Published| new.draft.external_id().is_some_and(|id| it.draft.external_id() == Some(id));
+    let of_key = |it: &tables::Published| {
+        let key = new.draft.idempotency_key.as_ref();
+        it.author == new.author && key.is_some() && it.draft.idempotency_key.as_ref() == key
+    };
+    let (id, it) = all().find(|(_, it)| of_id(it)).or_else(|| all().find(|(_, it)| of_key(it)))?;
+    Some(content(*id, it).map_or(Published::Duplicate(None), |earlier| new.repeats(earlier)))
 }
 
 async fn record(tx: &mut Tx, new: &NewContent) -> Result<(), StoreError> {

@@ -1,8 +1,9 @@
-//! A user's id at the product that uses this service: the subject of its issuer.
+//! Ids of the product that uses this service: of a user, which is the subject of its issuer, or of a content.
 
 use crate::limits::MAX_EXTERNAL_ID_BYTES;
 
-/// A product's id of a user: 1 to [`MAX_EXTERNAL_ID_BYTES`] bytes without control characters, compared byte by byte.
+/// A product's id of a user or a content: 1 to [`MAX_EXTERNAL_ID_BYTES`] bytes without control characters, compared
+/// byte by byte.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ExternalId(String);
 

@@ -3,13 +3,12 @@
 use std::fmt;
 
 use crate::{
-    content::is_web_url,
     ids::UserId,
     limits::{
         MAX_BIO_CHARS, MAX_HANDLE_CHARS, MAX_NAME_CHARS, MAX_PASSWORD_BYTES, MAX_URL_CHARS, MIN_HANDLE_CHARS,
         MIN_PASSWORD_CHARS,
     },
-    text::{has_nul, is_presentable},
+    text::{has_nul, is_presentable, is_web_url},
 };
 
 /// A user's unique name: a to z, 0 to 9 and `_`, lower case.

@@ -150,6 +150,11 @@ pub(super) fn published(outcome: PublishOutcome, reference: &str) -> Result<Resu
             UserErrorCode::Conflict,
             "what was published with this idempotency key has been deleted: use another key to publish again",
         ))),
+        PublishOutcome::Conflict => Ok(Err(UserError::about(
+            &["externalId"],
+            UserErrorCode::Conflict,
+            "another content was published with this external id, or with the idempotency key",
+        ))),
         PublishOutcome::UnknownReference => Ok(Err(no_such_content(reference))),
         PublishOutcome::UnknownAuthor => Err(Failure::SignInEnded),
     }

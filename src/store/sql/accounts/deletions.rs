@@ -12,7 +12,7 @@ use super::super::{
     spread_counts::{COUNTERS, Change},
 };
 use crate::{
-    domain::{ContentId, Entry, Handle, SessionId, UserId, limits::MAX_WAIT_MS},
+    domain::{ContentId, Entry, Handle, SessionId, UserId, limits::MAX_WAIT_MS, object::DEFAULT_TYPE},
     store::{
         AccountDeletions, StoreError,
         account_deletions::{Deleted, DeletedAccount, LeftContent},
@@ -93,6 +93,12 @@ impl AccountDeletions for SqlStore {
             let sql = format!(
                 "UPDATE contents SET text = '', media = '[]', idempotency_key = NULL \
                  WHERE author_id = ? AND removed_at IS NOT NULL AND id IN {list}"
+            );
+            tx.execute(&sql, std::iter::once(Value::from(user.get())).chain(values.clone())).await?;
+            // Their external ids stay: no content gets them again.
+            let sql = format!(
+                "UPDATE content_objects SET type = '{DEFAULT_TYPE}', url = NULL, attributes = NULL WHERE content_id IN \
+                 (SELECT c.id FROM contents c WHERE c.author_id = ? AND c.removed_at IS NOT NULL AND c.id IN {list})"
             );
             tx.execute(&sql, std::iter::once(Value::from(user.get())).chain(values)).await?;
             let sql = "UPDATE account_deletions SET through_time = ?, through_content = ? WHERE user_id = ? \

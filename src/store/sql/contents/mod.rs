@@ -1,6 +1,7 @@
 //! Contents in SQL: publishing, removing, and reading them by id. Outboxes are read in `outbox`, replies and
-//! reposts in [`references`].
+//! reposts in [`references`]; what products say of contents is in `objects`.
 
+pub(super) mod objects;
 pub(super) mod outbox;
 mod references;
 pub(super) mod rows;
@@ -11,7 +12,7 @@ use sql_driver::{Dialect, Fragment, Tx, Value};
 use self::{
     outbox::Listed,
     references::Referred,
-    rows::{COLUMNS, content, reference},
+    rows::{COLUMNS, TABLES, WIDTH, content, reference},
 };
 use super::{
     SqlStore,
@@ -22,8 +23,8 @@ use super::{
 };
 use crate::{
     domain::{
-        Content, ContentId, Counters, Entry, PageRequest, UserId, delivery::rate, limits::MAX_INDEXED_TERMS,
-        search::terms::terms_of,
+        Content, ContentId, Counters, Entry, PageRequest, UserId, account::external::ExternalId, delivery::rate,
+        limits::MAX_INDEXED_TERMS, search::terms::terms_of,
     },
     store::{
         Contents, StoreError,
@@ -51,16 +52,17 @@ impl Contents for SqlStore {
             let (repost_author, is_spread) = match references::found(new, found.row(2), found.row(3))? {
                 Referred::Nothing => (None, false),
                 Referred::To(author, is_spread) => (new.draft.reference.repost_of().map(|_| author), is_spread),
-                Referred::Reposted(earlier) => return tx.roll_back(Published::Duplicate(Some(earlier))).await,
+                Referred::Reposted(earlier) => return tx.roll_back(new.repeats(earlier)).await,
                 Referred::Missing => {
-                    let earlier = with_key(&tx, new).await?;
+                    let earlier = earlier(&tx, new).await?;
                     return tx.roll_back(earlier.unwrap_or(Published::UnknownReference)).await;
                 }
             };
             let (head, versions) = renew_head(found.row(0), (new.author, new.version), Some(new.publish_time))?;
             let position = Entry { publish_time: new.publish_time, content: new.id, author: new.author }.position();
             let is_long = terms.len() > MAX_INDEXED_TERMS;
-            let rows = [head, insert_content(new, media, repost_author)].into_iter().chain(companions(new));
+            let rows = [head, insert_content(new, media, repost_author)].into_iter();
+            let rows = rows.chain(objects::insert(new)).chain(companions(new));
             let rows = rows.chain(search::terms::rows(dialect, position, if is_long { &[] } else { terms }));
             let counted = references::change(new.draft.reference, new.author, 1);
             let counted =
@@ -125,14 +127,20 @@ impl Contents for SqlStore {
         let mut contents = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
-            let unblocked = not_blocked(viewer, "contents.author_id");
-            let sql =
-                format!("SELECT {COLUMNS} FROM contents WHERE id IN {list} AND removed_at IS NULL{}", unblocked.text);
+            let unblocked = not_blocked(viewer, "c.author_id");
+            let sql = format!(
+                "SELECT {COLUMNS} FROM {TABLES} WHERE c.id IN {list} AND c.removed_at IS NULL{}",
+                unblocked.text
+            );
             for row in self.read_few(&sql, values.into_iter().chain(unblocked.values)).await? {
                 contents.push(content(&row)?);
             }
         }
         Ok(contents)
+    }
+
+    async fn by_external_ids(&self, ids: &[ExternalId]) -> Result<Vec<(ExternalId, ContentId)>, StoreError> {
+        self.ids_of_external(ids).await
     }
 
     async fn was_published(&self, id: ContentId) -> Result<bool, StoreError> {
@@ -273,10 +281,10 @@ async fn leave_to_the_indexer(tx: &Tx, new: &NewContent) -> Result<bool, StoreEr
     search::tasks::add(tx, Kind::Index, entry, None).await.map(|()| true)
 }
 
-/// Finds which unique value of the new content exists already. A used key comes first, because the caller must not
-/// draw another id for it.
+/// Finds which unique value of the new content exists already. A used external id or key comes first, because the
+/// caller must not draw another id for it.
 async fn what_is_there(tx: &Tx, new: &NewContent) -> Result<Published, StoreError> {
-    if let Some(earlier) = with_key(tx, new).await? {
+    if let Some(earlier) = earlier(tx, new).await? {
         return Ok(earlier);
     }
     match tx.query_one("SELECT 1 FROM contents WHERE id = ?", [new.id.get().into()]).await? {
@@ -285,11 +293,19 @@ async fn what_is_there(tx: &Tx, new: &NewContent) -> Result<Published, StoreErro
     }
 }
 
+/// What was published under the new content's external id, or else under its key.
+async fn earlier(tx: &Tx, new: &NewContent) -> Result<Option<Published>, StoreError> {
+    match objects::with_external_id(tx, new).await? {
+        None => with_key(tx, new).await,
+        found => Ok(found),
+    }
+}
+
 /// The content published under the new content's key.
 async fn with_key(tx: &Tx, new: &NewContent) -> Result<Option<Published>, StoreError> {
     let Some(key) = &new.draft.idempotency_key else { return Ok(None) };
-    let sql = format!("SELECT {COLUMNS}, removed_at FROM contents WHERE author_id = ? AND idempotency_key = ?");
+    let sql = format!("SELECT {COLUMNS}, c.removed_at FROM {TABLES} WHERE c.author_id = ? AND c.idempotency_key = ?");
     let Some(row) = tx.query_one(&sql, [new.author.get().into(), key.as_str().into()]).await? else { return Ok(None) };
-    let removed = row.get::<Option<i64>>(8)?.is_some();
-    Ok(Some(Published::Duplicate(if removed { None } else { Some(content(&row)?) })))
+    let is_removed = row.get::<Option<i64>>(WIDTH)?.is_some();
+    Ok(Some(if is_removed { Published::Duplicate(None) } else { new.repeats(content(&row)?) }))
 }

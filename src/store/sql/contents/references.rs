@@ -12,7 +12,7 @@ use super::{
         spread_counts::Change,
         visibility::not_blocked,
     },
-    rows::{COLUMNS, content},
+    rows::{COLUMNS, TABLES, content},
 };
 use crate::{
     domain::{Content, ContentId, Reference, UserId},
@@ -43,8 +43,9 @@ pub(super) fn look_up(new: &NewContent) -> Vec<Fragment> {
     );
     let original = Fragment::with(text, std::iter::once(other.into()).chain(values));
     let reposted = new.draft.reference.repost_of().map(|_| {
-        let sql =
-            format!("SELECT {COLUMNS} FROM contents WHERE repost_of = ? AND author_id = ? AND removed_at IS NULL");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM {TABLES} WHERE c.repost_of = ? AND c.author_id = ? AND c.removed_at IS NULL"
+        );
         Fragment::new(sql, [other, new.author.get()])
     });
     std::iter::once(original).chain(reposted).collect()

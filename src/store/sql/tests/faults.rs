@@ -58,6 +58,7 @@ fn content(id: i64, author: i64) -> NewContent {
         media: Vec::new(),
         idempotency_key: Some(format!("key {id}")),
         reference: Reference::Nothing,
+        object: None,
     };
     NewContent { id: ContentId::try_new(id).unwrap(), author: user(author), draft, publish_time: id, version: id }
 }

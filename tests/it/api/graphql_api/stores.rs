@@ -11,6 +11,7 @@ use futures_util::future::BoxFuture;
 use tidefeed::{
     domain::{
         Content, ContentId, Counters, Entry, Listing, PageRequest, Reaction, UserId, ViewerReactions,
+        account::external::ExternalId,
         search::{Candidates, Look, Source, Span},
     },
     store::{
@@ -114,6 +115,7 @@ by_the_store! {
     fn publish(new: NewContent) -> Published;
     fn remove(author: UserId, content: ContentId, version: i64, now_ms: i64) -> Removed;
     fn was_published(id: ContentId) -> bool;
+    fn by_external_ids(ids: &[ExternalId]) -> Vec<(ExternalId, ContentId)>;
     fn with_media(viewer: Option<UserId>, authors: &[UserId], request: &PageRequest) -> Vec<OutboxPage>;
     fn subjects(ids: &[ContentId]) -> Vec<(ContentId, ContentId)>;
     fn reposted_among(author: UserId, originals: &[ContentId]) -> Vec<(ContentId, ContentId)>;

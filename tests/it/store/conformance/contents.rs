@@ -91,6 +91,7 @@ on_each_backend! {
             text: new.draft.text,
             media: new.draft.media,
             publish_time: NOW,
+            object: None,
         };
         assert_eq!(world.store.by_ids(None, &[content_id(5), content_id(6), content_id(5)]).await?, [expected]);
         assert!(world.store.by_ids(None, &[]).await?.is_empty());

@@ -10,6 +10,7 @@ mod attempts;
 mod begun_subtasks;
 mod cards;
 mod cassandra;
+mod content_objects;
 mod contents;
 mod deliveries;
 mod exclusions;
@@ -184,6 +185,7 @@ pub fn content(id: i64, author: i64, publish_time: i64) -> NewContent {
         media: Vec::new(),
         idempotency_key: None,
         reference: Reference::Nothing,
+        object: None,
     };
     NewContent { id: content_id(id), author: user(author), draft, publish_time, version: version(id) }
 }

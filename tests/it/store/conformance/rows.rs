@@ -20,7 +20,7 @@ impl World {
         if self.rows.get_database_backend() == DbBackend::Sqlite {
             return self.run("ANALYZE").await.map(|_| ());
         }
-        let tables = "contents, exclusions, follows, inboxes, inbox_states, deliveries, outbox_heads, reactions, search_terms, \
+        let tables = "contents, content_objects, exclusions, follows, inboxes, inbox_states, deliveries, outbox_heads, reactions, search_terms, \
                       user_counts, user_names";
         self.answer(&format!("ANALYZE TABLE {tables}")).await.map(|_| ())
     }

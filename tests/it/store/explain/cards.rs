@@ -1,7 +1,7 @@
 //! Checks that statements of cards look up each part by a key.
 
 use anyhow::{Result, ensure};
-use tidefeed::store::sql::HotStatement;
+use tidefeed::{domain::account::external::ExternalId, store::sql::HotStatement};
 
 use super::{line, nothing_sorted, plan};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 pub(super) async fn cards_are_probes(world: &World, backend: Backend) -> Result<()> {
     let contents = HotStatement::ContentCards(user(1), [7, 8, 9, 10].map(content_id).to_vec());
     let users = HotStatement::UserCards(user(1), [2, 3, 4, 5].map(user).to_vec());
-    for (statement, tables) in [(contents, vec![" c ", " k ", " u ", " n "]), (users, vec![" u ", " n "])] {
+    for (statement, tables) in [(contents, vec![" c ", " o ", " k ", " u ", " n "]), (users, vec![" u ", " n "])] {
         let cards = plan(world, backend, statement).await?;
         nothing_sorted(&cards)?;
         match backend {
@@ -31,5 +31,17 @@ pub(super) async fn cards_are_probes(world: &World, backend: Backend) -> Result<
             }
         }
     }
+    external_ids_are_keys(world, backend).await
+}
+
+async fn external_ids_are_keys(world: &World, backend: Backend) -> Result<()> {
+    let ids = ["object-7", "object-9", "object-11"].map(ExternalId::try_new).into_iter().collect::<Result<_, _>>()?;
+    let found = plan(world, backend, HotStatement::ExternalIds(ids)).await?;
+    match backend {
+        Backend::Sqlite => {
+            line(&found, &["search content_objects using covering index content_external_ids (external_id=?)"])?
+        }
+        Backend::MariaDb | Backend::Mysql => line(&found, &[" range ", " content_external_ids ", "using index"])?,
+    };
     Ok(())
 }
