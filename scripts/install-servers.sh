@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests and `make run-servers` need and the system lacks, from Debian's packages: MariaDB, Redis,
-# nginx, Chromium, a C compiler. The tests start their own servers from these programs. MariaDB comes without a
+# nginx, Chromium, jq, a C compiler. The tests start their own servers from these programs. MariaDB comes without a
 # service; the packages of Redis and nginx start one each.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -13,6 +13,7 @@ want mariadb-server-core "tests and scripts start a private MariaDB from it" hav
 want mariadb-client-core "mariadb-install-db needs its my_print_defaults" have_programs my_print_defaults
 want nginx "the tests put one before the binary, as docs/operations.md has it" have_programs nginx
 want openssl "the tests make certificates for nginx" have_programs openssl
+want jq "the tests run the filter of docs/moving-in.md" have_programs jq
 want redis-server "tests and scripts start a private Redis from it" have_programs redis-server redis-cli
 # Other distributions, and Debian before 12, have one build only.
 # shellcheck disable=SC1091

@@ -7,6 +7,8 @@ pub enum Completion {
     Done,
     /// The command ran, found problems and reported them.
     ProblemsFound,
+    /// The command has done the rest, and reported what it left out.
+    SomeRefused,
     /// A signal ended it; the data is consistent.
     Interrupted,
 }

@@ -8,6 +8,7 @@ mod doctor;
 mod health;
 mod inbox;
 mod migrate;
+mod moving_in;
 mod node;
 mod print;
 mod runtime;
@@ -32,6 +33,8 @@ use crate::{
 
 /// Exit code for invalid configuration or arguments, the same as clap's.
 const USAGE: u8 = 2;
+/// Exit code of an import that has left out some of its records.
+const SOME_REFUSED: u8 = 3;
 /// Exit code after Ctrl-C, as shells use it.
 const INTERRUPTED: u8 = 130;
 
@@ -66,6 +69,8 @@ enum Command {
     Inbox(inbox::InboxArguments),
     /// Make, list, rotate and revoke the keys of other services, and show what they did.
     Service(service::ServiceArguments),
+    /// Check, sort and make the files with which a product moves in.
+    Import(moving_in::ImportArguments),
     /// Try every server, look for work that is stuck, and say what to do.
     Doctor,
     /// Ask the node that runs on server.listen whether it is ready.
@@ -73,7 +78,7 @@ enum Command {
 }
 
 /// Runs the command in the process's arguments. Exit codes: 0 done, 1 failed, 2 invalid arguments or configuration,
-/// 130 interrupted.
+/// 3 an import has left out records, 130 interrupted.
 pub fn run() -> ExitCode {
     answer(Arguments::try_parse())
 }
@@ -91,6 +96,7 @@ fn answer(arguments: Result<Arguments, clap::Error>) -> ExitCode {
     match begin(arguments) {
         Ok(Completion::Done) => ExitCode::SUCCESS,
         Ok(Completion::ProblemsFound) => ExitCode::FAILURE,
+        Ok(Completion::SomeRefused) => ExitCode::from(SOME_REFUSED),
         Ok(Completion::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) => {
             print::complaint(format!("error: {}", sentence(&format!("{error:#}"))));
@@ -110,6 +116,13 @@ fn begin(arguments: Arguments) -> anyhow::Result<Completion> {
             Ok(Completion::Done)
         }
         Command::Config(arguments) => configuration::run(&arguments, &sources),
+        Command::Import(arguments) => {
+            let runtime = runtime::build()?;
+            let ended = runtime.block_on(moving_in::run(arguments));
+            // A thread may still wait for standard input.
+            runtime.shutdown_background();
+            ended
+        }
         command => {
             let mut config = Config::load(&sources)?;
             if let Command::Serve(arguments) = &command {
@@ -131,7 +144,7 @@ async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Comple
         Command::Service(arguments) => service::run(arguments, config).await,
         Command::Doctor => doctor::run(config).await,
         Command::Health => health::run(config).await,
-        Command::Schema | Command::Config(_) => Ok(Completion::Done),
+        Command::Schema | Command::Config(_) | Command::Import(_) => Ok(Completion::Done),
     }
 }
 

@@ -64,6 +64,11 @@ impl Sorter {
         Ok(())
     }
 
+    /// Records that it has.
+    pub const fn lines(&self) -> u64 {
+        self.number
+    }
+
     /// Writes the header and all records to `to`. `each` is called before each line and may end it with an error.
     pub fn finish(mut self, to: &mut impl Write, mut each: impl FnMut() -> io::Result<()>) -> io::Result<()> {
         to.write_all(HEADER.as_bytes())?;

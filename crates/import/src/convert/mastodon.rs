@@ -81,7 +81,7 @@ pub fn outbox(mut input: Input, owner: &Owner, maker: &mut Maker<'_>) -> Result<
     Ok(())
 }
 
-/// Reads JSON, and tells what is no JSON from what cannot be read.
+/// Reads JSON. A file that is something else is told apart from one that cannot be read.
 fn read<T>(input: &mut Input, parse: impl FnOnce(&mut Input) -> serde_json::Result<T>) -> Result<T, ConvertError> {
     parse(input).map_err(|error| {
         if error.is_io() {

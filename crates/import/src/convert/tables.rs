@@ -57,11 +57,11 @@ pub fn convert(table: &Table, input: Input, names: &[ColumnName], maker: &mut Ma
         return Err(ConvertError::Form(what));
     }
     let fields = table.needed.iter().chain(table.optional);
-    let places: Vec<(&str, usize)> = fields.filter_map(|field| Some((*field, place(field)?))).collect();
+    let columns: Vec<(&str, usize)> = fields.filter_map(|field| Some((*field, place(field)?))).collect();
     while let Some(row) = rows.read_next()? {
         let fields = row.cells.and_then(|cells| {
             if cells.len() == header.len() {
-                return fields_of(&cells, &places);
+                return fields_of(&cells, &columns);
             }
             let what = format!("the row has {} cells, and the first one has {}", cells.len(), header.len());
             Err(Fault::of_line(Code::Invalid, &what))
@@ -74,10 +74,10 @@ pub fn convert(table: &Table, input: Input, names: &[ColumnName], maker: &mut Ma
     rows.finish()
 }
 
-fn fields_of(cells: &[String], places: &[(&str, usize)]) -> Result<Map<String, Json>, Fault> {
+fn fields_of(cells: &[String], columns: &[(&str, usize)]) -> Result<Map<String, Json>, Fault> {
     let mut fields = Map::new();
     let mut media = Vec::new();
-    for (field, place) in places {
+    for (field, place) in columns {
         let Some(cell) = cells.get(*place).filter(|cell| !cell.trim().is_empty()) else { continue };
         let value = match *field {
             "pictures" | "videos" => {

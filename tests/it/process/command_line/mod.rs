@@ -7,6 +7,7 @@ mod full;
 mod health;
 mod inbox;
 mod logs;
+mod moving_in;
 mod node;
 mod overload;
 mod redis_rights;

@@ -1,0 +1,97 @@
+//! `tidefeed import`: checks, sorts and makes the files with which a product moves in. Needs no server and no
+//! configuration.
+//!
+//! The report goes to standard output, a line of JSON for each record that is not plain; progress and the result go to
+//! standard error.
+
+mod conversion;
+mod target;
+mod work;
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use import::read::AHEAD_MS;
+use tokio::{task::spawn_blocking, time::timeout};
+
+use self::{
+    conversion::ConvertArguments,
+    work::{Stop, Work},
+};
+use super::completion::Completion;
+use crate::{
+    clock::{Clock as _, SystemClock},
+    lifecycle::Lifecycle,
+};
+
+/// How long an interrupted command may take to remove what it was writing. A read that waits for a pipe is left alone.
+const GRACE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Args)]
+pub struct ImportArguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Check a file: every line by itself, and what it refers to.
+    Check {
+        /// The file, perhaps gzip; - is standard input.
+        file: PathBuf,
+        /// The file is a part of what the service has: it may refer to users and contents that it does not define.
+        #[arg(long)]
+        part: bool,
+        /// Where the report goes instead of standard output.
+        #[arg(long, value_name = "PATH")]
+        report: Option<PathBuf>,
+    },
+    /// Write a file again so that each line stands after what it refers to. Large ones need room beside the new one.
+    Sort {
+        /// The file, perhaps gzip; - is standard input.
+        file: PathBuf,
+        /// The new file, which must not exist; - is standard output, and the report then goes to standard error.
+        #[arg(long, value_name = "PATH")]
+        to: PathBuf,
+        /// Where the report goes instead.
+        #[arg(long, value_name = "PATH")]
+        report: Option<PathBuf>,
+    },
+    /// Make a sorted file of an archive of Mastodon, or of tables (CSV).
+    Convert(ConvertArguments),
+}
+
+/// Exit codes: 0, or 3 if a record was refused, or 1 if it could not go on.
+pub async fn run(arguments: ImportArguments) -> anyhow::Result<Completion> {
+    let lifecycle = Lifecycle::new();
+    lifecycle.watch_signals(Duration::ZERO).context("signals cannot be watched")?;
+    let stop = Stop::default();
+    let work = Work::new(Arc::clone(&stop), SystemClock.now_ms().saturating_add(AHEAD_MS));
+    let mut ended = spawn_blocking(move || act(arguments, work));
+    let draining = lifecycle.draining();
+    tokio::select! {
+        ended = &mut ended => {
+            lifecycle.stop();
+            ended.context("the command has panicked")?
+        }
+        () = draining.cancelled() => {
+            stop.store(true, Ordering::SeqCst);
+            // Either way, nothing half is left.
+            let _ = timeout(GRACE, ended).await;
+            Ok(Completion::Interrupted)
+        }
+    }
+}
+
+fn act(arguments: ImportArguments, work: Work) -> anyhow::Result<Completion> {
+    match arguments.action {
+        Action::Check { file, part, report } => work::check(&file, part, report.as_deref(), work),
+        Action::Sort { file, to, report } => work::sort(&file, &to, report.as_deref(), work),
+        Action::Convert(arguments) => conversion::run(&arguments, work),
+    }
+}
