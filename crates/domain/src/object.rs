@@ -63,13 +63,20 @@ pub enum InvalidObject {
     Attributes(#[from] InvalidJsonObject),
 }
 
+impl InvalidObject {
+    /// Whether a shorter value might be accepted.
+    pub const fn is_length(self) -> bool {
+        matches!(self, Self::TypeTooLong | Self::UrlTooLong | Self::Attributes(InvalidJsonObject::TooLong))
+    }
+}
+
 impl ContentObject {
     /// Checks a product's words. Reports the first fault; `None` if they say no more of a content than silence does.
     pub fn try_new(input: &ObjectInput<'_>) -> Result<Option<Self>, InvalidObject> {
         let object = Self {
             external_id: input.external_id.map(ExternalId::try_new).transpose()?,
             content_type: input.content_type.map(ContentType::try_new).transpose()?.unwrap_or_default(),
-            url: input.url.map(checked_url).transpose()?,
+            url: input.url.map(check_url).transpose()?,
             attributes: input.attributes.map(JsonObject::try_new).transpose()?,
         };
         Ok((object != Self::default()).then_some(object))
@@ -110,7 +117,8 @@ impl Default for ContentType {
     }
 }
 
-fn checked_url(url: &str) -> Result<String, InvalidObject> {
+/// Checks the link of a content.
+pub fn check_url(url: &str) -> Result<String, InvalidObject> {
     if url.chars().count() > MAX_URL_CHARS {
         return Err(InvalidObject::UrlTooLong);
     }

@@ -8,7 +8,6 @@ pub mod fault;
 pub mod input;
 mod json;
 pub mod lines;
-pub mod object;
 mod parse;
 pub mod read;
 pub mod record;

@@ -8,12 +8,13 @@ use domain::{
         profile::{InvalidProfile, check_avatar, check_bio, check_name},
     },
     content::{Draft, InvalidDraft},
+    json::JsonObject,
+    object::{ContentType, InvalidObject, check_url},
 };
 
 use crate::{
     fault::{Code, Fault},
     json::{Fields, check_distinct},
-    object::{ContentAttributes, ContentType, InvalidObject, check_url},
     record::{Content, ContentReference, Follow, Kind, Pair, Patch, Reacted, ReadMarker, Record, Tombstone, User},
 };
 
@@ -180,7 +181,8 @@ fn content(external_id: ExternalId, fields: &mut Fields<'_>, latest: i64) -> Res
     let media = media.map(|(index, it)| medium(it.get(), &path, index)).collect::<Result<Vec<_>, _>>()?;
     let of_object =
         |fields: &Fields<'_>, name, it: InvalidObject| fields.fault(name, code(it.is_length()), &it.to_string());
-    let url = fields.text("url")?.value().map(check_url).transpose().map_err(|it| of_object(fields, "url", it))?;
+    let url =
+        fields.text("url")?.value().map(|it| check_url(&it)).transpose().map_err(|it| of_object(fields, "url", it))?;
     let content_type = fields.text("type")?.value().map(|it| ContentType::try_new(&it)).transpose();
     let content_type = content_type.map_err(|it| of_object(fields, "type", it))?;
     let attributes = content_attributes(fields)?;
@@ -257,13 +259,10 @@ fn medium(json: &str, path: &[String], index: usize) -> Result<Media, Fault> {
     Ok(Media { kind, url, width, height, alt })
 }
 
-fn content_attributes(fields: &mut Fields<'_>) -> Result<Option<ContentAttributes>, Fault> {
+fn content_attributes(fields: &mut Fields<'_>) -> Result<Option<JsonObject>, Fault> {
     let Some(json) = fields.raw("attributes").value() else { return Ok(None) };
-    if !json.starts_with('{') {
-        return Err(fields.fault("attributes", Code::Invalid, "this must be a JSON object"));
-    }
     check_distinct(json).map_err(|what| fields.fault("attributes", Code::Invalid, &what))?;
-    let read = ContentAttributes::of_object(json);
+    let read = JsonObject::parse(json).map_err(InvalidObject::from);
     read.map(Some).map_err(|it| fields.fault("attributes", code(it.is_length()), &it.to_string()))
 }
 

@@ -3,9 +3,9 @@
 use domain::{
     Handle, Media, Reaction,
     account::{attributes::Attributes, external::ExternalId},
+    json::JsonObject,
+    object::ContentType,
 };
-
-use crate::object::{ContentAttributes, ContentType};
 
 /// A record: what one line says. Times are ms UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +96,7 @@ pub struct Content {
     /// What it is to the product.
     pub content_type: Option<ContentType>,
     /// The product's own values.
-    pub attributes: Option<ContentAttributes>,
+    pub attributes: Option<JsonObject>,
     /// The content that it replies to or reposts.
     pub reference: ContentReference,
     /// When it was published.

@@ -7,7 +7,9 @@ use std::io::Cursor;
 use domain::{
     Handle, Media, MediaKind, Reaction,
     account::{attributes::Attributes, external::ExternalId},
-    limits::{MAX_ALT_CHARS, MAX_MEDIA, MAX_TEXT_CHARS, MAX_URL_CHARS},
+    json::JsonObject,
+    limits::{MAX_ALT_CHARS, MAX_JSON_BYTES, MAX_MEDIA, MAX_TEXT_CHARS, MAX_URL_CHARS},
+    object::ContentType,
 };
 use proptest::prelude::*;
 
@@ -15,7 +17,6 @@ use crate::{
     fault::Code,
     input::Input,
     lines::MAX_LINE_BYTES,
-    object::{ContentAttributes, ContentType, MAX_ATTRIBUTES_BYTES},
     read::{ReadError, Records},
     record::{Content, ContentReference, Follow, Pair, Patch, Reacted, ReadMarker, Record, Tombstone, User},
     report::Refusal,
@@ -93,7 +94,7 @@ fn content() -> impl Strategy<Value = Record> {
     let numbers = "-?(0|[1-9][0-9]{0,17})(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?";
     let attributes = (numbers, text(20)).prop_map(|(number, text)| {
         let text = serde_json::Value::from(text);
-        ContentAttributes::of_object(&format!("{{ \"z\": [{number} , true], {text}: {{\"a\":{text} }} }}")).unwrap()
+        JsonObject::parse(&format!("{{ \"z\": [{number} , true], {text}: {{\"a\":{text} }} }}")).unwrap()
     });
     let url = prop::option::of("https://[a-z]{1,20}/[a-z]{0,9}");
     let kind = prop::option::of("[a-z][a-z0-9._-]{0,63}".prop_map(|it| ContentType::try_new(&it).unwrap()));
@@ -199,9 +200,7 @@ fn the_longest_record_is_a_line_that_can_be_read() {
         media: (0..MAX_MEDIA).map(|_| medium()).collect(),
         url: Some(url()),
         content_type: Some(ContentType::try_new(&"a".repeat(64)).unwrap()),
-        attributes: Some(
-            ContentAttributes::of_object(&format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_ATTRIBUTES_BYTES - 8))).unwrap(),
-        ),
+        attributes: Some(JsonObject::parse(&format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_JSON_BYTES - 8))).unwrap()),
         reference: ContentReference::ReplyTo(id()),
         created_at: 0,
         edited_at: Some(0),

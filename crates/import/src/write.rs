@@ -79,7 +79,7 @@ fn write_content(fields: &mut Object, content: &Content) {
         fields.text("type", content_type.as_str());
     }
     if let Some(attributes) = &content.attributes {
-        fields.json("attributes", attributes.as_json());
+        fields.json("attributes", attributes.as_str());
     }
     match &content.reference {
         ContentReference::Nothing => (),
