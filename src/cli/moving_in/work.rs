@@ -164,9 +164,9 @@ pub fn end(what: &str, report: Report<impl io::Write>) -> anyhow::Result<Complet
         let _ = write!(text, " {kind} {count},");
     }
     let _ = write!(text, " refused {}", summary.of(Outcome::Refused));
-    match summary.of(Outcome::Conflict) {
-        0 => (),
-        conflicts => text.push_str(&format!(", in conflict {conflicts}")),
+    let conflicts = summary.of(Outcome::Conflict);
+    if conflicts > 0 {
+        let _ = write!(text, ", in conflict {conflicts}");
     }
     print::complaint(text + ".");
     Ok(if summary.left_out() > 0 { Completion::SomeRefused } else { Completion::Done })
