@@ -10,6 +10,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod follow;
+pub mod import;
 pub mod lifecycle;
 pub mod live;
 pub mod publish;

@@ -8,6 +8,7 @@ use crate::{
     ambient::Ambient,
     domain::{delivery::DeliveryPolicy, limits::MAX_DELIVERED_AT_ONCE, timeline::tier::InboxTiers},
     follow::{Excluding, Following, RelationReconciler},
+    import::Importer,
     live::{Hub, LiveFeed, LiveSettings},
     publish::{
         Dispatcher, DispatcherOptions, ExecutorOptions, FirstServed, Indexer, Publisher, Reacting, SubtaskExecutor,
@@ -87,6 +88,8 @@ pub struct UseCases<S> {
     pub following: Arc<Following>,
     /// Mutes, hides and blocks.
     pub excluding: Arc<Excluding>,
+    /// Commits batches of imports.
+    pub importer: Arc<Importer>,
     /// Opens live feeds.
     pub live: Arc<LiveFeed<S>>,
     /// This node's subscribers.
@@ -134,6 +137,7 @@ impl<S: Default> UseCases<S> {
             profiles: Arc::new(ProfilesService::new(ports.accounts.clone(), ambient.rng.clone())),
             following: Arc::new(Following::new(ports, ambient)),
             excluding: Arc::new(Excluding::new(ports, ambient)),
+            importer: Arc::new(Importer::new(ports, ambient)),
             live: Arc::new(LiveFeed::new(hub.clone(), shown, reader.clone(), settings.live)),
             hub,
             reader,

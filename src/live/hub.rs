@@ -111,6 +111,7 @@ impl<S: Default> Hub<S> {
                 let state = self.lock();
                 state.watching(entry.author).for_each(|it| it.send(Signal::Removed(*entry)));
             }
+            Announcement::OutboxChanged { author } => self.lock().watching(*author).for_each(Subscriber::miss),
             Announcement::FollowsChanged { reader, author, change } => {
                 let excluded = *change == Some(RelationChange::Excluded);
                 // When an author comes back, reposts by others may come back, too. Only a read of the timeline can

@@ -164,6 +164,7 @@ impl ShownHub {
         let mut state = self.lock();
         match announcement {
             Announcement::Published { entry, .. } | Announcement::Removed { entry } => state.touch(entry.author.into()),
+            Announcement::OutboxChanged { author } => state.touch((*author).into()),
             Announcement::Changed { shown } => state.touch(*shown),
             Announcement::FollowsChanged {
                 reader,

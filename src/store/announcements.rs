@@ -27,6 +27,11 @@ pub enum Announcement {
         /// The removed entry.
         entry: Entry,
     },
+    /// Contents of the author came at once, at any position, as by an import. Listeners who watch the author read.
+    OutboxChanged {
+        /// The author.
+        author: UserId,
+    },
     /// What is shown of a content or a user has changed: its counts, its lists, or whether it is there. Sent once for
     /// all changes of [`CHANGED_MS`], with the first of them: listeners read that much later.
     Changed {
@@ -73,6 +78,7 @@ impl Announcement {
     pub fn about(&self) -> Option<Shown> {
         match self {
             Self::Published { entry, .. } | Self::Removed { entry } => Some(entry.author.into()),
+            Self::OutboxChanged { author } => Some((*author).into()),
             Self::Changed { shown } => Some(*shown),
             Self::FollowsChanged { reader, .. } | Self::ReadMarkerMoved { reader, .. } => Some((*reader).into()),
             Self::SessionEnded { .. } | Self::AccountDeleted { .. } | Self::Gap => None,

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 
 use super::{
     StoreError,
+    contents::NewContent,
     identities::{Identity, Revision},
     new_account::NewAccount,
     relations::Pair,
@@ -156,6 +157,8 @@ pub struct ImportedMarker {
 pub enum ImportBatch {
     /// Users.
     Users(Vec<ImportedUser>),
+    /// Contents. Their versions do not count: the step has one for all.
+    Contents(Vec<NewContent>),
     /// Follows.
     Follows(Vec<ImportedFollow>),
     /// Reactions.
@@ -173,6 +176,7 @@ impl ImportBatch {
     pub fn len(&self) -> usize {
         match self {
             Self::Users(rows) => rows.len(),
+            Self::Contents(rows) => rows.len(),
             Self::Follows(rows) => rows.len(),
             Self::Reactions(rows) => rows.len(),
             Self::Exclusions(rows) => rows.len(),
@@ -227,6 +231,8 @@ pub enum RowRefusal {
     UnknownUser,
     /// A content is unknown or removed.
     UnknownContent,
+    /// The author has reposted the same content.
+    Repeated,
     /// One of the two has blocked the other.
     Blocked,
     /// The user follows as many as one may.
@@ -247,6 +253,10 @@ pub enum Applied {
 pub struct AppliedBatch {
     /// What became of each row, in order.
     pub outcomes: Vec<RowOutcome>,
+    /// New contents, each with its delivery record.
+    pub published: Vec<ContentId>,
+    /// Their authors, whose outboxes have a new version.
+    pub authors: Vec<UserId>,
     /// Pairs with a new edge whose reader may be there, because their inbox is not off.
     pub followed: Vec<Pair>,
     /// Edges that a block has ended. A relation is pending for each.
@@ -268,6 +278,10 @@ pub trait Imports: Send + Sync {
     ///
     /// - Users are as [`super::Identities::adopt`] and [`super::Identities::revise`] make them, but a new one is a
     ///   reader who is off.
+    /// - Contents are published as [`super::Contents::publish`] does (docs/protocol.md#p1), each with its delivery
+    ///   record, and with one new version for each author. Search terms are written at once, however many. A time
+    ///   before the author's last one says nothing of how often they publish. Other lines of the batch may refer to
+    ///   them.
     /// - A new edge is `Push` if the reader is off and in the SQL tier, read under the lock of the reader's state
     ///   (docs/protocol.md#imported-edges), and otherwise `Pull`. No relation is pending for either.
     /// - Reactions, exclusions and read markers are as their own ports make them.

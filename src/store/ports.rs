@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Accounts, Announcements, Contents, Deliveries, Exclusions, Follows, InboxTier, Inboxes, OutboxCache, Queue,
-    Relations, Timelines, inbox_tier::InSql,
+    Accounts, Announcements, Contents, Deliveries, Exclusions, Follows, Imports, InboxTier, Inboxes, OutboxCache,
+    Queue, Relations, Timelines, inbox_tier::InSql,
 };
 
 /// The adapters of every port. A port that stands for an aggregate also gives the narrower ports that it names.
@@ -20,6 +20,8 @@ pub struct Ports {
     pub delivered_follows: Arc<dyn Follows>,
     /// Mutes, hides and blocks.
     pub exclusions: Arc<dyn Exclusions>,
+    /// Imports.
+    pub imports: Arc<dyn Imports>,
     /// Timeline reads.
     pub timelines: Arc<dyn Timelines>,
     /// Unfinished deliveries.
@@ -47,7 +49,16 @@ impl Ports {
         announcements: Arc<dyn Announcements>,
     ) -> Self
     where
-        T: Accounts + Contents + Follows + Exclusions + Timelines + Deliveries + Inboxes + Relations + 'static,
+        T: Accounts
+            + Contents
+            + Follows
+            + Exclusions
+            + Imports
+            + Timelines
+            + Deliveries
+            + Inboxes
+            + Relations
+            + 'static,
     {
         Self {
             accounts: store.clone(),
@@ -55,6 +66,7 @@ impl Ports {
             follows: store.clone(),
             delivered_follows: store.clone(),
             exclusions: store.clone(),
+            imports: store.clone(),
             timelines: store.clone(),
             deliveries: store.clone(),
             inboxes: store.clone(),

@@ -17,6 +17,7 @@ mod device;
 mod differential;
 mod due;
 mod fault_injector;
+mod imports;
 mod inbox_stores;
 mod kept;
 mod mutations;

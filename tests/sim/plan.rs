@@ -31,6 +31,8 @@ pub struct Plan {
     pub shares: [u64; 8],
     /// The share of reactions and changes of profiles beside `shares`. With any, clients read cards.
     pub cards: u64,
+    /// Whether files are imported.
+    pub has_imports: bool,
     /// Of the publishes, how many in a million are reposts, and how many replies.
     pub references: [u32; 2],
     /// A star, and how many in a million publishes, follows and unfollows concern it.
@@ -119,6 +121,7 @@ impl Plan {
                 rng.below(3),
             ],
             cards: 0,
+            has_imports: false,
             references: rng.pick(&[[0, 0], [100_000, 100_000], [600_000, 50_000]]),
             star: (rng.index(6), rng.pick(&[0, 400_000, 800_000])),
             page: rng.within(1, 4),
@@ -271,6 +274,12 @@ impl Plan {
         self
     }
 
+    /// One world in eight from [`FIRST_WITH_CARDS`] on has imports, and later worlds with inboxes outside SQL, too.
+    pub fn with_imports(mut self, seed: u64) -> Self {
+        self.has_imports = has_imports(seed);
+        self
+    }
+
     /// Two worlds in eight have inboxes outside SQL, whose readers come, stay and leave.
     pub fn with_outside_inboxes(mut self, seed: u64) -> Self {
         let Some(kind) = store_of(seed) else { return self };
@@ -301,6 +310,18 @@ pub const fn store_of(seed: u64) -> Option<Kind> {
         2 => Some(Kind::Redis),
         4 => Some(Kind::Cassandra),
         _ => None,
+    }
+}
+
+/// The first world with inboxes outside SQL in which files are imported: those before it stay what they were.
+const FIRST_WITH_IMPORTS_OUTSIDE: u64 = 30_000;
+
+/// Whether files are imported in the world.
+pub const fn has_imports(seed: u64) -> bool {
+    match seed % 8 {
+        1 => seed >= FIRST_WITH_CARDS,
+        2 | 4 => seed >= FIRST_WITH_IMPORTS_OUTSIDE,
+        _ => false,
     }
 }
 

@@ -37,6 +37,12 @@ rules! {
     RecordOnlyIfPushed "P1" "no record for authors whom everybody seems to pull";
     KeysMayRepeat "P1" "an idempotency key is not looked up";
     RepostsMayRepeat "P1" "nobody looks for an earlier repost of the same";
+    ImportWithoutRecord "P1" "imported contents come without delivery records";
+    ImportKeepsOutboxVersion "Cache" "a batch of an import leaves the versions of outboxes as they are";
+    ImportProgressBeforeRows "Imports" "an import's progress is committed before the rows of its batch";
+    ImportedEdgeOfActiveReaderIsPush "Imported edges" "an imported edge is trusted although its reader's inbox has a floor";
+    ImportedEdgeOfOutsideReaderIsPush "Imported edges" "an imported edge is trusted although its reader's inbox lies outside SQL";
+    ImportedEdgeReadsBeforeLocking "Imported edges" "the reader's state is read before it is locked";
     ChainIsNumbered "D1" "ranges are counted from the first follower, not from the chain's end";
     BrokenChainIsExtended "D1" "the chain is read before its record is locked, and a range that is there is passed over";
     SmallEndsAtItsCount "D1" "a small delivery serves as many followers as were counted before its lock, not all there are";
@@ -179,6 +185,8 @@ impl Rule {
             (Self::FillingIsDone, _) => plan::loses_commits(seed),
             (Self::InterestAfterRead | Self::WithdrawnTooEarly, _) => plan::interest(seed).1 > 0,
             (Self::DeletedAuthorIsFollowed, _) => plan::has_leavers(seed),
+            (Self::ImportedEdgeOfOutsideReaderIsPush, _) => plan::has_imports(seed) && plan::store_of(seed).is_some(),
+            (rule, _) if format!("{rule:?}").starts_with("Import") => plan::has_imports(seed),
             (_, "OUTSIDE") => plan::store_of(seed) == Some(Kind::Redis),
             (_, "Cassandra") => plan::store_of(seed) == Some(Kind::Cassandra),
             _ => true,

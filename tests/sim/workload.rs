@@ -11,6 +11,7 @@ use tidefeed::{
 use crate::{
     audits,
     client::{Client, Exclusion},
+    imports,
     rng::SimRng,
     scheduler::Owner,
     world::{Counts, Node, Shared, World},
@@ -251,6 +252,9 @@ fn operation(client: Client) -> Option<Work> {
     let kinds = if rng.chance(800_000) { Kinds::ALL } else { Kinds::try_new([rng.pick(&ContentKind::ALL)]).ok()? };
     let newest = PageRequest::newest(size).of(kinds);
     let direction = if rng.chance(750_000) { Direction::Older } else { Direction::Newer };
+    if shared.plan.has_imports && rng.chance(150_000) {
+        return Some(Box::pin(imports::some(client)));
+    }
     let parts = || shared.plan.shares.iter().chain([&shared.plan.cards]);
     let all: u64 = parts().sum();
     let mut drawn = rng.below(all);

@@ -1,7 +1,7 @@
 //! Builds a world: nodes with the real use cases over shared models, and its people.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
@@ -21,6 +21,7 @@ use crate::{
     checks::Checks,
     device::Device,
     fault_injector::{FaultInjector, SkewedClock},
+    imports::Files,
     inbox_stores::SimInboxes,
     notifications::{SimAnnouncements, SimCache, SimQueue},
     plan::{self, Plan},
@@ -55,6 +56,8 @@ pub struct Counts {
     pub removals: AtomicU64,
     pub follows: AtomicU64,
     pub unfollows: AtomicU64,
+    /// Batches of imports.
+    pub batches: AtomicU64,
     /// Mutes, hides and blocks, and what lifts them.
     pub exclusions: AtomicU64,
     pub pages: AtomicU64,
@@ -94,6 +97,8 @@ pub struct Shared {
     pub people: Vec<UserId>,
     /// See [`plan::LEAVERS`].
     pub leavers: Vec<UserId>,
+    /// Files that are being imported.
+    pub files: Mutex<Files>,
     /// The rule that devices break.
     pub broken: Option<Rule>,
     pub counts: Counts,
@@ -148,7 +153,7 @@ impl World {
         plan.rates.rolled_back = plan::rolled_back(seed);
         (plan.rates.interest, plan.rates.groups) = plan::interest(seed);
         plan = plan.of_remembered_readers(seed).with_cards(seed).with_outside_inboxes(seed);
-        plan = plan.with_leavers(seed);
+        plan = plan.with_leavers(seed).with_imports(seed);
         let injector = FaultInjector::new(rng.next(), plan.rates.clone(), way.traced);
         let Plan { one_writer, ranges_at_once, .. } = plan;
         let (most_reactions, has_spread_counts) = (MOST_REACTIONS, plan::has_leavers(seed));
@@ -163,6 +168,7 @@ impl World {
             cache: (plan.cache > 0).then(|| Arc::new(SimCache::new(primary_store.clone(), plan.cache))),
             announcements: Arc::new(SimAnnouncements::new(injector.clone(), way.broken)),
             inboxes: plan.outside.map(|(kind, _)| SimInboxes::new(kind, injector.clone(), way.broken)),
+            files: Mutex::new(Files::default()),
             broken: way.broken,
             counts: Counts::default(),
             plan,

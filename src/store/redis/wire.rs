@@ -65,6 +65,8 @@ mod tests {
         assert_eq!(ended, r#"{"v":1,"type":"sessionEnded","user":7,"session":9}"#);
         let deleted = text(encode(&Announcement::AccountDeleted { user: entry().author }).unwrap());
         assert_eq!(deleted, r#"{"v":1,"type":"accountDeleted","user":7}"#);
+        let brought = text(encode(&Announcement::OutboxChanged { author: entry().author }).unwrap());
+        assert_eq!(brought, r#"{"v":1,"type":"outboxChanged","author":7}"#);
         let changed = text(encode(&Announcement::Changed { shown: entry().content.into() }).unwrap());
         assert_eq!(changed, r#"{"v":1,"type":"changed","shown":{"content":9223372036854775807}}"#);
         let (reader, author) = (entry().author, UserId::try_new(8).unwrap());

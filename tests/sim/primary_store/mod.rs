@@ -18,6 +18,7 @@ mod exclusions;
 mod first;
 mod follows;
 mod growth;
+mod imports;
 mod inboxes;
 mod known_authors;
 mod outside_states;

@@ -100,6 +100,15 @@ pub struct Relation {
     pub look_at: i64,
 }
 
+/// How far an import has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Import {
+    pub holder: i64,
+    pub through_line: u64,
+    pub line_count: u64,
+    pub is_finished: bool,
+}
+
 /// What a profile counts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
@@ -208,6 +217,7 @@ tables! {
     counts, Counts: UserId => Counts;
     follower_deltas, FollowerDelta: (UserId, UserId) => i64;
     deletions, Deletion: UserId => Deletion;
+    imports, Import: i64 => Import;
     exclusions, Exclusion: (UserId, UserId, i32) => ();
     reactions, Reaction: (ContentId, i32, UserId) => ();
     buckets, Bucket: Bucket => Option<BucketToken>;

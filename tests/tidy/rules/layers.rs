@@ -18,6 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("publish", BELOW_COMMANDS),
     ("follow", BELOW_COMMANDS),
     ("accounts", BELOW_COMMANDS),
+    ("import", BELOW_COMMANDS),
     ("upkeep", BELOW_COMMANDS),
     ("tier", BELOW_READ),
     ("live", BELOW_COMMANDS),
@@ -32,22 +33,26 @@ const BELOW_READ: &[&str] = &["ambient", "clock", "rng", "lifecycle", "telemetry
 const BELOW_COMMANDS: &[&str] = &["ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read"];
 #[rustfmt::skip]
 const BELOW_USE_CASES: &[&str] = &[
-    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep",
+    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "import",
+    "upkeep",
     "live",
 ];
 #[rustfmt::skip]
 const BELOW_API: &[&str] = &[
-    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep",
+    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "import",
+    "upkeep",
     "live", "use_cases",
 ];
 #[rustfmt::skip]
 const BELOW_APP: &[&str] = &[
-    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep",
+    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "import",
+    "upkeep",
     "tier", "live", "use_cases", "api", "config",
 ];
 #[rustfmt::skip]
 const BELOW_CLI: &[&str] = &[
-    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep",
+    "ambient", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "import",
+    "upkeep",
     "tier", "live", "use_cases", "api", "config", "app", "cli",
 ];
 

@@ -108,7 +108,7 @@ pub(super) async fn existing(tx: &Tx, pairs: &[Pair]) -> Result<HashSet<Pair>, S
 }
 
 /// Those of the pairs of which one has blocked the other.
-async fn blocked(tx: &Tx, pairs: &[Pair]) -> Result<HashSet<Pair>, StoreError> {
+pub(super) async fn blocked(tx: &Tx, pairs: &[Pair]) -> Result<HashSet<Pair>, StoreError> {
     let (by_reader, by_author) = (ExclusionKind::BlockedByReader.code(), ExclusionKind::BlockedByAuthor.code());
     let blocks = Lookup {
         select: "t.reader_id, t.author_id",

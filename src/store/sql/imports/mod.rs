@@ -1,6 +1,7 @@
 //! Imports in SQL. A batch locks the row of its import first, so that a file is read by one process; then it locks as
 //! the operations do whose rows it brings, all rows of a table in ascending keys.
 
+mod contents;
 mod exclusions;
 mod follows;
 mod markers;
@@ -71,6 +72,7 @@ async fn rows(tx: &Tx, step: &ImportStep, batch: &ImportBatch) -> Result<Applied
     }
     match batch {
         ImportBatch::Users(users) => users::upsert(tx, users).await,
+        ImportBatch::Contents(contents) => contents::publish(tx, contents, step).await,
         ImportBatch::Follows(follows) => follows::follow(tx, follows, step.version).await,
         ImportBatch::Reactions(reactions) => reactions::react(tx, reactions, step.version).await,
         ImportBatch::Exclusions(exclusions) => exclusions::exclude(tx, exclusions, step).await,

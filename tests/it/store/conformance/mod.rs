@@ -18,6 +18,7 @@ mod extensions;
 mod first_served;
 mod follow_lists;
 mod follows;
+mod imported_contents;
 mod imports;
 mod inboxes;
 mod indexing;
