@@ -115,7 +115,7 @@ fn batch(lines: &[&Line]) -> ImportBatch {
         match line {
             Line::Content { id, author, publish_time } => {
                 let (text, media, reference) = (String::new(), Vec::new(), Reference::Nothing);
-                let draft = Draft { text, media, idempotency_key: None, reference };
+                let draft = Draft { text, media, idempotency_key: None, reference, object: None };
                 contents.push(NewContent { id: *id, author: *author, draft, publish_time: *publish_time, version: 0 });
             }
             Line::Follow(pair) if follows.iter().any(|it| it.pair == *pair) => {}

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use import::{
+use ::import::{
     convert::{
         ConvertError, Maker, Sink,
         mastodon::{self, Owner},

@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use import::read::AHEAD_MS;
+use ::import::read::AHEAD_MS;
 use tokio::{task::spawn_blocking, time::timeout};
 
 use self::{

@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use import::{
+use ::import::{
     check::Seen,
     input::Input,
     read::{Line, Records},
