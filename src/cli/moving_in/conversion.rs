@@ -5,8 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, bail};
-use clap::{Args, ValueEnum};
 use ::import::{
     convert::{
         ConvertError, Maker, Sink,
@@ -18,6 +16,8 @@ use ::import::{
     report::{Remark, Report},
     sort::{RUN_BYTES, Sorter},
 };
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
 
 use super::{
     target::{self, Target, is_standard},

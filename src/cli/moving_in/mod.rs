@@ -14,9 +14,9 @@ use std::{
     time::Duration,
 };
 
+use ::import::read::AHEAD_MS;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use ::import::read::AHEAD_MS;
 use tokio::{task::spawn_blocking, time::timeout};
 
 use self::{

@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Context as _;
 use ::import::{
     check::Seen,
     input::Input,
@@ -19,6 +18,7 @@ use ::import::{
     report::{Outcome, Remark, Report},
     sort::{RUN_BYTES, Sorter},
 };
+use anyhow::Context as _;
 use tokio::time::Instant;
 
 use super::target::{self, Target, is_standard};

@@ -47,15 +47,17 @@ impl View<'_> {
         let mut found: Vec<Entry> = all.first(listed.collect()).into_iter().filter(within).collect();
         let most_rows = stretch.most_rows.min(request.need() + BESIDE);
         let is_cut = found.len() > most_rows;
-        // As the index has them: the rows that are read are those of the first authors.
+        // As the index has them: the rows that are read are those of the first authors, and one more, which shows that
+        // there is more.
         found.sort_unstable_by_key(|it| (it.author, it.position()));
-        found.truncate(most_rows);
+        found.truncate(most_rows.saturating_add(1));
         let with_facts = |it: &&Entry| match direction {
             Direction::Older => stretch.facts_end_ms.is_some_and(|end_ms| it.publish_time >= end_ms),
             Direction::Newer => stretch.facts_end_ms.is_some_and(|end_ms| it.publish_time <= end_ms),
         };
         let shown_first: Vec<Entry> = found.iter().filter(with_facts).copied().collect();
         let facts = earlier.facts(tables, &shown_first);
+        found.truncate(most_rows);
         let ahead = if self.primary_store.breaks(Rule::StretchIsAll) {
             Run::from_limited_query(direction, found, usize::MAX)
         } else if is_cut && !self.primary_store.breaks(Rule::CutStretchIsWhole) {
