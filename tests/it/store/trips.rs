@@ -1,6 +1,6 @@
 //! Counts the round trips of writes to a server, up to their acknowledgement. Each is a time that somebody waits for.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use tidefeed::{
@@ -19,6 +19,8 @@ use crate::{
     store::conformance::{NOW, account, content, content_id, user},
 };
 
+/// How much longer each trip takes than on one machine.
+const DISTANCE: Duration = Duration::from_millis(1);
 /// Longer than anything takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -56,10 +58,11 @@ on_each_backend! {
             // The first prepares the statements.
             write(&store, kind, 1).await?;
             write(&store, kind, 2).await?;
-            let before = line.commands();
+            let (before, began) = (line.commands(), Instant::now());
             write(&store, kind, 3).await?;
-            Ok::<_, anyhow::Error>((kind, line.commands() - before))
+            Ok::<_, anyhow::Error>((kind, line.commands() - before, began.elapsed()))
         };
+        line.delay(DISTANCE);
         let in_rows = [
             trips("publish").await?,
             trips("deliver").await?,
@@ -74,8 +77,9 @@ on_each_backend! {
         let beside = [trips("like").await?, trips("unlike").await?, trips("follow").await?, trips("unfollow").await?];
         // The begin goes with the first statements; the last is the commit.
         let most = 3;
-        for (kind, trips) in in_rows.into_iter().chain(beside) {
+        for (kind, trips, took) in in_rows.into_iter().chain(beside) {
             ensure!(trips <= most, "{kind}: {trips}");
+            ensure!(took >= DISTANCE * u32::try_from(trips)?, "{kind}: {trips} trips in {took:?}, none after another");
         }
         Ok(())
     }

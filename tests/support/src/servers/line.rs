@@ -1,9 +1,12 @@
 //! A proxy to a SQL server that stops at one chosen command: before the server gets it, or after the server has
-//! answered it.
+//! answered it. It may be as slow as a server that is far away.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, ensure};
@@ -15,6 +18,7 @@ use tokio::{
     },
     sync::watch,
     task::JoinHandle,
+    time::sleep,
 };
 
 use super::Server;
@@ -49,8 +53,16 @@ enum State {
 pub struct Line {
     port: u16,
     state: Arc<watch::Sender<State>>,
-    commands: Arc<AtomicUsize>,
+    traffic: Arc<Traffic>,
     listening: JoinHandle<()>,
+}
+
+/// What passes.
+#[derive(Debug, Default)]
+struct Traffic {
+    commands: AtomicUsize,
+    /// Microseconds that each command takes longer.
+    delay_us: AtomicU64,
 }
 
 impl Line {
@@ -59,15 +71,15 @@ impl Line {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let (port, server) = (listener.local_addr()?.port(), server.port());
         let state = Arc::new(watch::Sender::new(State::Open));
-        let commands = Arc::new(AtomicUsize::new(0));
-        let shared = (Arc::clone(&state), Arc::clone(&commands));
+        let traffic = Arc::new(Traffic::default());
+        let shared = (Arc::clone(&state), Arc::clone(&traffic));
         let listening = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (state, commands) = shared.clone();
-                tokio::spawn(async move { connect(client, server, (&state, &commands)).await });
+                let (state, traffic) = shared.clone();
+                tokio::spawn(async move { connect(client, server, (&state, &traffic)).await });
             }
         });
-        Ok(Self { port, state, commands, listening })
+        Ok(Self { port, state, traffic, listening })
     }
 
     /// The URL of this database through the line, without encryption, which the line cannot read.
@@ -84,7 +96,12 @@ impl Line {
 
     /// The commands so far. The client waits for the answer to each, so that each is a round trip. Pings do not count.
     pub fn commands(&self) -> usize {
-        self.commands.load(Ordering::SeqCst)
+        self.traffic.commands.load(Ordering::SeqCst)
+    }
+
+    /// Makes each command that is counted take so much longer from now on.
+    pub fn delay(&self, by: Duration) {
+        self.traffic.delay_us.store(u64::try_from(by.as_micros()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 
     /// Waits until the line has stopped.
@@ -112,18 +129,14 @@ impl Drop for Line {
 }
 
 /// Ends both sides when one ends.
-async fn connect(
-    client: TcpStream,
-    server: u16,
-    (state, commands): (&watch::Sender<State>, &AtomicUsize),
-) -> Result<()> {
+async fn connect(client: TcpStream, server: u16, (state, traffic): (&watch::Sender<State>, &Traffic)) -> Result<()> {
     let server = TcpStream::connect(("127.0.0.1", server)).await?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
     let mut seen = state.subscribe();
     tokio::select! {
-        ended = carry_commands(from_client, to_server, (state, commands)) => ended,
+        ended = carry_commands(from_client, to_server, (state, traffic)) => ended,
         ended = carry_answers(from_server, to_client, state) => ended,
         _ = seen.wait_for(|state| *state == State::Cut) => Ok(()),
     }
@@ -134,7 +147,7 @@ async fn connect(
 async fn carry_commands(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    (state, commands): (&watch::Sender<State>, &AtomicUsize),
+    (state, traffic): (&watch::Sender<State>, &Traffic),
 ) -> Result<()> {
     const QUERY: u8 = 3;
     const PREPARE: u8 = 22;
@@ -146,7 +159,11 @@ async fn carry_commands(
         packet.resize(4 + usize::try_from(size)?, 0);
         from.read_exact(&mut packet[4..]).await?;
         if packet[3] == 0 && [QUERY, PREPARE, EXECUTE].contains(&packet[4]) {
-            commands.fetch_add(1, Ordering::SeqCst);
+            traffic.commands.fetch_add(1, Ordering::SeqCst);
+            let delay_us = traffic.delay_us.load(Ordering::SeqCst);
+            if delay_us > 0 {
+                sleep(Duration::from_micros(delay_us)).await;
+            }
             let mut swallowed = false;
             state.send_if_modified(|state| {
                 let changed = pass(state);
