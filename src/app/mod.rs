@@ -35,7 +35,7 @@ pub use self::{
     audit::{auditor, open_auditor, options as audit_options},
     certificates::inspect_certificates,
     error::AppError,
-    inspection::inspect_redis,
+    inspection::{inspect_redis, waiting_visits},
     jwks::HttpKeys,
 };
 use crate::{

@@ -76,6 +76,14 @@ pub trait Inboxes: Send + Sync {
     /// the floor the oldest of them, or [`crate::domain::Position::OLDEST`] if there were fewer.
     async fn extend(&self, reader: UserId, step: u32) -> Result<Extended, StoreError>;
 
+    /// As [`Inboxes::extend`], for many readers in ascending order, in one transaction. All states are locked before
+    /// anything else is read. Deleted accounts are passed over.
+    async fn extend_all(&self, readers: &[UserId], step: u32) -> Result<Vec<(UserId, Extended)>, StoreError>;
+
+    /// Calls of [`Inboxes::extend_all`] that may run at once behind those who wait for an answer of the store; at
+    /// least 1.
+    fn room(&self) -> usize;
+
     /// Rows in the trusted part of the inbox, `at_most` of them counted.
     async fn held(&self, reader: UserId, at_most: u32) -> Result<u64, StoreError>;
 
