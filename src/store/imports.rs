@@ -233,6 +233,10 @@ pub enum RowRefusal {
     UnknownContent,
     /// The author has reposted the same content.
     Repeated,
+    /// The external id is that of another content, or of one that differs.
+    Conflict,
+    /// The external id is that of a removed content, which does not come back.
+    Removed,
     /// One of the two has blocked the other.
     Blocked,
     /// The user follows as many as one may.
@@ -281,7 +285,7 @@ pub trait Imports: Send + Sync {
     /// - Contents are published as [`super::Contents::publish`] does (docs/protocol.md#p1), each with its delivery
     ///   record, and with one new version for each author. Search terms are written at once, however many. A time
     ///   before the author's last one says nothing of how often they publish. Other lines of the batch may refer to
-    ///   them.
+    ///   them. One whose external id is known is not published again.
     /// - A new edge is `Push` if the reader is off and in the SQL tier, read under the lock of the reader's state
     ///   (docs/protocol.md#imported-edges), and otherwise `Pull`. No relation is pending for either.
     /// - Reactions, exclusions and read markers are as their own ports make them.
