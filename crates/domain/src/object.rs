@@ -71,7 +71,8 @@ impl InvalidObject {
 }
 
 impl ContentObject {
-    /// Checks a product's words. Reports the first fault; `None` if they say no more of a content than silence does.
+    /// Checks what a product says of a content, and reports the first fault. `None` if the product says nothing, or
+    /// only that the type is [`DEFAULT_TYPE`].
     pub fn try_new(input: &ObjectInput<'_>) -> Result<Option<Self>, InvalidObject> {
         let object = Self {
             external_id: input.external_id.map(ExternalId::try_new).transpose()?,

@@ -11,7 +11,7 @@ pub const MAX_LINE_BYTES: usize = 192 * 1_024;
 pub enum Found {
     /// A line, perhaps without its end at the end of the file.
     Line,
-    /// A line of more than [`MAX_LINE_BYTES`], of which nothing is given.
+    /// A line longer than [`MAX_LINE_BYTES`]. Its bytes are dropped.
     TooLong,
     /// The end of the file.
     End,

@@ -13,7 +13,7 @@ use super::place::Place;
 use crate::{
     api::graphql::ids,
     domain::Handle,
-    store::{Accounts, Contents},
+    store::{Accounts, Contents, StoreError},
 };
 
 const POST: &str = "query PublicPost($id: ID!) { content(id: $id) { ...Post repostOf { ...Post } kind } } \
@@ -200,10 +200,7 @@ impl Asker<'_> {
             Place::Private(title) => Ok(Found::Itself(title)),
             Place::Profile { handle, .. } => self.profile(handle).await,
             Place::Post { id, .. } => match self.post(&ids::of_content(*id)).await {
-                Ok(None) => match self.contents.was_published(*id).await {
-                    Ok(was_there) => Ok(missing(was_there, Deleted::Post)),
-                    Err(_) => Err(away(StatusCode::SERVICE_UNAVAILABLE, None)),
-                },
+                Ok(None) => Ok(absent(self.contents.was_published(*id).await, Deleted::Post)),
                 found => found.map(|post| post.map_or(Found::Missing, |post| Found::There(Facts::Post(post)))),
             },
         };
@@ -215,9 +212,7 @@ impl Asker<'_> {
         if let Some(person) = of(person) {
             return Ok(Found::There(Facts::Profile(person)));
         }
-        let was_deleted = self.accounts.was_deleted(handle).await;
-        let was_there = was_deleted.map_err(|_| away(StatusCode::SERVICE_UNAVAILABLE, None))?;
-        Ok(missing(was_there, Deleted::Account))
+        Ok(absent(self.accounts.was_deleted(handle).await, Deleted::Account))
     }
 
     /// The content; of a repost, the original.
@@ -262,8 +257,10 @@ impl Asker<'_> {
     }
 }
 
-fn missing(was_there: bool, deleted: Deleted) -> Found {
-    if was_there { Found::Gone(deleted) } else { Found::Missing }
+/// What is at a place where nobody may see anything. `was_there`: whether something was.
+fn absent(was_there: Result<bool, StoreError>, deleted: Deleted) -> Found {
+    let found = |was_there| if was_there { Found::Gone(deleted) } else { Found::Missing };
+    was_there.map_or_else(|_| away(StatusCode::SERVICE_UNAVAILABLE, None), found)
 }
 
 fn away(status: StatusCode, retry_after: Option<HeaderValue>) -> Found {

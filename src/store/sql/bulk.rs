@@ -1,5 +1,7 @@
 //! Many rows in few statements: inserts of many rows, and lookups of many keys.
 
+use std::collections::HashSet;
+
 use sql_driver::{Dialect, Fragment, Tx, Value};
 
 use super::rows::Row;
@@ -49,6 +51,25 @@ fn next_insert<const COLUMNS: usize>(
     let row = format!("({})", ["?"; COLUMNS].join(", "));
     let placeholders = vec![row.as_str(); count].join(", ");
     Some((format!("INSERT INTO {into} VALUES {placeholders} {conflict}"), values))
+}
+
+/// Those of the keys that a table has rows of. `columns`: its primary key, all integers.
+pub(super) async fn existing<const N: usize>(
+    tx: &Tx,
+    table: &str,
+    columns: [&str; N],
+    keys: &[[i64; N]],
+) -> Result<HashSet<[i64; N]>, StoreError> {
+    let select = columns.map(|column| format!("CAST(t.{column} AS SIGNED)")).join(", ");
+    let lookup = Lookup { select: &select, table, index: "PRIMARY", key: &columns, condition: "" };
+    let read = |row: &Row| {
+        let mut key = [0; N];
+        for (place, value) in key.iter_mut().enumerate() {
+            *value = row.get(place)?;
+        }
+        Ok(key)
+    };
+    lookup.rows(tx, keys).await?.iter().map(read).collect()
 }
 
 /// A table whose rows are looked for by the first columns of an index.

@@ -1,12 +1,12 @@
 //! Mutes, hides and blocks of a batch. A block ends the edges between the two, as a single one does.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use sql_driver::{Tx, Value};
 
 use super::{
     super::{
-        bulk::{Lookup, insert_new},
+        bulk::{self, insert_new},
         follows::{LockedCounts, authors_version::renew_authors, edge_of, end_edge, lock_counts as lock_pair},
     },
     follows::{existing, lock_counts},
@@ -46,21 +46,23 @@ pub(super) async fn exclude(
     step: &ImportStep,
 ) -> Result<AppliedBatch, StoreError> {
     let users = lock_counts(tx, exclusions.iter().flat_map(|it| [it.user, it.other])).await?;
-    let there = there(tx, exclusions).await?;
+    let keys: Vec<[i64; 3]> = exclusions.iter().flat_map(sides).map(key).collect();
+    let there = bulk::existing(tx, "exclusions", ["reader_id", "author_id", "cause"], &keys).await?;
     let mut rows: BTreeSet<[i64; 3]> = BTreeSet::new();
     let mut applied = AppliedBatch::default();
     let mut ended = Vec::new();
     for exclusion in exclusions {
         let sides = sides(exclusion);
         let missing: Vec<Exclusion> = sides.iter().copied().filter(|side| !there.contains(&key(*side))).collect();
-        applied.outcomes.push(match missing.is_empty() {
-            _ if !(users.contains_key(&exclusion.user) && users.contains_key(&exclusion.other)) => {
-                RowOutcome::Refused(RowRefusal::UnknownUser)
-            }
-            true => RowOutcome::Unchanged,
-            false => RowOutcome::Created,
-        });
-        if applied.outcomes.last() != Some(&RowOutcome::Created) {
+        let outcome = if ![exclusion.user, exclusion.other].iter().all(|user| users.contains_key(user)) {
+            RowOutcome::Refused(RowRefusal::UnknownUser)
+        } else if missing.is_empty() {
+            RowOutcome::Unchanged
+        } else {
+            RowOutcome::Created
+        };
+        applied.outcomes.push(outcome);
+        if outcome != RowOutcome::Created {
             continue;
         }
         rows.extend(missing.iter().map(|side| key(*side)));
@@ -79,19 +81,6 @@ pub(super) async fn exclude(
         renew_authors(tx, &readers, step.version).await?;
     }
     Ok(applied)
-}
-
-async fn there(tx: &Tx, exclusions: &[ImportedExclusion]) -> Result<HashSet<[i64; 3]>, StoreError> {
-    let lookup = Lookup {
-        select: "t.reader_id, t.author_id, t.cause",
-        table: "exclusions",
-        index: "PRIMARY",
-        key: &["reader_id", "author_id", "cause"],
-        condition: "",
-    };
-    let keys: Vec<[i64; 3]> = exclusions.iter().flat_map(sides).map(key).collect();
-    let rows = lookup.rows(tx, &keys).await?;
-    rows.iter().map(|row| Ok([row.get(0)?, row.get(1)?, row.get::<i32>(2)?.into()])).collect()
 }
 
 /// Ends those of the edges that exist. All counts are locked.

@@ -7,7 +7,7 @@ use sql_driver::{Tx, Value};
 
 use super::{
     super::{
-        bulk::{Lookup, insert, insert_new},
+        bulk::{self, insert, insert_new},
         existing_accounts::account_exists,
         rows::{DomainColumns as _, id_list},
     },
@@ -24,7 +24,8 @@ use crate::{
 /// Inserts the reactions that are missing.
 pub(super) async fn react(tx: &Tx, reactions: &[ImportedReaction], version: i64) -> Result<AppliedBatch, StoreError> {
     let users = lock_counts(tx, reactions.iter().map(|it| it.user)).await?;
-    let existing = existing(tx, reactions).await?;
+    let keys: Vec<[i64; 3]> = reactions.iter().map(key).collect();
+    let existing = bulk::existing(tx, "reactions", ["content_id", "kind", "user_id"], &keys).await?;
     // Contents whose reactions are there already are not locked.
     let missing = reactions.iter().filter(|it| !existing.contains(&key(it)));
     let contents = lock_counters(tx, missing.map(|it| it.content)).await?;
@@ -51,19 +52,6 @@ pub(super) async fn react(tx: &Tx, reactions: &[ImportedReaction], version: i64)
 
 fn key(it: &ImportedReaction) -> [i64; 3] {
     [it.content.get(), it.reaction.code().into(), it.user.get()]
-}
-
-async fn existing(tx: &Tx, reactions: &[ImportedReaction]) -> Result<HashSet<[i64; 3]>, StoreError> {
-    let lookup = Lookup {
-        select: "t.content_id, t.kind, t.user_id",
-        table: "reactions",
-        index: "PRIMARY",
-        key: &["content_id", "kind", "user_id"],
-        condition: "",
-    };
-    let keys: Vec<[i64; 3]> = reactions.iter().map(key).collect();
-    let rows = lookup.rows(tx, &keys).await?;
-    rows.iter().map(|row| Ok([row.get(0)?, row.get::<i32>(1)?.into(), row.get(2)?])).collect()
 }
 
 /// Locks the counters of these contents in ascending ids; those that exist and whose author has an account. A removal
