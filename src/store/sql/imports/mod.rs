@@ -31,11 +31,10 @@ impl Imports for SqlStore {
     async fn apply(&self, step: &ImportStep, batch: &ImportBatch) -> Result<Applied, StoreError> {
         self.transaction(move |tx| async move {
             let import = progress::locked(&tx, &step.digest).await?;
-            let Some((import, _)) = import.filter(|(import, held)| progress::is_at(import, *held, step)) else {
-                let import = progress::locked(&tx, &step.digest).await?.map(|(import, _)| import);
-                let import = import.ok_or_else(|| StoreError::Refused("the import was never begun".into()))?;
+            let (import, held) = import.ok_or_else(|| StoreError::Refused("the import was never begun".into()))?;
+            if !progress::is_at(&import, held, step) {
                 return tx.roll_back(Applied::NotMine(import)).await;
-            };
+            }
             let applied = rows(&tx, step, batch).await?;
             progress::advance(&tx, &import, step, &applied.outcomes).await?;
             tx.commit(Applied::Committed(applied)).await
