@@ -114,12 +114,12 @@ rust_tests_on_servers() {
     rust_tests "$@" "${skipped[@]}"
 }
 
-# The longest first. Servers and browsers take as much of the machine as the tests that ask them; the tests of
-# Cassandra wait. Tests of other servers wait for them half of the time.
+# The longest first. Servers and browsers take as much of the machine as the tests that ask them, and nodes of Cassandra
+# that get too little of it lose their clients. Tests of other servers wait for them half of the time.
 stage it 1 build servers mysql
 stage_it() { rust_tests_on_servers --test it -- --test-threads=4 --skip cassandra::; }
 
-stage it_cassandra 0 build cassandra
+stage it_cassandra 1 build cassandra
 stage_it_cassandra() { is_left_out cassandra || rust_tests --test it -- cassandra::; }
 
 # Its deliveries wait between two tries, so it begins early.

@@ -27,7 +27,7 @@ test("a post is written over the reader's place, and back closes the sheet, afte
   await expect(page.getByTestId("compose-text")).toBeFocused();
   await page.goBack();
   await expect(page.getByTestId("sheet")).toHaveCount(0);
-  expect(await scrollY(page)).toBe(place);
+  await expect.poll(() => scrollY(page)).toBe(place);
 
   await page.getByTestId("compose-open").click();
   await page.getByTestId("compose-text").fill("Half a thought");

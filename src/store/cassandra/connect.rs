@@ -18,7 +18,8 @@ use super::{
 };
 use crate::store::StoreError;
 
-/// How often an idle connection is tried, so that a node that went silent is noticed.
+/// How often an idle connection is tried. A node that does not answer that for the time limit of a request has gone
+/// silent: its connections are closed.
 const KEEPALIVE: Duration = Duration::from_secs(2);
 /// Time to connect, and to create tables that are missing.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -93,7 +94,7 @@ pub(super) async fn session(options: &CassandraOptions) -> Result<Session, Store
         .default_execution_profile_handle(profile.into_handle())
         .connection_timeout(options.timeout)
         .keepalive_interval(KEEPALIVE)
-        .keepalive_timeout(KEEPALIVE)
+        .keepalive_timeout(options.timeout)
         .fetch_schema_metadata(true)
         .keyspaces_to_fetch([options.keyspace.as_str()]);
     if !options.user.is_empty() {

@@ -1,6 +1,6 @@
 //! A Cassandra that asks who its clients are: what Tidefeed's user needs, and how a wrong password is reported.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use scylla::client::{session::Session, session_builder::SessionBuilder};
 use tidefeed::{
     domain::{
@@ -52,6 +52,6 @@ async fn rights_on_an_existing_keyspace_suffice_in_cassandra() -> Result<()> {
     ensure!(refused.starts_with("Cassandra cannot be reached") && refused.contains("incorrect"), "{refused}");
     let store = CassandraInboxes::new(Cassandra::new(options), NodeId::of([7; 20]));
     store.connect().await?;
-    ensure!(store.identify(Bucket::of(UserId::try_new(1)?)).await.is_ok(), "it may not write");
+    store.identify(Bucket::of(UserId::try_new(1)?)).await.context("it may not write")?;
     Ok(())
 }
