@@ -13,7 +13,7 @@ use crate::{
     publish::{
         Dispatcher, DispatcherOptions, ExecutorOptions, FirstServed, Indexer, Publisher, Reacting, SubtaskExecutor,
     },
-    read::{ReadMarker, Readers, Searcher, TimelineReader, lists::ListReader},
+    read::{ExternalContents, ReadMarker, Readers, Searcher, TimelineReader, lists::ListReader},
     store::Ports,
     upkeep::{CountGatherer, Reactivator, ReactivatorOptions, Sweeper, Trimmer},
 };
@@ -74,6 +74,8 @@ pub struct UseCases<S> {
     pub reader: Arc<TimelineReader>,
     /// Reads lists.
     pub lists: Arc<ListReader>,
+    /// Finds contents by the product's own ids.
+    pub external_contents: Arc<ExternalContents>,
     /// Searches contents.
     pub searcher: Arc<Searcher>,
     /// Moves read markers.
@@ -130,6 +132,7 @@ impl<S: Default> UseCases<S> {
         Self {
             readers,
             lists: Arc::new(ListReader::new(ports)),
+            external_contents: Arc::new(ExternalContents::new(ports.contents.clone(), ambient.clock.clone())),
             searcher: Arc::new(Searcher::new(ports.contents.clone())),
             read_marker: Arc::new(ReadMarker::new(markers, announcements, reader.clone())),
             publisher: Arc::new(Publisher::new(ports, ambient)),

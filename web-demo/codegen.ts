@@ -15,7 +15,7 @@ const config: CodegenConfig = {
         documentMode: "string",
         enumType: "string-literal",
         strictScalars: true,
-        scalars: { DateTime: "string" },
+        scalars: { DateTime: "string", JSON: "unknown" },
         useTypeImports: true,
         nonOptionalTypename: false,
       },

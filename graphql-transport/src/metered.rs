@@ -83,12 +83,13 @@ async fn count<T>(ctx: &ContextBase<'_, T>, bytes: usize) {
     }
 }
 
-/// Lower bound of a scalar's JSON: a text may also need escapes.
+/// Lower bound of a scalar's JSON: a text may also need escapes. The JSON of a [`crate::written`] value is known.
 fn least_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
         Value::Enum(name) => name.len() + 2,
         Value::Null => 4,
+        Value::Binary(json) => json.len(),
         _ => 1,
     }
 }

@@ -7,6 +7,7 @@
 mod cached_outboxes;
 mod candidates;
 mod cards;
+mod external_contents;
 pub mod lists;
 mod marker;
 mod outside_inbox;
@@ -33,6 +34,7 @@ use crate::{
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
+pub use external_contents::ExternalContents;
 pub use marker::ReadMarker;
 pub use readers::Readers;
 pub use search::Searcher;

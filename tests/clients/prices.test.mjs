@@ -11,11 +11,20 @@ const DOCUMENTS = 500;
 const BYTES_OF_A_POINT = 12_000;
 /** A token is a byte at least, and 50 points pay for reading 1,000 bytes: 20 tokens a point, and what comes back meanwhile. */
 const TOKENS_OF_A_POINT = 25;
+const KEY = `tfs_${"k".repeat(43)}`;
 const seed = Number(process.env.SEED ?? 1);
 
-const server = await start({ "graphql.max_cost": 10_000_000, "rate_limit.viewer_points": 1_000_000_000, "rate_limit.viewer_points_per_s": 1, "rate_limit.service_points": 10_000_000, "rate_limit.anonymous_points": 10_000_000 });
+const server = await start({ "graphql.max_cost": 10_000_000, "rate_limit.viewer_points": 1_000_000_000, "rate_limit.viewer_points_per_s": 1, "rate_limit.service_points": 10_000_000, "rate_limit.anonymous_points": 10_000_000,
+  "service.key": KEY, "service.scopes": "act_as,contents" });
 const inhabitants = await world(server, { loud: 10 });
 const [ann] = inhabitants.people;
+const runner = await server.register("runner");
+for (let number = 0; number < 20; number += 1) {
+  const variables = { input: { text: "x", externalId: `run-${number}`, type: "run", attributes: { a: "x".repeat(8_184) } } };
+  const { json } = await server.post({ query: "mutation($input: PublishContentInput!) { it: publishContent(input: $input) { userErrors { message } } }", variables }, { ...bearer(KEY), "tidefeed-act-as": runner.id });
+  assert.deepEqual(json.data?.it.userErrors, [], JSON.stringify(json));
+}
+const OBJECTS = { "20 longest sets of attributes": "{ user(handle: \"runner\") { contents(first: 20) { nodes { externalId url type attributes } } } }" };
 
 /** The objects of an answer, and its values that are none. */
 function counted(value) {
@@ -63,7 +72,7 @@ test(`no document answers more than it has paid for (SEED=${seed})`, async (cont
   assert.deepEqual(composite.filter((name) => !seen.has(name)), [], "fields that lead to objects and were never drawn");
 });
 
-for (const [name, query] of Object.entries({ ...USUAL, ...LONG, ...DESCRIPTIONS, ...BOMBS })) {
+for (const [name, query] of Object.entries({ ...USUAL, ...LONG, ...OBJECTS, ...DESCRIPTIONS, ...BOMBS })) {
   test(`${name}: objects, fields and bytes are paid for`, async (context) => {
     const { json } = await server.post({ query }, bearer(ann.token));
     assert.equal(json.errors, undefined, JSON.stringify(json.errors)?.slice(0, 300));

@@ -68,11 +68,12 @@ function joined(older: unknown, newer: unknown): unknown {
 function mapped(value: unknown, change: (object: Json) => Json | null): unknown {
   if (Array.isArray(value)) {
     const next = value.map((one: unknown) => mapped(one, change));
-    const kept = next.filter((one, index) => !(isObject(one) && one.node === null && (value[index] as Json).node !== null));
-    return kept.length === value.length && kept.every((one, index) => one === value[index]) ? value : kept;
+    if (next.every((one, index) => one === value[index])) return value;
+    return next.filter((one, index) => !(isObject(one) && one.node === null && (value[index] as Json).node !== null));
   }
   if (!isObject(value)) return value;
-  const entries = Object.entries(value).map(([key, one]) => [key, mapped(one, change)] as const);
+  // Attributes are the product's own: what is in them is no content and no user.
+  const entries = Object.entries(value).map(([key, one]) => [key, key === "attributes" ? one : mapped(one, change)] as const);
   return change(entries.some(([key, one]) => one !== value[key]) ? Object.fromEntries(entries) : value);
 }
 

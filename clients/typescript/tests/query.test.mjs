@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parse } from "graphql";
-import { until } from "../../../tests/clients/server.mjs";
+import { bearer, until } from "../../../tests/clients/server.mjs";
 import { clientOf, mutate, peopleOf, publish, startServer, watch } from "./world.mjs";
 
-const server = await startServer();
+const KEY = `tfs_${"k".repeat(43)}`;
+const server = await startServer({ "service.key": KEY, "service.scopes": "act_as,contents" });
 const register = peopleOf(server);
 
 const PROFILE = `query($handle: String!, $after: String) { user(handle: $handle) { id handle name viewerIsFollowing viewerHasMuted viewerIsHiding
@@ -138,4 +139,21 @@ test("a document that is a tree, or a text with types, is sent as its text", asy
     await until("it is read", () => query.getSnapshot().value?.user.name === ann.handle);
     assert.equal(client.query(document, { handle: ann.handle }), query);
   }
+});
+
+test("what a product says of a content is taken for no content", async () => {
+  const [ann, bob] = [await register("ann"), await register("bob")];
+  const id = await publish(server, "a run", bob);
+  const attributes = { id, subjectId: id, likeCount: 0, viewerHasLiked: false, viewerHasReposted: false, edges: [null], pageInfo: {} };
+  const PUBLISH = "mutation($input: PublishContentInput!) { publishContent(input: $input) { userErrors { message } } }";
+  const input = { text: "its map", externalId: "map", attributes };
+  const { json } = await server.post({ query: PUBLISH, variables: { input } }, { ...bearer(KEY), "tidefeed-act-as": bob.id });
+  assert.deepEqual(json.data?.publishContent.userErrors, [], JSON.stringify(json));
+  const client = clientOf(ann, server.address);
+  const query = client.query("query($id: ID!) { map: contentByExternalId(externalId: \"map\") { id attributes } run: content(id: $id) { id subjectId likeCount viewerHasLiked viewerHasReposted } }", { id });
+  watch(query);
+  await until("it is read", () => query.getSnapshot().value?.run.likeCount === 0);
+  await client.like(id);
+  await until("it is liked", () => query.getSnapshot().value.run.likeCount === 1);
+  assert.deepEqual(query.getSnapshot().value.map.attributes, attributes);
 });

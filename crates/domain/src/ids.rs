@@ -91,6 +91,11 @@ impl UserId {
     pub const NOBODY: Self = Self(i64::MAX);
 }
 
+impl ContentId {
+    /// The last id there is. No content has it, for the same reason.
+    pub const NOTHING: Self = Self(i64::MAX);
+}
+
 id!(
     /// A key with which another service asks.
     ServiceKeyId

@@ -134,6 +134,9 @@ fn show(object: &mut IndexMap<Name, Value>, name: Name, value: Value) {
 /// Written values are read for this, into more memory than was counted for them; the cost limit bounds how many fields
 /// an operation merges.
 fn merge(known: &mut Value, value: Value) {
+    if matches!((&*known, &value), (Value::Binary(known), Value::Binary(new)) if known == new) {
+        return;
+    }
     if let Value::Binary(json) = known {
         *known = written::read(json);
     }

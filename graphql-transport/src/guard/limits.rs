@@ -55,7 +55,7 @@ impl Default for GuardLimits {
             fragments: 200,
             directives: 10,
             variable_bytes: 64 * 1024,
-            variable_nesting: 16,
+            variable_nesting: 20,
             cost: 25_000,
             introspection: true,
         }

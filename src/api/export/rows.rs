@@ -3,11 +3,17 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::{
     accounts::export::{Owner, Person, ReactedContent},
     api::graphql::{complete_url, ids, rfc3339},
-    domain::{Content, ContentKind, Counters, Media, MediaKind, Profile, account::session::Session, timeline::cursor},
+    domain::{
+        Content, ContentKind, Counters, Media, MediaKind, Profile,
+        account::{external::ExternalId, session::Session},
+        object::DEFAULT_TYPE,
+        timeline::cursor,
+    },
 };
 
 /// Version of the file's form. New members keep it; a change that could mislead programs raises it.
@@ -68,6 +74,10 @@ pub struct ContentRow<'a> {
     created_at: String,
     text: &'a str,
     media: Vec<MediaMember<'a>>,
+    external_id: Option<&'a str>,
+    url: Option<&'a str>,
+    r#type: &'a str,
+    attributes: Option<&'a RawValue>,
     in_reply_to: Option<String>,
     repost_of: Option<String>,
     reply_count: i64,
@@ -150,6 +160,8 @@ impl<'a> ContentRow<'a> {
     /// The row of a content. It names other contents by their ids. `base_url` as for [`Head::of`].
     pub fn of(content: &'a Content, counters: Counters, base_url: &str) -> Self {
         let Counters { replies, likes, reposts, bookmarks } = counters;
+        let object = content.object.as_deref();
+        let attributes = object.and_then(|object| object.attributes.as_ref());
         Self {
             id: ids::of_content(content.id).0,
             kind: match content.kind {
@@ -160,6 +172,10 @@ impl<'a> ContentRow<'a> {
             created_at: rfc3339(content.publish_time),
             text: &content.text,
             media: content.media.iter().map(|media| MediaMember::of(media, base_url)).collect(),
+            external_id: content.external_id().map(ExternalId::as_str),
+            url: object.and_then(|object| object.url.as_deref()),
+            r#type: object.map_or(DEFAULT_TYPE, |object| object.content_type.as_str()),
+            attributes: attributes.and_then(|attributes| serde_json::from_str(attributes.as_str()).ok()),
             in_reply_to: content.reference.reply_to().map(|id| ids::of_content(id).0),
             repost_of: content.reference.repost_of().map(|id| ids::of_content(id).0),
             reply_count: replies,

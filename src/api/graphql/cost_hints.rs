@@ -7,8 +7,8 @@ use graphql_transport::guard::{CostHints, PageSizes};
 
 use crate::domain::limits::{
     DEFAULT_PAGE, MAX_ALT_CHARS, MAX_ANCESTORS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES, MAX_BIO_CHARS,
-    MAX_EXTERNAL_ID_BYTES, MAX_MEDIA, MAX_PAGE, MAX_REGISTRATION_ERRORS, MAX_SESSIONS, MAX_TEXT_CHARS, MAX_UPSERTS,
-    MAX_URL_CHARS, MAX_USER_ERRORS,
+    MAX_EXTERNAL_ID_BYTES, MAX_JSON_BYTES, MAX_MEDIA, MAX_PAGE, MAX_REGISTRATION_ERRORS, MAX_SESSIONS, MAX_TEXT_CHARS,
+    MAX_UPSERTS, MAX_URL_CHARS, MAX_USER_ERRORS,
 };
 
 /// The hints.
@@ -36,9 +36,12 @@ const LISTS: &[(&str, &str, usize)] = &[
 /// Bytes of one character at most.
 const CHAR: usize = 4;
 
-/// Texts that may be longer than a name: type (`*` for all), field, most bytes.
+/// Texts, and JSON, that may be longer than a name: type (`*` for all), field, most bytes.
 const TEXTS: &[(&str, &str, usize)] = &[
     ("Content", "text", MAX_TEXT_CHARS * CHAR),
+    ("Content", "url", MAX_URL_CHARS * CHAR),
+    ("Content", "externalId", MAX_EXTERNAL_ID_BYTES),
+    ("Content", "attributes", MAX_JSON_BYTES),
     ("Media", "url", MAX_URL_CHARS * CHAR),
     ("Media", "alt", MAX_ALT_CHARS * CHAR),
     ("User", "bio", MAX_BIO_CHARS * CHAR),
@@ -169,11 +172,12 @@ mod tests {
         }
     }
 
-    /// Texts of at most a few hundred bytes: cursors, ids, handles, names, the server's own messages.
+    /// Texts of at most a few hundred bytes: cursors, ids, types, handles, names, the server's own messages.
     const SHORT: &[(&str, &str)] = &[
         ("*", "cursor"),
         ("*", "readMarker"),
         ("*", "refreshToken"),
+        ("Content", "type"),
         ("PageInfo", "startCursor"),
         ("PageInfo", "endCursor"),
         ("ProfileAttribute", "key"),
@@ -197,7 +201,7 @@ mod tests {
                     BaseType::List(_) => continue,
                 },
             };
-            if named.as_str() != "String" {
+            if !["String", "JSON"].contains(&named.as_str()) {
                 continue;
             }
             let name = field.name.node.as_str();

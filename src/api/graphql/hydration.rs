@@ -12,8 +12,8 @@ use super::{
     errors::Failure,
     feed_share::{SharedEntry, SharedValue},
     loaders::{
-        AttributesOf, Called, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf, LoaderContext, MembershipOf,
-        ReactionsTo, RepostedOf, SessionsOf, Tracked, UserCardOf, YieldOnce,
+        AttributesOf, Called, CalledContent, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf,
+        LoaderContext, MembershipOf, ReactionsTo, RepostedOf, SessionsOf, Tracked, UserCardOf, YieldOnce,
     },
     remembered_json::ShownContent,
     selection::{ContentSelection, UserSelection},
@@ -94,10 +94,12 @@ impl Hydration {
     /// What decides the JSON of `card`'s content, which is of this hydration's viewer. See [`ShownContent::of`]. `None`
     /// for anonymous viewers, and for a service that may not read.
     pub async fn shown(&self, card: &ContentCard, selection: ContentSelection) -> Option<ShownContent> {
-        let viewer = self.viewer().ok().filter(Viewer::may_read)?.id;
+        let viewer = self.viewer().ok().filter(Viewer::may_read)?;
+        let is_viewers = viewer.id == card.content.author;
+        let shows_external_id = self.services().shows_external_ids || is_viewers || viewer.acted_by.is_some();
         let is_reposted =
             if selection.reposted { self.viewer_reposted(card.content.subject()).await.ok()? } else { None };
-        ShownContent::of(card, selection, (is_reposted, viewer == card.content.author))
+        ShownContent::of(card, selection, (is_reposted, is_viewers, shows_external_id))
     }
 
     /// Loads the selected parts of contents and their authors in one statement, then those of the contents that they
@@ -312,6 +314,11 @@ impl Hydration {
     /// The user whom the product calls so.
     pub async fn called(&self, external_id: &str) -> Result<Option<UserId>, Failure> {
         Ok(self.loader.load_one(Called(external_id.into())).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// The content that the product calls so, removed or not.
+    pub async fn called_content(&self, external_id: &str) -> Result<Option<ContentId>, Failure> {
+        Ok(self.loader.load_one(CalledContent(external_id.into())).await.map_err(Failure::Logged)?.flatten())
     }
 
     /// The viewer's sessions, newest first; `None` for anonymous viewers. Read once for an answer.

@@ -10,7 +10,7 @@ use crate::domain::{ContentId, SessionId, UserId};
 const BYTES: usize = 8;
 const USER: &str = "U_";
 const CONTENT: &str = "C_";
-/// Before the product's id of a user, wherever an id is an argument.
+/// Before the product's id of a user or a content, wherever an id is an argument.
 const EXTERNAL: &str = "ext:";
 /// Only its user can read a session.
 const SESSION: &str = "S_";
@@ -58,7 +58,7 @@ pub fn of_session(session: SessionId) -> ID {
     encode(SESSION, session.get())
 }
 
-/// The product's id of a user, if `id` is one.
+/// The product's id of a user or a content, if `id` is one.
 pub fn external(id: &str) -> Option<&str> {
     id.strip_prefix(EXTERNAL)
 }

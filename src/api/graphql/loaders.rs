@@ -97,6 +97,10 @@ pub struct MembershipOf(pub UserId);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Called(pub Arc<str>);
 
+/// The content with a product's id.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CalledContent(pub Arc<str>);
+
 /// A user's sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionsOf(pub UserId);
@@ -257,6 +261,17 @@ impl Loader<Called> for LoaderContext {
     async fn load(&self, keys: &[Called]) -> Result<HashMap<Called, Self::Value>, ApiError> {
         let ids: Vec<&str> = keys.iter().map(|key| &*key.0).collect();
         let found = logged(self.services.external_users.find_all(&ids).await)?;
+        Ok(keys.iter().map(|key| (key.clone(), found.get(&*key.0).copied())).collect())
+    }
+}
+
+impl Loader<CalledContent> for LoaderContext {
+    type Value = Option<ContentId>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[CalledContent]) -> Result<HashMap<CalledContent, Self::Value>, ApiError> {
+        let ids: Vec<&str> = keys.iter().map(|key| &*key.0).collect();
+        let found = logged(self.services.use_cases.external_contents.find_all(&ids).await)?;
         Ok(keys.iter().map(|key| (key.clone(), found.get(&*key.0).copied())).collect())
     }
 }

@@ -7,7 +7,7 @@ use async_graphql::{Context, ID, MergedObject, Object};
 use super::{
     errors::{ApiError, Failure},
     hydration::Hydration,
-    ids::{self, InvalidId, NodeId},
+    ids::{InvalidId, NodeId},
     named,
     objects::{Content, ContentConnection, FoundUserConnection, Node, Session, Shown, User, suggested},
     scalars::{AnyInt, Timestamp},
@@ -128,6 +128,21 @@ impl OtherQuery {
         .await
     }
 
+    /// The content that the product calls so. Null if there is none, if it was deleted, or is hidden by a block.
+    async fn content_by_external_id(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The product's id of the content, compared byte by byte.")] external_id: String,
+    ) -> Answer<Content> {
+        answer(ctx, async {
+            let hydration = hydration(ctx)?;
+            let Some(id) = named::called_content(ctx, &hydration, &external_id).await? else { return Ok(None) };
+            prime(ctx, &hydration, &[Ok(NodeId::Content(id))]).await;
+            content(&hydration, id).await
+        })
+        .await
+    }
+
     /// The authenticated user. Null for anonymous viewers.
     async fn viewer(&self, ctx: &Context<'_>) -> Answer<User> {
         answer(ctx, async {
@@ -162,18 +177,19 @@ impl OtherQuery {
     async fn content(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "A content's id; begins with C_.")] id: ID,
+        #[graphql(desc = "A content's id; begins with C_ or ext:.")] id: ID,
     ) -> Answer<Content> {
         answer(ctx, async {
-            let (hydration, id) = (hydration(ctx)?, ids::parse_content(&id)?);
+            let hydration = hydration(ctx)?;
+            let id = named::content(ctx, &hydration, &id).await?;
             prime(ctx, &hydration, &[Ok(NodeId::Content(id))]).await;
             content(&hydration, id).await
         })
         .await
     }
 
-    /// The object with this id, or the user with this product's id (`ext:42`). Null if there is none, if it was
-    /// deleted, or if it is a session of somebody else.
+    /// The object with this id, or the user, or else the content, with this product's id (`ext:42`). Null if there is
+    /// none, if it was deleted, or if it is a session of somebody else.
     async fn node(&self, ctx: &Context<'_>, #[graphql(desc = "The id.")] id: ID) -> Answer<Node> {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
@@ -184,8 +200,8 @@ impl OtherQuery {
         .await
     }
 
-    /// The objects with these ids, or products' ids of users, in their order; null in the place of an id without an
-    /// object. At most 100.
+    /// The objects with these ids, or products' ids, in their order; null in the place of an id without an object. At
+    /// most 100.
     async fn nodes(
         &self,
         ctx: &Context<'_>,

@@ -49,6 +49,7 @@ pub struct ShownContent {
     is_followed: Option<bool>,
     is_reposted: Option<bool>,
     is_viewers: bool,
+    shows_external_id: bool,
 }
 
 impl ContentKey {
@@ -63,7 +64,7 @@ impl ShownContent {
     pub fn of(
         card: &ContentCard,
         selection: ContentSelection,
-        (is_reposted, is_viewers): (Option<bool>, bool),
+        (is_reposted, is_viewers, shows_external_id): (Option<bool>, bool, bool),
     ) -> Option<Self> {
         let refers = selection.linked && card.content.reference != Reference::Nothing;
         if refers || !selection.of_card {
@@ -77,6 +78,7 @@ impl ShownContent {
             is_followed: card.author.as_ref().and_then(|author| author.is_followed),
             is_reposted,
             is_viewers,
+            shows_external_id,
         })
     }
 

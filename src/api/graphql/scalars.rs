@@ -1,14 +1,22 @@
-//! Numbers and times as GraphQL values.
+//! Numbers, times and JSON as GraphQL values.
 //!
 //! GraphQL's `Int` has 32 bits and Tidefeed's numbers have 64.
 
 use std::borrow::Cow;
 
-use async_graphql::{InputType, InputValueError, InputValueResult, Scalar, ScalarType, Value, registry::Registry};
+use async_graphql::{
+    ContextSelectionSet, InputType, InputValueError, InputValueResult, OutputType, Positioned, Scalar, ScalarType,
+    ServerResult, Value, parser::types::Field, registry::Registry,
+};
+use axum::body::Bytes;
 use chrono::{DateTime, SecondsFormat, Utc};
-use graphql_transport::guard::ScalarCheck;
+use graphql_transport::{
+    guard::{OperationId, ScalarCheck},
+    written::SharedDocument,
+};
 
 use super::errors::ErrorCode;
+use crate::domain::json::JsonObject;
 
 /// A count as `Int`, clamped to 0 and the largest `Int`.
 pub fn count(number: i64) -> i32 {
@@ -31,7 +39,10 @@ fn refused<T: InputType>(error: InputValueError<T>) -> InputValueError<T> {
 
 /// What each scalar of this schema takes, for the guard: a value that does not fit is the request's fault, and not that
 /// of a field.
-pub const SCALARS: [(&str, ScalarCheck); 1] = [("DateTime", |value| moment(value).map(drop).ok_or(NO_MOMENT))];
+pub const SCALARS: [(&str, ScalarCheck); 2] = [
+    ("DateTime", |value| moment(value).map(drop).ok_or(NO_MOMENT)),
+    ("JSON", |value| json(value).map(drop).ok_or(NO_JSON)),
+];
 
 /// The moment that a value says, in ms UTC.
 fn moment(value: &Value) -> Option<i64> {
@@ -52,6 +63,64 @@ impl ScalarType for Timestamp {
 
     fn to_value(&self) -> Value {
         Value::String(rfc3339(self.0))
+    }
+}
+
+/// The message for values that JSON does not have (`BAD_USER_INPUT`).
+const NO_JSON: &str = "JSON has objects, lists, texts, numbers, true, false and null, and no bare words";
+
+/// The JSON that a value says. `None` if a word in it is a member of an enum.
+fn json(value: &Value) -> Option<serde_json::Value> {
+    Some(match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Number(number) => serde_json::Value::Number(number.clone()),
+        Value::String(text) => serde_json::Value::String(text.clone()),
+        Value::Boolean(flag) => serde_json::Value::Bool(*flag),
+        Value::List(items) => items.iter().map(json).collect::<Option<_>>()?,
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| Some((name.to_string(), json(value)?)));
+            serde_json::Value::Object(fields.collect::<Option<_>>()?)
+        }
+        Value::Enum(_) | Value::Binary(_) => return None,
+    })
+}
+
+/// A value of JSON, as clients send it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Json(pub serde_json::Value);
+
+/// JSON, as it is. What the product says of a content is an object of at most 8192 bytes without white space, nested at
+/// most 16 deep.
+#[Scalar(name = "JSON", specified_by_url = "https://www.rfc-editor.org/rfc/rfc8259")]
+impl ScalarType for Json {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        json(&value).map(Self).ok_or_else(|| refused(InputValueError::custom(NO_JSON)))
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from_json(self.0.clone()).unwrap_or_default()
+    }
+}
+
+/// An object as JSON, which clients see as [`Json`]. It is inserted as it is stored: read, it takes many times its
+/// bytes.
+pub struct JsonText<'a>(pub &'a JsonObject);
+
+impl OutputType for JsonText<'_> {
+    fn type_name() -> Cow<'static, str> {
+        <Json as OutputType>::type_name()
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        <Json as OutputType>::create_type_info(registry)
+    }
+
+    async fn resolve(&self, ctx: &ContextSelectionSet<'_>, _: &Positioned<Field>) -> ServerResult<Value> {
+        let is_written = ctx.data_opt::<OperationId>().is_some() || ctx.data_opt::<SharedDocument>().is_some();
+        if is_written {
+            return Ok(Value::Binary(Bytes::copy_from_slice(self.0.as_str().as_bytes())));
+        }
+        Ok(serde_json::from_str(self.0.as_str()).unwrap_or_default())
     }
 }
 

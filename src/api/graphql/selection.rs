@@ -72,12 +72,16 @@ impl UserSelection {
 }
 
 /// Fields of a content that a card and the viewer's own repost answer, apart from `author`.
-const OF_CARD: [&str; 17] = [
+const OF_CARD: [&str; 21] = [
     "__typename",
     "id",
     "kind",
     "text",
     "media",
+    "externalId",
+    "url",
+    "type",
+    "attributes",
     "createdAt",
     "replyCount",
     "likeCount",

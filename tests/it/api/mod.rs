@@ -3,6 +3,7 @@
 mod accounts;
 mod graphql_api;
 mod live;
+mod objects;
 mod public_pages;
 mod remembered;
 mod remembered_json;

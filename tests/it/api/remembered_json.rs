@@ -2,9 +2,12 @@
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
-use tidefeed::rng::SharedRng;
+use tidefeed::{domain::account::service::Scopes, rng::SharedRng};
 
-use super::{accounts::client::server, server::ApiServer};
+use super::{
+    accounts::client::{server, service_key},
+    server::ApiServer,
+};
 use crate::{
     harness::{self, CacheBackend, is_fast},
     servers::{Backend, on_each_backend},
@@ -15,9 +18,9 @@ const CHANGES: (usize, usize) = (40, 15);
 /// Pages, by the fields after `timeline`. Nothing is remembered for a new document, so it shows what is true.
 const PAGES: [&str; 5] = [
     "{ edges { cursor node { __typename id kind text createdAt media { url } replyCount likeCount repostCount
-       bookmarkCount subjectId viewerHasLiked viewerHasBookmarked viewerIsAuthor
+       bookmarkCount subjectId externalId url type attributes viewerHasLiked viewerHasBookmarked viewerIsAuthor
        author { id handle name bio avatarUrl createdAt viewerIsFollowing isViewer } } } }",
-    "{ nodes { id likeCount viewerHasReposted repostOf { id likeCount author { name } } inReplyTo { id replyCount } } }",
+    "{ nodes { id likeCount viewerHasReposted repostOf { id likeCount type attributes author { name } } inReplyTo { id replyCount } } }",
     "{ edges { node { id likeCount } } edges { cursor node { author { name } likeCount } }
        nodes { id } nodes { author { handle } viewerHasLiked } all: nodes { text } }",
     "{ nodes { id likeCount @include(if: $with) viewerHasLiked @skip(if: $with) } }",
@@ -27,6 +30,8 @@ const PAGES: [&str; 5] = [
 struct Walk {
     server: ApiServer,
     rng: SharedRng,
+    /// Of the product's service.
+    key: String,
     /// Ids and tokens. Everyone follows everyone.
     users: Vec<(String, String)>,
     contents: Vec<String>,
@@ -40,7 +45,8 @@ impl Walk {
         for name in ["ann", "bob", "cyd"] {
             users.push(server.register(name).await?);
         }
-        let walk = Self { server, rng: SharedRng::from_seed(harness::seed()?), users, contents: Vec::new(), asked: 0 };
+        let (rng, key) = (SharedRng::from_seed(harness::seed()?), service_key(&server, Scopes::all()).await?);
+        let walk = Self { server, rng, key, users, contents: Vec::new(), asked: 0 };
         for (_, token) in walk.users.clone() {
             for (other, _) in walk.users.clone() {
                 walk.change(&token, "followUser", json!({ "userId": other })).await?;
@@ -59,10 +65,14 @@ impl Walk {
     }
 
     async fn publish(&mut self, token: &str, input: Value) -> Result<()> {
+        self.publish_as((Some(token), None), input).await
+    }
+
+    async fn publish_as(&mut self, credentials: (Option<&str>, Option<&str>), input: Value) -> Result<()> {
         self.server.app.clock.advance(1);
         let query =
             "mutation($input: PublishContentInput!) { publishContent(input: $input) { timelineEdge { node { id } } } }";
-        let answer = self.server.post(Some(token), query, json!({ "input": input })).await?;
+        let answer = self.server.post_as(credentials, query, json!({ "input": input })).await?;
         let id = answer["data"]["publishContent"]["timelineEdge"]["node"]["id"].as_str();
         self.contents.extend(id.map(str::to_owned));
         Ok(())
@@ -73,14 +83,20 @@ impl Walk {
     }
 
     async fn step(&mut self, number: usize) -> Result<()> {
-        let (_, token) = self.users[self.below(self.users.len())].clone();
+        let (user, token) = self.users[self.below(self.users.len())].clone();
         let text = format!("words {number}");
         if self.contents.is_empty() {
             return self.publish(&token, json!({ "text": text })).await;
         }
         let content = self.contents[self.below(self.contents.len())].clone();
         let of_content = json!({ "contentId": content });
-        match self.below(14) {
+        match self.below(15) {
+            14 => {
+                let object =
+                    json!({ "text": text, "externalId": text, "type": "run", "attributes": { "number": number } });
+                let key = self.key.clone();
+                self.publish_as((Some(&key), Some(&user)), object).await
+            }
             0 => self.publish(&token, json!({ "text": text })).await,
             1 => self.publish(&token, json!({ "text": text, "replyTo": content })).await,
             2 => self.change(&token, "repostContent", of_content).await,

@@ -9,12 +9,17 @@ use crate::{
     api::graphql::{
         errors::Failure,
         hydration::Hydration,
-        ids,
+        ids, named,
         objects::{self, MediaKind, TimelineEdge},
-        scalars::AnyInt,
+        scalars::{AnyInt, Json},
         scope::{Answer, answer, fresh_hydration},
+        service_calls::service_alone,
     },
-    domain::{Content, Media, content::Draft},
+    domain::{
+        Content, ContentObject, Media,
+        content::Draft,
+        object::{DEFAULT_TYPE, ObjectInput},
+    },
     publish::{PublishOutcome, RemoveOutcome},
 };
 
@@ -40,8 +45,22 @@ struct PublishContentInput {
     text: String,
     /// At most 9.
     media: Option<Vec<MediaInput>>,
-    /// The content to reply to; if that is a repost, the reply goes to its original.
+    /// The content to reply to; if that is a repost, the reply goes to its original. Begins with C_ or ext:.
     reply_to: Option<ID>,
+    /// For services alone: the product's own id of the content, 1 to 255 bytes. It is given once and for all, also if
+    /// the content is deleted. Publishing the same again with it publishes nothing new and returns the content;
+    /// anything else is a CONFLICT.
+    external_id: Option<String>,
+    /// For services alone: where the product shows the content; starts with https:// or http://, at most 2048
+    /// characters.
+    url: Option<String>,
+    /// For services alone, unless it is `post`: what the content is to the product, such as `run`. 1 to 64 of the
+    /// characters a to z, 0 to 9, `.`, `_` and `-`.
+    #[graphql(name = "type", default_with = "Some(DEFAULT_TYPE.to_owned())")]
+    content_type: Option<String>,
+    /// For services alone: what else the product says of the content. An object of at most 8192 bytes without white
+    /// space, nested at most 16 deep.
+    attributes: Option<Json>,
     /// 1 to 64 characters, different for each content. A repeated request with the same key publishes nothing new and
     /// returns the first content. Use it to repeat a request whose answer was lost.
     idempotency_key: Option<String>,
@@ -63,7 +82,7 @@ struct PublishContentPayload {
 /// The content to delete.
 #[derive(InputObject)]
 struct DeleteContentInput {
-    /// One of the viewer's own contents.
+    /// One of the viewer's own contents; begins with C_ or ext:.
     content_id: ID,
     /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
@@ -95,15 +114,21 @@ impl ContentMutation {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?;
-            let PublishContentInput { text, media, reply_to, idempotency_key, client_mutation_id } = input;
-            let reply_to = reply_to.map(|id| ids::parse_content(&id)).transpose()?;
-            let media = media.into_iter().flatten().map(Media::from).collect();
-            let published = match Draft::try_new(&text, media, idempotency_key) {
+            if let Some(field) = input.for_services() {
+                service_alone(ctx, field)?;
+            }
+            let reply_to = match &input.reply_to {
+                Some(id) => Some(named::content(ctx, &hydration, id).await?),
+                None => None,
+            };
+            let (client_mutation_id, has_external_id) = (input.client_mutation_id.clone(), input.external_id.is_some());
+            let published = match input.draft() {
                 Ok(draft) => {
                     let draft = if let Some(content) = reply_to { draft.replying_to(content) } else { draft };
-                    published(hydration.use_cases().publisher.publish(viewer.id, draft).await?, "replyTo")?
+                    let outcome = hydration.use_cases().publisher.publish(viewer.id, draft).await?;
+                    published(outcome, "replyTo", has_external_id)?
                 }
-                Err(fault) => Err(fault.into()),
+                Err(fault) => Err(fault),
             };
             let (content, user_errors) = split(published);
             let timeline_edge = content.map(|content| own_edge(content, &hydration));
@@ -122,13 +147,13 @@ impl ContentMutation {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?;
             let DeleteContentInput { content_id, client_mutation_id } = input;
-            let content = ids::parse_content(&content_id)?;
+            let content = named::content(ctx, &hydration, &content_id).await?;
             let mut outcome = hydration.use_cases().publisher.remove(viewer.id, content).await?;
             // A content behind a block is answered like a missing one.
             if outcome == RemoveOutcome::NotTheAuthor && hydration.content(content).await?.is_none() {
                 outcome = RemoveOutcome::Unknown;
             }
-            let (deleted_content_id, user_errors) = split(removed(outcome).map(|()| content_id));
+            let (deleted_content_id, user_errors) = split(removed(outcome).map(|()| ids::of_content(content)));
             Ok(Some(DeleteContentPayload { deleted_content_id, user_errors, client_mutation_id }))
         })
         .await
@@ -141,10 +166,45 @@ pub(super) fn own_edge(content: Content, hydration: &Arc<Hydration>) -> Timeline
     TimelineEdge::new(&entry, Some(objects::Content::new(Arc::new(content), Arc::clone(hydration))))
 }
 
+impl PublishContentInput {
+    /// The first field that only services may give, in the words of the request.
+    fn for_services(&self) -> Option<&'static str> {
+        let given = [
+            ("input.externalId", self.external_id.is_some()),
+            ("input.url", self.url.is_some()),
+            ("input.type", self.content_type.as_ref().is_some_and(|it| it != DEFAULT_TYPE)),
+            ("input.attributes", self.attributes.is_some()),
+        ];
+        given.into_iter().find_map(|(field, is_given)| is_given.then_some(field))
+    }
+
+    /// What it publishes, apart from what it replies to.
+    fn draft(self) -> Result<Draft, UserError> {
+        let object = ContentObject::try_new(&ObjectInput {
+            external_id: self.external_id.as_deref(),
+            content_type: self.content_type.as_deref(),
+            url: self.url.as_deref(),
+            attributes: self.attributes.as_ref().map(|json| &json.0),
+        })?;
+        let media = self.media.into_iter().flatten().map(Media::from).collect();
+        Ok(Draft::try_new(&self.text, media, self.idempotency_key)?.as_object(object))
+    }
+}
+
 /// `reference` is the input field that names the content referred to.
-pub(super) fn published(outcome: PublishOutcome, reference: &str) -> Result<Result<Content, UserError>, Failure> {
+pub(super) fn published(
+    outcome: PublishOutcome,
+    reference: &str,
+    has_external_id: bool,
+) -> Result<Result<Content, UserError>, Failure> {
     match outcome {
         PublishOutcome::Published(content) | PublishOutcome::Repeated(Some(content)) => Ok(Ok(content)),
+        PublishOutcome::Repeated(None) if has_external_id => Ok(Err(UserError::about(
+            &["externalId"],
+            UserErrorCode::Conflict,
+            "what was published with this external id, or with the idempotency key, has been deleted, and does not \
+             come back: use another id to publish again",
+        ))),
         PublishOutcome::Repeated(None) => Ok(Err(UserError::about(
             &["idempotencyKey"],
             UserErrorCode::Conflict,
@@ -153,7 +213,7 @@ pub(super) fn published(outcome: PublishOutcome, reference: &str) -> Result<Resu
         PublishOutcome::Conflict => Ok(Err(UserError::about(
             &["externalId"],
             UserErrorCode::Conflict,
-            "another content was published with this external id, or with the idempotency key",
+            "something else was published with this external id, or with the idempotency key",
         ))),
         PublishOutcome::UnknownReference => Ok(Err(no_such_content(reference))),
         PublishOutcome::UnknownAuthor => Err(Failure::SignInEnded),

@@ -8,7 +8,7 @@ use super::user_error::{UserError, UserErrorCode};
 use crate::{
     api::graphql::{
         errors::Failure,
-        ids,
+        named,
         objects::Content,
         scope::{Answer, answer, fresh_hydration},
         selection::ContentSelection,
@@ -23,7 +23,7 @@ macro_rules! forms {
         #[doc = $about_input]
         #[derive(InputObject)]
         struct $input {
-            /// The content's id; begins with C_.
+            /// The content's id; begins with C_ or ext:.
             content_id: ID,
             /// Returned unchanged in the payload.
             client_mutation_id: Option<String>,
@@ -125,7 +125,8 @@ async fn change(
     wanted: bool,
 ) -> Result<(Option<Content>, Vec<UserError>), Failure> {
     let hydration = fresh_hydration(ctx)?;
-    let (viewer, id) = (hydration.viewer()?.id, ids::parse_content(content_id)?);
+    let viewer = hydration.viewer()?.id;
+    let id = named::content(ctx, &hydration, content_id).await?;
     let reacting = &hydration.use_cases().reacting;
     let outcome = if wanted {
         reacting.react(viewer, id, reaction).await?

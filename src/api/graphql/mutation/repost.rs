@@ -12,7 +12,7 @@ use crate::{
     api::graphql::{
         errors::Failure,
         hydration::Hydration,
-        ids,
+        ids, named,
         objects::{Content, TimelineEdge},
         scope::{Answer, answer, fresh_hydration},
     },
@@ -22,7 +22,7 @@ use crate::{
 /// The content to repost.
 #[derive(InputObject)]
 struct RepostContentInput {
-    /// The content's id. For a repost, its original is reposted.
+    /// The content's id; begins with C_ or ext:. For a repost, its original is reposted.
     content_id: ID,
     /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
@@ -45,7 +45,7 @@ struct RepostContentPayload {
 /// The content whose repost to take back.
 #[derive(InputObject)]
 struct UnrepostContentInput {
-    /// The id of the original or of any repost of it.
+    /// The id of the original or of any repost of it; begins with C_ or ext:.
     content_id: ID,
     /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
@@ -81,9 +81,9 @@ impl RepostMutation {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?;
             let RepostContentInput { content_id, client_mutation_id } = input;
-            let draft = Draft::repost(ids::parse_content(&content_id)?);
+            let draft = Draft::repost(named::content(ctx, &hydration, &content_id).await?);
             let outcome = hydration.use_cases().publisher.publish(viewer.id, draft).await?;
-            let (repost, user_errors) = split(published(outcome, "contentId")?);
+            let (repost, user_errors) = split(published(outcome, "contentId", false)?);
             let content = match repost.as_ref().map(domain::Content::subject) {
                 Some(original) => shown(&hydration, original).await?,
                 None => None,
@@ -109,7 +109,7 @@ impl RepostMutation {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?;
             let UnrepostContentInput { content_id, client_mutation_id } = input;
-            let content = ids::parse_content(&content_id)?;
+            let content = named::content(ctx, &hydration, &content_id).await?;
             let (original, repost) = hydration.use_cases().publisher.take_back(viewer.id, content).await?;
             let content = shown(&hydration, original).await?;
             let deleted_content_id = repost.map(ids::of_content);

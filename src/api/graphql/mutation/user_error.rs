@@ -2,7 +2,7 @@
 
 use async_graphql::{Enum, SimpleObject};
 
-use crate::domain::{account::profile::InvalidProfile, content::InvalidDraft, text::sentence};
+use crate::domain::{account::profile::InvalidProfile, content::InvalidDraft, object::InvalidObject, text::sentence};
 
 /// The reason of a refusal, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
@@ -91,6 +91,19 @@ impl From<InvalidDraft> for UserError {
             InvalidDraft::IdempotencyKey => Self::about(&["idempotencyKey"], Invalid, &message),
             InvalidDraft::IdempotencyKeyTooLong => Self::about(&["idempotencyKey"], TooLong, &message),
         }
+    }
+}
+
+impl From<InvalidObject> for UserError {
+    fn from(fault: InvalidObject) -> Self {
+        let code = if fault.is_length() { UserErrorCode::TooLong } else { UserErrorCode::Invalid };
+        let field = match fault {
+            InvalidObject::ExternalId(_) => "externalId",
+            InvalidObject::Type | InvalidObject::TypeTooLong => "type",
+            InvalidObject::Url | InvalidObject::UrlTooLong => "url",
+            InvalidObject::Attributes(_) => "attributes",
+        };
+        Self::about(&[field], code, &fault.to_string())
     }
 }
 

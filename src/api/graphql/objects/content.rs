@@ -10,13 +10,16 @@ use crate::{
     api::graphql::{
         errors::Failure,
         hydration::Hydration,
-        ids,
-        scalars::{AnyInt, Timestamp, count},
+        ids, named,
+        scalars::{AnyInt, JsonText, Timestamp, count},
         scope::{Answer, answer},
         selection::ContentSelection,
         services::Services,
     },
-    domain::{self, ContentId, Counters, PageRequest, ViewerReactions, timeline::cursor::List},
+    domain::{
+        self, ContentId, ContentObject, Counters, PageRequest, ViewerReactions, account::external::ExternalId,
+        object::DEFAULT_TYPE, timeline::cursor::List,
+    },
     read::lists::PageOf,
     store::cards::ContentCard,
 };
@@ -82,6 +85,11 @@ impl Content {
         Self { value: Arc::clone(&card.content), card: Some(card), is_reposted, hydration }
     }
 
+    /// What the product says of it.
+    fn object(&self) -> Option<&ContentObject> {
+        self.value.object.as_deref()
+    }
+
     async fn count(&self, ctx: &Context<'_>, of: fn(Counters) -> i64) -> Answer<i32> {
         answer(ctx, async {
             let counters = match self.card.as_ref().and_then(|card| card.counters) {
@@ -142,6 +150,28 @@ impl Content {
     async fn media(&self) -> Vec<Media> {
         let complete = |medium| Media::of(medium, self.hydration.services());
         self.value.media.iter().map(complete).collect()
+    }
+
+    /// The product's own id of it. Null if it has none, or if that is not shown.
+    async fn external_id(&self, ctx: &Context<'_>) -> Metered<Option<&str>> {
+        let shown = named::sees(ctx, &self.hydration, Some(self.value.author));
+        Metered(self.value.external_id().filter(|_| shown).map(ExternalId::as_str))
+    }
+
+    /// Where the product shows it; starts with https:// or http://. Null if the product has not said.
+    async fn url(&self) -> Metered<Option<&str>> {
+        Metered(self.object().and_then(|object| object.url.as_deref()))
+    }
+
+    /// What it is to the product, such as `run`; `post` unless the product says otherwise.
+    #[graphql(name = "type")]
+    async fn content_type(&self) -> Metered<&str> {
+        Metered(self.object().map_or(DEFAULT_TYPE, |object| object.content_type.as_str()))
+    }
+
+    /// What else the product says of it: an object. Null if it says nothing.
+    async fn attributes(&self) -> Metered<Option<JsonText<'_>>> {
+        Metered(self.object().and_then(|object| object.attributes.as_ref()).map(JsonText))
     }
 
     /// When it was published. Timelines are in this order.
