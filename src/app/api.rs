@@ -227,7 +227,7 @@ fn attaching(ports: &Ports, runtime: &ApiRuntime, is_described: bool) -> impl At
 }
 
 /// Stands for the issuer of a product that has none.
-const PRODUCT: &str = "product";
+pub(super) const PRODUCT: &str = "product";
 
 const SCHEMA_IS_OFF: &str =
     "The schema is not served here. Set graphql.introspection = true to serve it, or run `tidefeed schema`.\n";

@@ -10,6 +10,7 @@ mod bulk_inserts;
 mod cassandra;
 mod certificates;
 mod error;
+mod exporting;
 mod inspection;
 mod jwks;
 mod open_files;
@@ -35,6 +36,7 @@ pub use self::{
     audit::{auditor, open_auditor, options as audit_options},
     certificates::inspect_certificates,
     error::AppError,
+    exporting::open_exporter,
     inspection::inspect_redis,
     jwks::HttpKeys,
 };

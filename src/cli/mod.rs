@@ -71,6 +71,8 @@ enum Command {
     Service(service::ServiceArguments),
     /// Check, sort and make the files with which a product moves in.
     Import(moving_in::ImportArguments),
+    /// Write all users, contents, follows and reactions into a file that `tidefeed import` reads.
+    Export(moving_in::exporting::ExportArguments),
     /// Try every server, look for work that is stuck, and say what to do.
     Doctor,
     /// Ask the node that runs on server.listen whether it is ready.
@@ -142,6 +144,7 @@ async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Comple
         Command::Audit(arguments) => audit::run(arguments, config).await,
         Command::Inbox(arguments) => inbox::run(&arguments, config).await,
         Command::Service(arguments) => service::run(arguments, config).await,
+        Command::Export(arguments) => moving_in::exporting::run(&arguments, config).await,
         Command::Doctor => doctor::run(config).await,
         Command::Health => health::run(config).await,
         Command::Schema | Command::Config(_) | Command::Import(_) => Ok(Completion::Done),

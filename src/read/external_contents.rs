@@ -24,7 +24,7 @@ pub struct ExternalContents {
 }
 
 impl ExternalContents {
-    /// Does no I/O.
+    /// Remembers none yet.
     pub fn new(contents: Arc<dyn Contents>, clock: SharedClock) -> Self {
         Self { contents, known: Cache::new(REMEMBERED), clock }
     }

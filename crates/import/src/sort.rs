@@ -23,7 +23,8 @@ const MERGED_AT_ONCE: usize = 32;
 /// Bytes that are buffered of each run while it is merged.
 const PIECE: usize = 64 * 1_024;
 
-/// The order of a sorted file: by kind, contents by their time, and otherwise as they came.
+/// The order of a sorted file: by kind, contents by their time, and otherwise as they came, or by a number that was
+/// given. Lines of equal keys stand in the order of their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     kind: Kind,
@@ -39,7 +40,7 @@ pub struct Sorter {
     lines: Vec<(Key, usize)>,
     /// Runs by how often they were merged.
     levels: Vec<Vec<File>>,
-    number: u64,
+    count: u64,
 }
 
 impl Sorter {
@@ -47,26 +48,31 @@ impl Sorter {
     pub fn new(folder: PathBuf, run_bytes: usize) -> Self {
         // At once, because a buffer that doubles is there twice while it moves.
         let (text, lines) = (Vec::with_capacity(run_bytes), Vec::with_capacity(run_bytes / BYTES_PER_LINE + 1));
-        Self { folder, run_bytes, text, lines, levels: Vec::new(), number: 0 }
+        Self { folder, run_bytes, text, lines, levels: Vec::new(), count: 0 }
     }
 
     /// Takes a record.
     pub fn push(&mut self, record: &Record) -> io::Result<()> {
+        self.push_numbered(record, self.count)
+    }
+
+    /// Takes a record whose place among those of its kind and time is `number`.
+    pub fn push_numbered(&mut self, record: &Record, number: u64) -> io::Result<()> {
         let line = write::line(record);
         let is_full = self.text.len() + line.len() > self.run_bytes || self.lines.len() == self.lines.capacity();
         if is_full && !self.lines.is_empty() {
             self.spill()?;
         }
         let at = if let Record::Content(content) = record { content.created_at } else { 0 };
-        self.lines.push((Key { kind: record.kind(), at, number: self.number }, self.text.len()));
+        self.lines.push((Key { kind: record.kind(), at, number }, self.text.len()));
         self.text.extend_from_slice(line.as_bytes());
-        self.number += 1;
+        self.count += 1;
         Ok(())
     }
 
     /// Records that it has.
     pub const fn lines(&self) -> u64 {
-        self.number
+        self.count
     }
 
     /// Writes the header and all records to `to`. `each` is called before each line and may end it with an error.
@@ -89,10 +95,12 @@ impl Sorter {
     /// Hands on the run in memory, and empties it.
     fn each_sorted(&mut self, mut take: impl FnMut(Key, &[u8]) -> io::Result<()>) -> io::Result<()> {
         let ends = self.lines.iter().skip(1).map(|(_, begin)| *begin).chain([self.text.len()]);
-        let mut lines: Vec<_> = self.lines.iter().zip(ends).map(|((key, begin), end)| (*key, *begin..end)).collect();
-        lines.sort_unstable_by_key(|(key, _)| *key);
-        for (key, place) in lines {
-            take(key, &self.text[place])?;
+        let text = &self.text;
+        let mut lines: Vec<_> =
+            self.lines.iter().zip(ends).map(|((key, begin), end)| (*key, &text[*begin..end])).collect();
+        lines.sort_unstable();
+        for (key, line) in lines {
+            take(key, line)?;
         }
         self.text.clear();
         self.lines.clear();
@@ -125,14 +133,13 @@ impl Sorter {
 /// Hands on the lines of sorted runs in their order.
 fn merge(runs: Vec<File>, take: &mut impl FnMut(Key, &[u8]) -> io::Result<()>) -> io::Result<()> {
     let mut runs: Vec<_> = runs.into_iter().map(|file| BufReader::with_capacity(PIECE, file)).collect();
-    let mut lines = vec![Vec::new(); runs.len()];
     let mut next = BinaryHeap::with_capacity(runs.len());
     for (index, run) in runs.iter_mut().enumerate() {
-        next.extend(read_line(run, &mut lines[index])?.map(|key| Reverse((key, index))));
+        next.extend(read_line(run, Vec::new())?.map(|(key, line)| Reverse((key, line, index))));
     }
-    while let Some(Reverse((key, index))) = next.pop() {
-        take(key, &lines[index])?;
-        next.extend(read_line(&mut runs[index], &mut lines[index])?.map(|key| Reverse((key, index))));
+    while let Some(Reverse((key, line, index))) = next.pop() {
+        take(key, &line)?;
+        next.extend(read_line(&mut runs[index], line)?.map(|(key, line)| Reverse((key, line, index))));
     }
     Ok(())
 }
@@ -162,8 +169,8 @@ impl Run {
     }
 }
 
-/// Reads the next line of a run; `None` at its end.
-fn read_line(run: &mut BufReader<File>, line: &mut Vec<u8>) -> io::Result<Option<Key>> {
+/// Reads the next line of a run into `line`; `None` at the run's end.
+fn read_line(run: &mut BufReader<File>, mut line: Vec<u8>) -> io::Result<Option<(Key, Vec<u8>)>> {
     let mut kind = [0];
     if run.read(&mut kind)? == 0 {
         return Ok(None);
@@ -176,8 +183,8 @@ fn read_line(run: &mut BufReader<File>, line: &mut Vec<u8>) -> io::Result<Option
         (i64::from_be_bytes(number()?), u64::from_be_bytes(number()?), u64::from_be_bytes(number()?));
     let kind = Kind::ALL.get(usize::from(kind[0])).copied().ok_or(io::ErrorKind::InvalidData)?;
     line.resize(usize::try_from(bytes).map_err(io::Error::other)?, 0);
-    run.read_exact(line)?;
-    Ok(Some(Key { kind, at, number: place }))
+    run.read_exact(&mut line)?;
+    Ok(Some((Key { kind, at, number: place }, line)))
 }
 
 #[cfg(test)]
@@ -219,6 +226,24 @@ mod tests {
             let lines = expected(&records);
             prop_assert_eq!(&sorted(&records, run), &lines);
             prop_assert_eq!(&sorted(&records, 1 << 20), &lines);
+        }
+    }
+
+    #[test]
+    fn numbers_and_then_lines_order_what_came_in_any_order() {
+        let mute = |user: &str| {
+            let [user, other] = [user, "z"].map(|id| domain::account::external::ExternalId::try_new(id).unwrap());
+            Record::Mute(crate::record::Pair { user, other })
+        };
+        for run_bytes in [1, 1 << 20] {
+            let mut sorter = Sorter::new(std::env::temp_dir(), run_bytes);
+            for (user, number) in [("c", 1), ("b", 0), ("d", 0), ("a", 0), ("b", 1)] {
+                sorter.push_numbered(&mute(user), number).unwrap();
+            }
+            let mut to = Vec::new();
+            sorter.finish(&mut to, || Ok(())).unwrap();
+            let expected: Vec<String> = ["a", "b", "d", "b", "c"].iter().map(|user| write::line(&mute(user))).collect();
+            assert_eq!(String::from_utf8(to).unwrap(), format!("{HEADER}\n{}\n", expected.join("\n")));
         }
     }
 

@@ -5,6 +5,7 @@
 //! standard error.
 
 mod conversion;
+pub mod exporting;
 mod target;
 mod work;
 

@@ -11,6 +11,7 @@ mod contents;
 mod counter_audits;
 mod deliveries;
 mod existing_accounts;
+mod export;
 mod follows;
 mod hot;
 mod imports;

@@ -3,6 +3,7 @@
 mod apart;
 mod audit;
 mod configuration;
+mod exporting;
 mod full;
 mod health;
 mod inbox;

@@ -14,6 +14,7 @@ mod content_objects;
 mod contents;
 mod deliveries;
 mod exclusions;
+mod export;
 mod extensions;
 mod first_served;
 mod follow_lists;
