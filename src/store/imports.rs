@@ -12,7 +12,7 @@ use super::{
     new_account::NewAccount,
     relations::Pair,
 };
-use crate::domain::{ContentId, Handle, Position, Reaction, UserId};
+use crate::domain::{ContentId, Handle, Position, Reaction, UserId, account::external::ExternalId};
 
 /// A file to be imported. The same bytes are the same import, whatever the file is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,6 +152,17 @@ pub struct ImportedMarker {
     pub position: Position,
 }
 
+/// A content that does not exist any more, as a line has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedTombstone {
+    /// Newly drawn: keeps the external id if no content ever had it.
+    pub id: ContentId,
+    /// The product's id of the content.
+    pub external_id: ExternalId,
+    /// Whether the caller has removed the content because of this line.
+    pub is_removed_now: bool,
+}
+
 /// The rows of a batch. They are of one kind, and no two of them have the same key.
 #[derive(Debug, Clone)]
 pub enum ImportBatch {
@@ -167,6 +178,8 @@ pub enum ImportBatch {
     Exclusions(Vec<ImportedExclusion>),
     /// Read markers.
     Markers(Vec<ImportedMarker>),
+    /// Contents that do not exist any more.
+    Tombstones(Vec<ImportedTombstone>),
     /// Every line was refused.
     Nothing,
 }
@@ -181,6 +194,7 @@ impl ImportBatch {
             Self::Reactions(rows) => rows.len(),
             Self::Exclusions(rows) => rows.len(),
             Self::Markers(rows) => rows.len(),
+            Self::Tombstones(rows) => rows.len(),
             Self::Nothing => 0,
         }
     }
@@ -233,6 +247,10 @@ pub enum RowRefusal {
     UnknownContent,
     /// The author has reposted the same content.
     Repeated,
+    /// The external id is that of another content, or of one that differs.
+    Conflict,
+    /// The external id is that of a removed content, which does not come back.
+    Removed,
     /// One of the two has blocked the other.
     Blocked,
     /// The user follows as many as one may.
@@ -281,10 +299,13 @@ pub trait Imports: Send + Sync {
     /// - Contents are published as [`super::Contents::publish`] does (docs/protocol.md#p1), each with its delivery
     ///   record, and with one new version for each author. Search terms are written at once, however many. A time
     ///   before the author's last one says nothing of how often they publish. Other lines of the batch may refer to
-    ///   them.
+    ///   them. One whose external id is known is not published again. If another line of the batch refers to one that
+    ///   somebody has published meanwhile, the batch is [`StoreError::Contended`]: look again for what is known.
     /// - A new edge is `Push` if the reader is off and in the SQL tier, read under the lock of the reader's state
     ///   (docs/protocol.md#imported-edges), and otherwise `Pull`. No relation is pending for either.
     /// - Reactions, exclusions and read markers are as their own ports make them.
+    /// - The external id of a tombstone is never given again. One whose content exists is [`StoreError::Contended`]:
+    ///   remove it first.
     async fn apply(&self, step: &ImportStep, batch: &ImportBatch) -> Result<Applied, StoreError>;
 
     /// Ends the import of this holder, or gives it back so that it can go on at once; `false` if it is somebody else's.

@@ -13,8 +13,11 @@ use crate::{
 pub(in super::super) const COLUMNS: &str = "c.id, c.author_id, c.kind, c.text, c.media, c.publish_time, c.reply_to, c.repost_of, o.external_id, o.type, \
      o.url, o.attributes";
 
+/// Where among these the external id is.
+pub(in super::super) const EXTERNAL_ID: usize = 8;
+
 /// How many columns these are.
-pub(super) const WIDTH: usize = 12;
+pub(in super::super) const WIDTH: usize = 12;
 
 /// Contents, each with what its product says of it. SQLite passes over the comment; the servers would read ranges of
 /// a small table.
@@ -39,7 +42,7 @@ pub(in super::super) fn content(row: &Row) -> Result<Content, StoreError> {
     // The parser's own words would repeat the text.
     let media = serde_json::from_str(&row.get::<String>(4)?)
         .map_err(|_| StoreError::Unreadable(format!("media of content {id}")))?;
-    let (author, reference, object) = (row.user(1)?, reference(row, 6)?, object(row, 8)?.map(Box::new));
+    let (author, reference, object) = (row.user(1)?, reference(row, 6)?, object(row, EXTERNAL_ID)?.map(Box::new));
     Ok(Content { id, author, kind, reference, text: row.get(3)?, media, publish_time: row.get(5)?, object })
 }
 

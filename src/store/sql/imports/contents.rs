@@ -8,14 +8,20 @@ use sql_driver::{Tx, Value};
 use super::{
     super::{
         bulk::{Lookup, insert, insert_new},
-        rows::{DomainColumns as _, Row, id_list},
+        contents::{
+            objects,
+            rows::{COLUMNS, EXTERNAL_ID, WIDTH, content},
+        },
+        rows::{DomainColumns as _, Row, id_list, value_list},
         search,
     },
     follows::{blocked, lock_counts},
     reactions::{lock_counters, raise_counters},
 };
 use crate::{
-    domain::{ContentId, Reference, UserId, delivery::rate, search::terms::terms_of},
+    domain::{
+        Content, ContentId, Reference, UserId, account::external::ExternalId, delivery::rate, search::terms::terms_of,
+    },
     store::{
         StoreError,
         contents::NewContent,
@@ -27,9 +33,13 @@ use crate::{
 /// Delay after the commit at which the sweeper first looks at a delivery that the import has not ended.
 const FIRST_LOOK_MS: i64 = 10_000;
 
+/// A content that an external id leads to; `None`: it is gone, and never comes back.
+type Earlier = HashMap<ExternalId, Option<Content>>;
+
 /// What the batch finds once everything is locked.
 struct Found {
     accounts: HashSet<UserId>,
+    earlier: Earlier,
     /// Authors of what may be referred to.
     originals: HashMap<ContentId, UserId>,
     blocked: HashSet<Pair>,
@@ -45,10 +55,12 @@ pub(super) async fn publish(tx: &Tx, contents: &[NewContent], step: &ImportStep)
     let originals = originals(tx, contents).await?;
     let found = Found {
         accounts,
+        earlier: earlier(tx, contents).await?,
         blocked: blocked(tx, &referring(contents, &originals)).await?,
         reposted: reposted(tx, contents).await?,
         originals,
     };
+    expect_known(contents, &found.earlier)?;
     let (outcomes, new) = judged(contents, found);
     if !new.is_empty() {
         insert_contents(tx, &new, step.lease.now_ms).await?;
@@ -86,6 +98,12 @@ impl Found {
         if !self.accounts.contains(&new.author) {
             return refused(RowRefusal::UnknownUser);
         }
+        match new.draft.external_id().and_then(|id| self.earlier.get(id)) {
+            None => {}
+            Some(None) => return refused(RowRefusal::Removed),
+            Some(Some(earlier)) if is_same(new, earlier) => return Err(RowOutcome::Unchanged),
+            Some(Some(_)) => return refused(RowRefusal::Conflict),
+        }
         let Some(other) = new.draft.reference.content() else { return Ok(None) };
         let Some(author) = self.originals.get(&other).copied() else { return refused(RowRefusal::UnknownContent) };
         if self.blocked.contains(&Pair { follower: new.author, author }) {
@@ -98,6 +116,21 @@ impl Found {
     }
 }
 
+/// Whoever made the batch knew the contents that there were, and lets others refer to these. One that came meanwhile has
+/// another id than the batch says.
+fn expect_known(contents: &[NewContent], earlier: &Earlier) -> Result<(), StoreError> {
+    let is_earlier = |it: &&NewContent| it.draft.external_id().is_some_and(|id| earlier.contains_key(id));
+    let drawn: HashSet<ContentId> = contents.iter().filter(is_earlier).map(|it| it.id).collect();
+    if contents.iter().filter_map(|it| it.draft.reference.content()).any(|other| drawn.contains(&other)) {
+        return Err(StoreError::Contended("a content of the batch was published meanwhile".into()));
+    }
+    Ok(())
+}
+
+fn is_same(new: &NewContent, earlier: &Content) -> bool {
+    new.publish_time == earlier.publish_time && new.draft.is_published_as(new.author, earlier)
+}
+
 /// The outboxes of these authors, locked in ascending ids: the first lock, as that of a single publish.
 async fn lock_heads(tx: &Tx, authors: &[UserId]) -> Result<HashMap<UserId, Row>, StoreError> {
     let (list, values) = id_list(authors);
@@ -108,6 +141,26 @@ async fn lock_heads(tx: &Tx, authors: &[UserId]) -> Result<HashMap<UserId, Row>,
         for_update = tx.dialect().for_update(),
     );
     tx.query(&sql, values).await?.into_iter().map(|row| Ok((row.user(0)?, row))).collect()
+}
+
+/// The contents that have, or had, the external ids of the batch.
+async fn earlier(tx: &Tx, contents: &[NewContent]) -> Result<Earlier, StoreError> {
+    let ids: Vec<&ExternalId> = contents.iter().filter_map(|it| it.draft.external_id()).collect();
+    if ids.is_empty() {
+        return Ok(Earlier::new());
+    }
+    let (list, values) = value_list(ids.into_iter().map(|id| id.as_str().into()));
+    let sql = format!(
+        "SELECT {COLUMNS}, c.removed_at FROM content_objects o LEFT JOIN contents c ON c.id = o.content_id \
+         WHERE o.external_id IN {list}"
+    );
+    let read = |row: &Row| {
+        let is_gone = row.get::<Option<i64>>(0)?.is_none() || row.get::<Option<i64>>(WIDTH)?.is_some();
+        let id = ExternalId::try_new(&row.get::<String>(EXTERNAL_ID)?);
+        let id = id.map_err(|error| StoreError::Unreadable(error.to_string()))?;
+        Ok((id, if is_gone { None } else { Some(content(row)?) }))
+    };
+    tx.query(&sql, values).await?.iter().map(read).collect()
 }
 
 /// The authors of earlier contents that the batch may refer to. Their counters are locked: no removal comes between.
@@ -148,13 +201,15 @@ async fn reposted(tx: &Tx, contents: &[NewContent]) -> Result<HashSet<(UserId, C
     rows.iter().map(|row| Ok((row.user(0)?, row.content(1)?))).collect()
 }
 
-/// Inserts contents with what belongs to them: counters, delivery records and search terms, also of long texts, for
-/// which there is no place to wait.
+/// Inserts contents with what belongs to them: what the product says, counters, delivery records and search terms, also
+/// of long texts, for which there is no place to wait.
 async fn insert_contents(tx: &Tx, new: &[(&NewContent, Option<UserId>)], now_ms: i64) -> Result<(), StoreError> {
     let rows = new.iter().map(|(new, repost_author)| content_row(new, *repost_author));
     let into = "contents (id, author_id, kind, text, media, publish_time, reply_to, repost_of, repost_author_id, \
                 media_author_id)";
     insert_new(tx, into, rows.collect::<Result<Vec<_>, _>>()?).await?;
+    let said = new.iter().filter_map(|(new, _)| Some(objects::values(new.id, new.draft.object.as_ref()?)));
+    insert_new(tx, objects::INTO, said.collect()).await?;
     let counters = new.iter().map(|(new, _)| [Value::from(new.id.get())]);
     insert(tx, "counters (content_id)", "", counters.collect()).await?;
     let look_at = now_ms.saturating_add(FIRST_LOOK_MS);

@@ -7,6 +7,7 @@ mod follows;
 mod markers;
 mod progress;
 mod reactions;
+mod tombstones;
 mod users;
 
 use async_trait::async_trait;
@@ -76,6 +77,7 @@ async fn rows(tx: &Tx, step: &ImportStep, batch: &ImportBatch) -> Result<Applied
         ImportBatch::Reactions(reactions) => reactions::react(tx, reactions, step.version).await,
         ImportBatch::Exclusions(exclusions) => exclusions::exclude(tx, exclusions, step).await,
         ImportBatch::Markers(markers) => markers::advance(tx, markers).await,
+        ImportBatch::Tombstones(tombstones) => tombstones::keep(tx, tombstones).await,
         ImportBatch::Nothing => Ok(AppliedBatch::default()),
     }
 }
