@@ -31,6 +31,8 @@ for round in $(seq "${ROUNDS:-10}"); do
     cargo test --locked --quiet --test sim -- every_page_is_the_oracles_whatever the_model_and_sqlite
     step "Round $round, SEED=$SEED: random walks and states, the invariant while everything happens at once, remembered JSON"
     cargo test --locked --quiet --test it -- --include-ignored random_walks the_invariant_holds pages_equal_the_definition remembered_json_is "${arguments[@]}"
+    step "Round $round, SEED=$SEED: random worlds that are imported while processes die and readers read"
+    WORLDS=${WORLDS:-100} cargo test --locked --quiet --test it -- --include-ignored random_worlds "${arguments[@]}"
     step "Round $round, SEED=$SEED: random messages and documents"
     scripts/clients.sh frame-fuzz prices
 done

@@ -138,7 +138,8 @@ impl ExternalUsers {
         digest(&[self.issuer.as_bytes(), subject.as_bytes()])
     }
 
-    fn identity(&self, subject: &str) -> Identity {
+    /// The identity whose subject this is.
+    pub fn identity(&self, subject: &str) -> Identity {
         Identity { digest: self.digest(subject), issuer: self.issuer.clone(), subject: subject.to_owned() }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{
     adoption::Adoption,
-    digest::hex,
     external_users::ExternalUsers,
     profiles::{InvalidChange, ProfileChange, checked},
 };
@@ -11,9 +10,8 @@ use crate::{
         Handle, UserId,
         account::{
             external::{ExternalId, InvalidExternalId},
-            profile::{InvalidProfile, Registration},
+            profile::InvalidProfile,
         },
-        limits::MAX_NAME_CHARS,
     },
     rng::MAX_DRAWS,
     store::{
@@ -24,8 +22,6 @@ use crate::{
 
 /// How far ahead of this node's clock a time may be, in ms.
 pub(super) const AHEAD_MS: i64 = 5 * 60_000;
-/// Digits in a handle that nobody has chosen.
-const HANDLE_DIGITS: usize = 12;
 
 /// What the product says of a user, unchecked.
 #[derive(Debug, Clone, Default)]
@@ -115,12 +111,7 @@ impl ExternalUsers {
     /// again adds them.
     async fn create(&self, subject: &str, revision: &Revision, created_at: i64) -> Result<Upserted, StoreError> {
         let digest = self.digest(subject);
-        let unique: String = hex(&self.ambient.rng.u64().to_be_bytes()).chars().take(HANDLE_DIGITS).collect();
-        let handles = match &revision.handle {
-            Some(handle) => vec![handle.as_str().to_owned()],
-            None => vec![format!("user_{}", &digest[..HANDLE_DIGITS.min(digest.len())]), format!("user_{unique}")],
-        };
-        let registrations = handles.iter().map(|handle| registration(handle, revision)).collect::<Result<_, _>>();
+        let registrations = revision.registrations(&digest, self.ambient.rng.u64());
         let registrations = registrations.map_err(|invalid| StoreError::Unreadable(invalid.to_string()))?;
         match self.adopt(subject, (registrations, created_at)).await? {
             Adoption::Created(id) => {
@@ -149,13 +140,4 @@ impl ExternalUsers {
         let revision = Revision { handle, edit, as_of: given.as_of, version: self.ambient.rng.version() };
         Ok((external_id, revision, given.created_at.unwrap_or(now).clamp(0, now)))
     }
-}
-
-/// The beginnings of a new user.
-fn registration(handle: &str, revision: &Revision) -> Result<Registration, InvalidProfile> {
-    let edit = &revision.edit;
-    let name: String = edit.name.as_deref().unwrap_or(handle).chars().take(MAX_NAME_CHARS).collect();
-    let avatar = edit.avatar_url.clone().flatten();
-    Registration::try_new(handle, &name, edit.bio.as_deref().unwrap_or_default(), avatar)
-        .map_err(|refused| refused.0.first().copied().unwrap_or(InvalidProfile::Handle))
 }

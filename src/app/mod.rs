@@ -13,6 +13,7 @@ mod error;
 mod exporting;
 mod inspection;
 mod jwks;
+mod loading;
 mod open_files;
 mod server;
 mod settings;
@@ -39,6 +40,7 @@ pub use self::{
     exporting::open_exporter,
     inspection::inspect_redis,
     jwks::HttpKeys,
+    loading::{loader, open_loader},
 };
 use crate::{
     ambient::Ambient,

@@ -69,7 +69,7 @@ enum Command {
     Inbox(inbox::InboxArguments),
     /// Make, list, rotate and revoke the keys of other services, and show what they did.
     Service(service::ServiceArguments),
-    /// Check, sort and make the files with which a product moves in.
+    /// Check, sort, make and load the files with which a product moves in.
     Import(moving_in::ImportArguments),
     /// Write all users, contents, follows and reactions into a file that `tidefeed import` reads.
     Export(moving_in::exporting::ExportArguments),
@@ -120,7 +120,7 @@ fn begin(arguments: Arguments) -> anyhow::Result<Completion> {
         Command::Config(arguments) => configuration::run(&arguments, &sources),
         Command::Import(arguments) => {
             let runtime = runtime::build()?;
-            let ended = runtime.block_on(moving_in::run(arguments));
+            let ended = runtime.block_on(moving_in::run(arguments, &sources));
             // A thread may still wait for standard input.
             runtime.shutdown_background();
             ended

@@ -21,11 +21,21 @@ use crate::{
     telemetry::notifications::note_lost,
 };
 
-/// Contents of an author times their targets that one transaction delivers. Beyond it the author's edges become `Pull`:
-/// history is read from the outbox.
-const ROWS_AT_ONCE: u64 = 10_000;
-/// Contents of an author, imported by this process, from which on nobody is pushed to.
-const PUSHED_CONTENTS: u64 = 2_000;
+/// From when on an author's edges become `Pull`, because history is read from the outbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImporterLimits {
+    /// The most contents of an author, times their targets, that one transaction delivers.
+    pub rows_at_once: u64,
+    /// The most contents of an author, imported by this process, of which anybody is pushed to.
+    pub pushed_contents: u64,
+}
+
+impl Default for ImporterLimits {
+    fn default() -> Self {
+        Self { rows_at_once: 10_000, pushed_contents: 2_000 }
+    }
+}
+
 /// Authors whose imported contents are counted.
 const COUNTED_AUTHORS: usize = 100_000;
 
@@ -33,6 +43,7 @@ const COUNTED_AUTHORS: usize = 100_000;
 pub struct Importer {
     ports: Ports,
     ambient: Ambient,
+    limits: ImporterLimits,
     /// How many contents of an author have come so far. Decides what deliveries cost, and nothing else.
     brought: Cache<UserId, u64>,
 }
@@ -40,7 +51,14 @@ pub struct Importer {
 impl Importer {
     /// Does no I/O.
     pub fn new(ports: &Ports, ambient: &Ambient) -> Self {
-        Self { ports: ports.clone(), ambient: ambient.clone(), brought: Cache::new(COUNTED_AUTHORS) }
+        let (limits, brought) = (ImporterLimits::default(), Cache::new(COUNTED_AUTHORS));
+        Self { ports: ports.clone(), ambient: ambient.clone(), limits, brought }
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn limited_to(self, limits: ImporterLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// As [`crate::store::Imports::apply`]. When this returns, every read shows the batch. What follows it is best
@@ -86,7 +104,7 @@ impl Importer {
     async fn deliver(&self, done: &AppliedBatch, batch: &ImportBatch) -> Result<(), StoreError> {
         let (many, few) = self.sorted(done, batch);
         let mut left = Vec::new();
-        for (contents, most) in [(few, ROWS_AT_ONCE), (many, 0)] {
+        for (contents, most) in [(few, self.limits.rows_at_once), (many, 0)] {
             left.extend(self.deliver_some(&contents, most).await?);
         }
         let messages: Vec<Message> = left.into_iter().map(|entry| Message::ContentPublished { entry }).collect();
@@ -104,7 +122,7 @@ impl Importer {
         for content in contents.iter().filter(|it| published.contains(&it.id)) {
             let brought = self.brought.get(&content.author).unwrap_or(0) + 1;
             self.brought.insert(content.author, brought);
-            if brought > PUSHED_CONTENTS { many.push(content.id) } else { few.push(content.id) }
+            if brought > self.limits.pushed_contents { many.push(content.id) } else { few.push(content.id) }
         }
         (many, few)
     }

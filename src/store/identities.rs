@@ -7,7 +7,14 @@ use super::{
     new_account::{NewAccount, Registered},
     profiles::ProfileEdit,
 };
-use crate::domain::{Handle, UserId};
+use crate::domain::{
+    Handle, UserId,
+    account::profile::{InvalidProfile, Registration},
+    limits::MAX_NAME_CHARS,
+};
+
+/// Digits in a handle that nobody has chosen.
+const HANDLE_DIGITS: usize = 12;
 
 /// A user of an issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +84,27 @@ pub struct Revision {
     pub as_of: Option<i64>,
     /// The version of the profile if it changes, newly drawn.
     pub version: i64,
+}
+
+impl Revision {
+    /// How a new user with this identity begins, to be tried in turn until a handle is free: with the handle that was
+    /// chosen, or with one made of the identity's digest, and one of random bits.
+    pub fn registrations(&self, digest: &str, random: u64) -> Result<Vec<Registration>, InvalidProfile> {
+        let unique = format!("{random:016x}");
+        let handles = match &self.handle {
+            Some(handle) => vec![handle.as_str().to_owned()],
+            None => [digest, &unique].map(|of| format!("user_{}", of.get(..HANDLE_DIGITS).unwrap_or(of))).into(),
+        };
+        handles.iter().map(|handle| self.registration(handle)).collect()
+    }
+
+    fn registration(&self, handle: &str) -> Result<Registration, InvalidProfile> {
+        let edit = &self.edit;
+        let name: String = edit.name.as_deref().unwrap_or(handle).chars().take(MAX_NAME_CHARS).collect();
+        let avatar = edit.avatar_url.clone().flatten();
+        Registration::try_new(handle, &name, edit.bio.as_deref().unwrap_or_default(), avatar)
+            .map_err(|refused| refused.0.first().copied().unwrap_or(InvalidProfile::Handle))
+    }
 }
 
 /// The outcome of a revision.

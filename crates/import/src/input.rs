@@ -46,7 +46,7 @@ pub enum InputError {
 
 /// What tells that a file has been written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Version {
+pub struct Version {
     bytes: u64,
     modified: Option<SystemTime>,
 }
@@ -67,17 +67,33 @@ enum Text {
 impl Input {
     /// Opens a file. One that is not regular, such as a pipe, cannot be checked for changes.
     pub fn open(path: &Path) -> Result<Self, InputError> {
+        Self::of_file(File::open(path).map_err(InputError::Unreadable)?)
+    }
+
+    /// As [`Input::open`], from where the file stands.
+    pub fn of_file(file: File) -> Result<Self, InputError> {
         let opened = || -> io::Result<_> {
-            let file = File::open(path)?;
             let metadata = file.metadata()?;
             if metadata.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
             }
-            Ok((file.try_clone()?, file, metadata))
+            Ok((file.try_clone()?, metadata))
         };
-        let (raw, file, metadata) = opened().map_err(InputError::Unreadable)?;
+        let (raw, metadata) = opened().map_err(InputError::Unreadable)?;
         let version = metadata.is_file().then(|| (file, Version::of(&metadata)));
         Ok(Self { file: version, ..Self::of(raw)? })
+    }
+
+    /// The file as it was when it was opened; `None` if that cannot be told.
+    pub fn version(&self) -> Option<Version> {
+        self.file.as_ref().map(|(_, version)| *version)
+    }
+
+    /// Fails if the file is not as it was when it was opened.
+    pub fn expect_unchanged(&self) -> Result<(), InputError> {
+        let Some((file, version)) = &self.file else { return Ok(()) };
+        let metadata = file.metadata().map_err(InputError::Unreadable)?;
+        if Version::of(&metadata) == *version { Ok(()) } else { Err(InputError::Changed) }
     }
 
     /// A stream, such as standard input. Waits for its first bytes.
@@ -117,12 +133,10 @@ impl Input {
         if let Err(error) = io::copy(&mut self, &mut io::sink()) {
             return Err(self.fault(error));
         }
+        self.expect_unchanged()?;
         let counted = self.counted();
-        if let Some((file, version)) = &self.file {
-            let metadata = file.metadata().map_err(InputError::Unreadable)?;
-            if Version::of(&metadata) != *version || counted.bytes != version.bytes {
-                return Err(InputError::Changed);
-            }
+        if self.version().is_some_and(|version| version.bytes != counted.bytes) {
+            return Err(InputError::Changed);
         }
         let sha256 = hex(&counted.sha256.clone().finalize());
         Ok(Digest { sha256, bytes: counted.bytes })

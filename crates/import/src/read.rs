@@ -89,6 +89,23 @@ impl Records {
         }
     }
 
+    /// Reads on to the end of this line, whatever the lines say. `false`: the file has ended before.
+    pub fn skip_through(&mut self, line: u64) -> Result<bool, ReadError> {
+        while self.number < line {
+            let found = next(&mut self.input, &mut self.line).map_err(|error| self.input.fault(error))?;
+            if found == Found::End {
+                return Ok(false);
+            }
+            self.number += 1;
+        }
+        Ok(true)
+    }
+
+    /// As [`Input::expect_unchanged`].
+    pub fn expect_unchanged(&self) -> Result<(), ReadError> {
+        Ok(self.input.expect_unchanged()?)
+    }
+
     /// Lines that were read so far.
     pub const fn lines(&self) -> u64 {
         self.number

@@ -108,6 +108,11 @@ impl Summary {
         *self.records.entry(kind.as_str()).or_default() += 1;
     }
 
+    /// Counts how a record ended.
+    pub fn note(&mut self, outcome: Outcome) {
+        *self.outcomes.entry(outcome).or_default() += 1;
+    }
+
     /// Records that were not refused.
     pub fn all(&self) -> u64 {
         self.records.values().sum()
@@ -139,7 +144,7 @@ impl<W: Write> Report<W> {
 
     /// Writes a line, and counts it.
     pub fn remark(&mut self, remark: &Remark) -> io::Result<()> {
-        *self.summary.outcomes.entry(remark.outcome).or_default() += 1;
+        self.summary.note(remark.outcome);
         self.write(remark)
     }
 

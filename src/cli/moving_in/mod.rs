@@ -1,11 +1,15 @@
-//! `tidefeed import`: checks, sorts and makes the files with which a product moves in. Needs no server and no
-//! configuration.
+//! `tidefeed import`: checks, sorts, makes and loads the files with which a product moves in. Only loading needs
+//! servers and a configuration.
 //!
 //! The report goes to standard output, a line of JSON for each record that is not plain; progress and the result go to
 //! standard error.
 
 mod conversion;
 pub mod exporting;
+mod listing;
+mod loading;
+mod progress;
+mod source;
 mod target;
 mod work;
 
@@ -22,16 +26,15 @@ use tokio::{task::spawn_blocking, time::timeout};
 
 use self::{
     conversion::ConvertArguments,
-    work::{Stop, Work},
+    loading::LoadArguments,
+    work::{GRACE, Stop, Work},
 };
 use super::completion::Completion;
 use crate::{
     clock::{Clock as _, SystemClock},
+    config::{Config, Sources},
     lifecycle::Lifecycle,
 };
-
-/// How long an interrupted command may take to remove what it was writing. A read that waits for a pipe is left alone.
-const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
 pub struct ImportArguments {
@@ -65,15 +68,34 @@ enum Action {
     },
     /// Make a sorted file of an archive of Mastodon, or of tables (CSV).
     Convert(ConvertArguments),
+    /// Load files into the service, while it runs or not. Loading a file again goes on where it was left, or changes
+    /// nothing.
+    Load(LoadArguments),
+    /// List the imports: how far each file has come, and what became of its lines.
+    List,
+    /// Stop an import that runs, between two batches. What is loaded stays.
+    Cancel {
+        /// The first digits of the file's SHA-256, as `tidefeed import list` shows them.
+        id: String,
+    },
 }
 
 /// Exit codes: 0, or 3 if a record was refused, or 1 if it could not go on.
-pub async fn run(arguments: ImportArguments) -> anyhow::Result<Completion> {
+pub async fn run(arguments: ImportArguments, sources: &Sources) -> anyhow::Result<Completion> {
+    match arguments.action {
+        Action::Load(arguments) => loading::run(&arguments, &Config::load(sources)?).await,
+        Action::List => listing::list(&Config::load(sources)?).await,
+        Action::Cancel { id } => listing::cancel(&id, &Config::load(sources)?).await,
+        action => offline(action).await,
+    }
+}
+
+async fn offline(action: Action) -> anyhow::Result<Completion> {
     let lifecycle = Lifecycle::new();
     lifecycle.watch_signals(Duration::ZERO).context("signals cannot be watched")?;
     let stop = Stop::default();
     let work = Work::new(Arc::clone(&stop), SystemClock.now_ms().saturating_add(AHEAD_MS));
-    let mut ended = spawn_blocking(move || act(arguments, work));
+    let mut ended = spawn_blocking(move || act(action, work));
     let draining = lifecycle.draining();
     tokio::select! {
         ended = &mut ended => {
@@ -89,10 +111,11 @@ pub async fn run(arguments: ImportArguments) -> anyhow::Result<Completion> {
     }
 }
 
-fn act(arguments: ImportArguments, work: Work) -> anyhow::Result<Completion> {
-    match arguments.action {
+fn act(action: Action, work: Work) -> anyhow::Result<Completion> {
+    match action {
         Action::Check { file, part, report } => work::check(&file, part, report.as_deref(), work),
         Action::Sort { file, to, report } => work::sort(&file, &to, report.as_deref(), work),
         Action::Convert(arguments) => conversion::run(&arguments, work),
+        Action::Load(_) | Action::List | Action::Cancel { .. } => Ok(Completion::Done),
     }
 }

@@ -27,6 +27,8 @@ use crate::cli::{completion::Completion, print};
 /// Set when the command is interrupted.
 pub type Stop = Arc<AtomicBool>;
 
+/// How long an interrupted command may take to remove what it was writing. A read that waits for a pipe is left alone.
+pub const GRACE: Duration = Duration::from_secs(1);
 /// Time before progress is shown for the first time.
 const FIRST: Duration = Duration::from_secs(2);
 /// Time between two times.

@@ -7,6 +7,7 @@ mod exporting;
 mod full;
 mod health;
 mod inbox;
+mod loading;
 mod logs;
 mod moving_in;
 mod node;

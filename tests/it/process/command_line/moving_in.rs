@@ -18,24 +18,24 @@ use super::{
     process::{LIMIT, until},
 };
 
-const HEADER: &str = r#"{"type":"header","data":{"format":"tidefeed","version":1}}"#;
+pub const HEADER: &str = r#"{"type":"header","data":{"format":"tidefeed","version":1}}"#;
 
 /// The example of this name in docs/moving-in.md.
-async fn example(language: &str, name: &str) -> Result<String> {
+pub async fn example(language: &str, name: &str) -> Result<String> {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/moving-in.md");
     let text = tokio::fs::read_to_string(document).await?;
     let (_, rest) = text.split_once(&format!("```{language} {name}\n")).context("no such example")?;
     Ok(rest.split_once("```").context("no end")?.0.to_owned())
 }
 
-async fn put(it: &CommandLine, name: &str, bytes: impl AsRef<[u8]>) -> Result<PathBuf> {
+pub async fn put(it: &CommandLine, name: &str, bytes: impl AsRef<[u8]>) -> Result<PathBuf> {
     let path = it.path().join(name);
     tokio::fs::write(&path, bytes).await?;
     Ok(path)
 }
 
 /// Runs a command with something on its standard input.
-async fn fed(it: &CommandLine, arguments: &[&str], input: &[u8]) -> Result<Ended> {
+pub async fn fed(it: &CommandLine, arguments: &[&str], input: &[u8]) -> Result<Ended> {
     let mut process =
         it.command(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut stdin = process.stdin.take().context("no standard input")?;

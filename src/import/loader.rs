@@ -1,0 +1,256 @@
+//! Loads batches of lines: looks for what their ids mean, commits the rows, and says what became of each line.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use ::import::record::{Kind, Record};
+use async_trait::async_trait;
+
+use super::{
+    Importer, ImporterLimits,
+    batches::{FileLine, batch_kind, referred},
+    outcomes::LoadedLine,
+    rows::{Drawn, Known, RowMaker, batch},
+};
+use crate::{
+    ambient::Ambient,
+    domain::{ContentId, UserId, account::external::ExternalId},
+    rng::MAX_DRAWS,
+    store::{
+        Ports, StoreError,
+        identities::{Identity, Standing},
+        imports::{Applied, BegunImport, Import, ImportFile, ImportLease, ImportStep},
+    },
+};
+
+/// How long a process that says nothing keeps an import for itself, in ms.
+pub const LEASE_MS: i64 = 10_000;
+
+/// What loading needs of accounts and of publishing.
+#[async_trait]
+pub trait Neighbours: Send + Sync {
+    /// Whose external id this is.
+    fn identity(&self, id: &ExternalId) -> Identity;
+    /// Removes a content, as its author does. It may be removed already.
+    async fn remove(&self, author: UserId, content: ContentId) -> Result<(), StoreError>;
+}
+
+/// How loading a batch ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loaded {
+    /// It is committed.
+    Committed {
+        /// The import has come to this line.
+        through_line: u64,
+        /// What became of each line.
+        lines: Vec<LoadedLine>,
+    },
+    /// Nothing was done: the import is somebody else's by now, was cancelled, or has come to another line.
+    NotMine(Import),
+    /// Nothing was done: the store has lost that the import was begun. Begin it again.
+    Lost,
+}
+
+/// Loads one file after the other.
+pub struct Loader {
+    importer: Importer,
+    ports: Ports,
+    neighbours: Arc<dyn Neighbours>,
+    ambient: Ambient,
+    holder: i64,
+    drawn: Drawn,
+}
+
+impl Loader {
+    /// Does no I/O. Each loader is somebody else.
+    pub fn new(ports: &Ports, neighbours: Arc<dyn Neighbours>, ambient: &Ambient) -> Self {
+        Self {
+            importer: Importer::new(ports, ambient),
+            ports: ports.clone(),
+            neighbours,
+            holder: ambient.rng.number(),
+            ambient: ambient.clone(),
+            drawn: Drawn::default(),
+        }
+    }
+
+    /// The same with other limits of what is delivered.
+    #[must_use]
+    pub fn limited_to(self, limits: ImporterLimits) -> Self {
+        Self { importer: self.importer.limited_to(limits), ..self }
+    }
+
+    /// As [`crate::store::Imports::begin`], for [`LEASE_MS`].
+    pub async fn begin(&self, file: &ImportFile) -> Result<BegunImport, StoreError> {
+        let mut draws = 0;
+        loop {
+            match self.ports.imports.begin(file, self.lease()).await {
+                Err(StoreError::Contended(_)) if draws < MAX_DRAWS => draws += 1,
+                other => return other,
+            }
+        }
+    }
+
+    /// As [`crate::store::Imports::end`].
+    pub async fn end(&self, digest: &str, is_finished: bool) -> Result<bool, StoreError> {
+        self.ports.imports.end(digest, self.lease(), is_finished).await
+    }
+
+    /// As [`crate::store::Imports::import`].
+    pub async fn import(&self, digest: &str) -> Result<Option<Import>, StoreError> {
+        self.ports.imports.import(digest).await
+    }
+
+    /// Commits a batch of [`super::cut`]: the lines of a file that has come to line `after_line`. Looks and draws again
+    /// if something came in between.
+    pub async fn load(&mut self, digest: &str, after_line: u64, part: &[FileLine]) -> Result<Loaded, StoreError> {
+        let mut draws = 0;
+        loop {
+            match self.try_load(digest, after_line, part).await {
+                Err(StoreError::Contended(_)) if draws < MAX_DRAWS => draws += 1,
+                Err(StoreError::Refused(why)) => {
+                    let is_lost = self.import(digest).await?.is_none();
+                    return if is_lost { Ok(Loaded::Lost) } else { Err(StoreError::Refused(why)) };
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn lease(&self) -> ImportLease {
+        let now_ms = self.ambient.now_ms();
+        ImportLease { holder: self.holder, now_ms, until_ms: now_ms.saturating_add(LEASE_MS) }
+    }
+
+    async fn try_load(&mut self, digest: &str, after_line: u64, part: &[FileLine]) -> Result<Loaded, StoreError> {
+        let lease = self.lease();
+        let known = self.known(part).await?;
+        let neighbours = Arc::clone(&self.neighbours);
+        let identify = |id: &ExternalId| neighbours.identity(id);
+        let (drawn, ambient, now_ms) = (&mut self.drawn, &self.ambient, lease.now_ms);
+        let mut maker = RowMaker { known, drawn, ambient, identify: &identify, now_ms };
+        let (mut rows, mut faults) = (Vec::with_capacity(part.len()), Vec::with_capacity(part.len()));
+        for line in part {
+            let fault = match line.as_ref().map(|line| maker.row(&line.record)) {
+                Ok(Ok(row)) => {
+                    rows.push(row);
+                    None
+                }
+                Ok(Err(fault)) => Some(fault),
+                Err(_) => None,
+            };
+            faults.push(fault);
+        }
+        let step = ImportStep {
+            digest: digest.to_owned(),
+            lease,
+            after_line,
+            through_line: part.last().map_or(after_line, number),
+            refused: u64::try_from(part.len() - rows.len()).unwrap_or(u64::MAX),
+            version: self.ambient.rng.version(),
+        };
+        let applied = match self.importer.apply(&step, &batch(rows)).await? {
+            Applied::NotMine(import) => return Ok(Loaded::NotMine(import)),
+            Applied::Committed(applied) => applied,
+        };
+        let mut outcomes = applied.outcomes.into_iter();
+        let lines = part.iter().zip(faults).map(|(line, fault)| match (line, fault) {
+            (Err(refusal), _) => LoadedLine::unreadable(refusal),
+            (Ok(line), Some(fault)) => LoadedLine::refused(line, fault),
+            (Ok(line), None) => LoadedLine::ended(line, outcomes.next()),
+        });
+        Ok(Loaded::Committed { through_line: step.through_line, lines: lines.collect() })
+    }
+
+    /// Looks for what the records of a batch name: a few statements, but for those who refer to reposts.
+    async fn known(&self, part: &[FileLine]) -> Result<Known, StoreError> {
+        let records: Vec<&Record> = part.iter().flatten().map(|line| &line.record).collect();
+        let (mut users, mut contents) = (HashSet::new(), HashSet::new());
+        for record in &records {
+            let ([one, other], content) = named(record);
+            users.extend(one.into_iter().chain(other));
+            contents.extend(content);
+            if let Record::Content(content) = record {
+                contents.extend(referred(&content.reference));
+            }
+        }
+        let mut known = Known { users: self.users(users).await?, ..Known::default() };
+        if contents.is_empty() {
+            return Ok(known);
+        }
+        let contents: Vec<ExternalId> = contents.into_iter().cloned().collect();
+        known.contents = self.ports.contents.by_external_ids(&contents).await?.into_iter().collect();
+        let ids: Vec<ContentId> = known.contents.values().copied().collect();
+        match records.first().map(|record| batch_kind(record.kind())) {
+            Some(Kind::Content) if !ids.is_empty() => {
+                known.subjects = self.ports.contents.subjects(&ids).await?.into_iter().collect();
+                known.hidden = self.hidden(&records, &known).await?;
+            }
+            Some(Kind::Tombstone) => known.removed = self.removed(&ids).await?,
+            _ => {}
+        }
+        Ok(known)
+    }
+
+    /// A new content leads through a repost only if its author sees that: one statement for each author who does so.
+    async fn hidden(&self, records: &[&Record], known: &Known) -> Result<HashSet<(UserId, ContentId)>, StoreError> {
+        let mut wanted: HashMap<UserId, Vec<ContentId>> = HashMap::new();
+        for record in records {
+            let Record::Content(content) = record else { continue };
+            let is_new = !known.contents.contains_key(&content.external_id);
+            let other = referred(&content.reference).and_then(|other| known.contents.get(other));
+            let repost = other.filter(|it| is_new && known.subjects.get(it).is_some_and(|subject| subject != *it));
+            if let (Some(repost), Some(author)) = (repost, known.users.get(&content.author)) {
+                wanted.entry(*author).or_default().push(*repost);
+            }
+        }
+        let mut hidden = HashSet::new();
+        for (author, reposts) in wanted {
+            let seen = self.ports.contents.by_ids(Some(author), &reposts).await?;
+            let seen: HashSet<ContentId> = seen.into_iter().map(|content| content.id).collect();
+            hidden.extend(reposts.into_iter().filter(|it| !seen.contains(it)).map(|it| (author, it)));
+        }
+        Ok(hidden)
+    }
+
+    /// The users with these external ids who have an account.
+    async fn users(&self, ids: HashSet<&ExternalId>) -> Result<HashMap<ExternalId, UserId>, StoreError> {
+        let by_digest: HashMap<String, &ExternalId> =
+            ids.into_iter().map(|id| (self.neighbours.identity(id).digest, id)).collect();
+        if by_digest.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let digests: Vec<String> = by_digest.keys().cloned().collect();
+        let found = self.ports.accounts.identified(&digests).await?;
+        let found = found.into_iter().filter(|it| it.standing != Standing::Deleted);
+        Ok(found.filter_map(|it| Some(((*by_digest.get(&it.digest)?).clone(), it.user))).collect())
+    }
+
+    /// Removes those of the contents that exist, in transactions of their own: nobody is to see them anyway.
+    async fn removed(&self, contents: &[ContentId]) -> Result<Vec<ContentId>, StoreError> {
+        let living = if contents.is_empty() { Vec::new() } else { self.ports.contents.by_ids(None, contents).await? };
+        for content in &living {
+            self.neighbours.remove(content.author, content.id).await?;
+        }
+        Ok(living.into_iter().map(|content| content.id).collect())
+    }
+}
+
+/// The users and the content that a record names, beside what a content refers to.
+fn named(record: &Record) -> ([Option<&ExternalId>; 2], Option<&ExternalId>) {
+    match record {
+        Record::User(_) => ([None, None], None),
+        Record::Content(it) => ([Some(&it.author), None], Some(&it.external_id)),
+        Record::Follow(it) => ([Some(&it.follower), Some(&it.author)], None),
+        Record::Reaction(it) => ([Some(&it.user), None], Some(&it.content)),
+        Record::Mute(it) | Record::Block(it) | Record::Hide(it) => ([Some(&it.user), Some(&it.other)], None),
+        Record::ReadMarker(it) => ([Some(&it.user), None], None),
+        Record::Tombstone(it) => ([None, None], Some(&it.content)),
+    }
+}
+
+fn number(line: &FileLine) -> u64 {
+    line.as_ref().map_or_else(|refusal| refusal.line, |line| line.number)
+}
