@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs every random test ROUNDS times (10), each time with a fresh seed; `make test` runs them with one that never
 # changes. Prints the seed of each round: SEED repeats it, with ROUNDS=1. Stops at the first round that fails.
-# Before the rounds it runs what `make test` leaves to it: the use cases and the API on MySQL, and floods.
+# Before the rounds it runs what `make test` leaves to it: the use cases and the API on MySQL, floods, and a large
+# product that moves in.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -21,6 +22,8 @@ step "Floods of MariaDB with Redis, of one node and of two, beside an honest cli
 cargo test --locked --quiet --test it -- --ignored --nocapture held::fairness::mariadb::
 step "Floods of each kind of message, ten times as long"
 FLOOD_MIB=256 cargo test --locked --quiet --test it -- --include-ignored --nocapture held::floods
+step "A product of 20,000 users, 100,000 lines, moves in"
+PEOPLE=20000 scripts/clients.sh moving-in
 asked=${SEED:-}
 for round in $(seq "${ROUNDS:-10}"); do
     SEED=${asked:-$(fresh_seed)}
