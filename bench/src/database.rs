@@ -7,6 +7,8 @@ use rusqlite::types::FromSql;
 use sqlx::mysql::{MySql, MySqlConnectOptions, MySqlSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Decode, MySqlConnection, Row as _, Type};
 
+use crate::world::Engine;
+
 /// The name of the database on a MariaDB.
 pub const NAME: &str = "bench";
 
@@ -42,6 +44,26 @@ impl Database {
     /// The first column of each row, which holds texts.
     pub async fn texts(&mut self, sql: &str) -> Result<Vec<String>> {
         self.column(sql).await
+    }
+
+    /// Whether it is SQLite or MariaDB.
+    pub const fn engine(&self) -> Engine {
+        match self {
+            Self::Sqlite(_) => Engine::Sqlite,
+            Self::MariaDb(_) => Engine::MariaDb,
+        }
+    }
+
+    /// The columns of a table, in order.
+    pub async fn columns(&mut self, table: &str) -> Result<Vec<String>> {
+        let sql = match self {
+            Self::Sqlite(_) => format!("SELECT name FROM pragma_table_info('{table}') ORDER BY cid"),
+            Self::MariaDb(_) => format!(
+                "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() \
+                 AND table_name = '{table}' ORDER BY ordinal_position"
+            ),
+        };
+        self.texts(&sql).await
     }
 
     async fn column<T>(&mut self, sql: &str) -> Result<Vec<T>>

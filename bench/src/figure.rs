@@ -59,6 +59,13 @@ impl Figure {
         Self::new(what, (number(ours, units.0), number(theirs, units.1)), ratio, target)
     }
 
+    /// Two rates, each measured once; the ratio is ours to theirs.
+    pub fn rates(what: impl Into<String>, (ours, theirs): (f64, f64), unit: &str, target: Target) -> Self {
+        let ratio = ours / theirs;
+        let ratio = Spread { median: ratio, least: ratio, most: ratio };
+        Self::new(what, (number(ours, unit), number(theirs, unit)), Some(ratio), target)
+    }
+
     /// A figure that stands for itself; the target is for the figure.
     pub fn alone(what: impl Into<String>, value: f64, unit: &str, target: Target) -> Self {
         let ratio = Spread { median: value, least: value, most: value };

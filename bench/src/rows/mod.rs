@@ -3,6 +3,7 @@
 mod away;
 mod crowd;
 mod delivery;
+mod import;
 mod inboxes;
 mod life;
 mod live;
@@ -50,6 +51,7 @@ enum Kind {
     Inboxes,
     Stampede,
     Trim,
+    Import,
 }
 
 /// Name, what it measures, where. Rows on one engine are consecutive and share a node, so later rows see what earlier
@@ -73,6 +75,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("mix-sqlite", Kind::Mix, Sqlite),
     ("peer-sqlite", Kind::Peer, Sqlite),
     ("overload-sqlite", Kind::Overload, Sqlite),
+    ("import-sqlite", Kind::Import, Sqlite),
     ("trim-sqlite", Kind::Trim, Sqlite),
     ("page-mariadb", Kind::Page, MariaDb),
     ("deep-mariadb", Kind::Deep, MariaDb),
@@ -90,6 +93,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("overload-mariadb", Kind::Overload, MariaDb),
     ("inboxes-mariadb", Kind::Inboxes, MariaDb),
     ("stampede-mariadb", Kind::Stampede, MariaDb),
+    ("import-mariadb", Kind::Import, MariaDb),
     ("trim-mariadb", Kind::Trim, MariaDb),
 ];
 
@@ -206,5 +210,6 @@ async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
         Kind::Inboxes => inboxes::measure(site).await,
         Kind::Stampede => stampede::measure(site).await,
         Kind::Trim => trim::measure(site).await,
+        Kind::Import => import::measure(site).await,
     }
 }
