@@ -121,7 +121,7 @@ pub fn endpoints(
     let sessions = Arc::new(sessions);
     let external_users = Arc::new(external_users(settings, ports, &runtime));
     let bearer = bearer(settings, ports, &runtime, (tokens.clone(), sessions.liveness()), external_users.clone());
-    let attach = attaching(ports, &runtime, settings.http.guard.introspection);
+    let attach = attaching(ports, &runtime, bearer.services.clone(), settings.http.guard.introspection);
     let accounts = Arc::new(accounts(settings, ports, sessions.clone(), &runtime)?);
     let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
     let (exporting, tasks) = (exports.clone(), runtime.tasks.clone());
@@ -192,6 +192,7 @@ fn bearer(
 ) -> Bearer {
     let (clock, known) = (runtime.ambient.clock.clone(), settings.service_key.clone());
     let services = ServiceAccess::new(ports.accounts.clone(), known, settings.sessions.revocation, clock.clone());
+    let services = Arc::new(services);
     let (keys, acted_as) = services.liveness();
     watch(liveness.clone(), ports, runtime);
     watch(keys, ports, runtime);
@@ -207,7 +208,12 @@ fn watch<I: Mortal>(liveness: Arc<Liveness<I>>, ports: &Ports, runtime: &ApiRunt
 }
 
 /// Gives each request what its resolvers need of who asks.
-fn attaching(ports: &Ports, runtime: &ApiRuntime, is_described: bool) -> impl Attach<Principal> + use<> {
+fn attaching(
+    ports: &Ports,
+    runtime: &ApiRuntime,
+    access: Arc<ServiceAccess>,
+    is_described: bool,
+) -> impl Attach<Principal> + use<> {
     let (ambient, tasks) = (runtime.ambient.clone(), runtime.tasks.clone());
     let calls = Arc::new(CallLog::new(ports.accounts.clone(), ambient.clone()));
     move |request, scope: &Scope<Principal>| {
@@ -218,7 +224,7 @@ fn attaching(ports: &Ports, runtime: &ApiRuntime, is_described: bool) -> impl At
         let own = viewer.filter(|viewer| viewer.acted_by.is_none()).map(|viewer| viewer.id);
         let caller = Caller { viewer: own, network: address.map(payer::network), agent };
         let request = attach(request, viewer).data(caller);
-        let request = match principal.and_then(|it| ServiceCall::of(it, &calls, &tasks, &ambient)) {
+        let request = match principal.and_then(|it| ServiceCall::of(it, (&access, &calls), &tasks, &ambient)) {
             Some(call) => request.data(call),
             None => request,
         };

@@ -58,7 +58,7 @@ pub struct Bearer {
     pub tokens: Arc<Tokens>,
     pub liveness: Arc<Liveness<SessionId>>,
     pub issuer: Option<Issuer>,
-    pub services: ServiceAccess,
+    pub services: Arc<ServiceAccess>,
     pub external_users: Arc<ExternalUsers>,
     pub clock: SharedClock,
 }

@@ -69,6 +69,8 @@ pub const DEFAULT_ISSUED_MINUTES: i32 = 60;
 pub const MAX_ISSUED_MINUTES: i32 = 1_440;
 /// Users that one mutation creates or brings up to date.
 pub const MAX_UPSERTS: usize = 100;
+/// Contents that one mutation publishes.
+pub const MAX_BATCH: usize = 100;
 /// Characters of a service's name.
 pub const MAX_SERVICE_NAME_CHARS: usize = 40;
 /// Keys of services that are listed, newest first.

@@ -200,24 +200,36 @@ impl<'a> Walk<'a> {
         if matches!(given, None | Some(Err(()) | Ok(Value::Null))) { 0 } else { points }
     }
 
-    /// Thousandths for the texts among the arguments: a point for 1,000 bytes is a thousandth for one.
+    /// Thousandths for the texts and the lists among the arguments: a point for 1,000 bytes is a thousandth for one.
     fn inputs(&self, field: &Field, known: &FieldShape) -> u64 {
-        let costs = known.inputs.iter().map(|(path, points)| self.text_bytes(field, path).saturating_mul(*points));
-        costs.fold(0, u64::saturating_add)
+        let text_bytes = |value: &Value| if let Value::String(text) = value { text.len() } else { 0 };
+        let texts = known.inputs.iter().map(|(path, points)| {
+            let bytes = self.given(field, path).iter().map(text_bytes).fold(0, usize::saturating_add);
+            u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(*points)
+        });
+        let lists = known.batches.iter().map(|(path, points)| {
+            let entries = u64::try_from(self.given(field, path).len()).unwrap_or(u64::MAX);
+            entries.saturating_mul(points.saturating_mul(POINT))
+        });
+        texts.chain(lists).fold(0, u64::saturating_add)
     }
 
-    /// The bytes of the text to which these names lead, the first of which is an argument; 0 without one.
-    fn text_bytes(&self, field: &Field, path: &[String]) -> u64 {
-        let Some((argument, inner)) = path.split_first() else { return 0 };
-        let Some(given) = field.get_argument(argument) else { return 0 };
+    /// The values to which these names lead, the first of which is an argument: each entry of a list on the way, or at
+    /// its end, is one of its own.
+    fn given(&self, field: &Field, path: &[String]) -> Vec<Value> {
+        let Some((argument, inner)) = path.split_first() else { return Vec::new() };
+        let Some(given) = field.get_argument(argument) else { return Vec::new() };
         let null = |name: Name| Ok::<_, Infallible>(self.variable(&name).unwrap_or_default());
-        let Ok(mut value) = given.node.clone().into_const_with(null);
+        let Ok(value) = given.node.clone().into_const_with(null);
+        let mut values = entries(value);
         for name in inner {
-            let Value::Object(mut fields) = value else { return 0 };
-            value = fields.swap_remove(name.as_str()).unwrap_or_default();
+            let within = values.into_iter().filter_map(|value| match value {
+                Value::Object(mut fields) => fields.swap_remove(name.as_str()),
+                _ => None,
+            });
+            values = within.flat_map(entries).collect();
         }
-        let Value::String(text) = value else { return 0 };
-        u64::try_from(text.len()).unwrap_or(u64::MAX)
+        values
     }
 
     /// The value of `first` or `last`, at most the maximum, beyond which the resolver refuses; the default without
@@ -246,5 +258,14 @@ impl<'a> Walk<'a> {
 
     fn variable(&self, name: &Name) -> Result<Value, ()> {
         self.variables.get(name).cloned().ok_or(())
+    }
+}
+
+/// The entries of a list, or the value itself: one stands for a list of one.
+fn entries(value: Value) -> Vec<Value> {
+    match value {
+        Value::List(values) => values,
+        Value::Null => Vec::new(),
+        value => vec![value],
     }
 }

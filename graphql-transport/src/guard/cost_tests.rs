@@ -83,6 +83,23 @@ fn a_text_that_is_worked_on_costs_by_its_bytes() {
 }
 
 #[test]
+fn each_entry_of_a_batch_costs_what_one_does() {
+    let none = cost_of("mutation { many(input: {text: \"\"}) { name } }", value!({}));
+    let input = "mutation($i: In!) { many(input: $i) { name } }";
+    let list = "mutation($m: [In!]) { many(input: {text: \"\", many: $m}) { name } }";
+    let (one, two) = (value!({"text": "1234"}), value!([{"text": "1234"}, {"text": "12", "many": [{"text": "x"}]}]));
+    for (query, variables, entries, bytes) in [
+        (input, value!({"i": {"text": "unpriced", "many": (one.clone())}}), 1, 4),
+        (input, value!({"i": {"text": "", "many": (two.clone())}}), 2, 6),
+        (list, value!({"m": (two)}), 2, 6),
+        (list, value!({"m": null}), 0, 0),
+        ("mutation { many(input: {text: \"\", many: [{text: \"12\"}, {text: \"3\"}]}) { name } }", value!({}), 2, 3),
+    ] {
+        assert_eq!(cost_of(query, variables), none + entries * 30_000 + bytes * 500, "{query}");
+    }
+}
+
+#[test]
 fn introspection_costs_what_it_selects() {
     // Nine types of its own. Fields lead to types of three fields on average, and none has more than twice as many.
     let types = 9 + 13;

@@ -27,8 +27,11 @@ pub struct CostHints<'a> {
     /// Cost of root fields in addition to their objects and to writing: operation type, field, points.
     pub surcharges: &'a [(OperationType, &'a str, u64)],
     /// Texts among the arguments of root fields, by how much they are worked on: operation type, field, the names that
-    /// lead to the text, points for each 1,000 bytes.
+    /// lead to the text, or through a list to texts, points for each 1,000 bytes.
     pub inputs: &'a [(OperationType, &'a str, &'a [&'a str], u64)],
+    /// Lists among the arguments of root fields: operation type, field, the names that lead to the list, points for
+    /// each entry.
+    pub batches: &'a [(OperationType, &'a str, &'a [&'a str], u64)],
     /// The filter argument of lists, and the points that it adds, because the filtered entries are read, too.
     pub filter: (&'a str, u64),
     /// Lengths of lists with `first` or `last`.
@@ -129,9 +132,13 @@ impl Shape {
                 let is_of = |root: OperationType| roots.iter().any(|(operation, on)| *operation == root && on == of);
                 let costly = hints.surcharges.iter().find(|(root, field, _)| field == name && is_of(*root));
                 field.surcharge = costly.map_or(0, |(.., points)| *points);
-                let texts = hints.inputs.iter().filter(|(root, field, ..)| field == name && is_of(*root));
-                let owned = |path: &[&str]| path.iter().map(|name| (*name).to_owned()).collect();
-                field.inputs = texts.map(|(_, _, path, points)| (owned(path), *points)).collect();
+                let priced = |table: &[(OperationType, &str, &[&str], u64)]| {
+                    let rows = table.iter().filter(|(root, field, ..)| field == name && is_of(*root));
+                    let owned = |path: &[&str]| path.iter().map(|name| (*name).to_owned()).collect();
+                    rows.map(|(_, _, path, points)| (owned(path), *points)).collect()
+                };
+                field.inputs = priced(hints.inputs);
+                field.batches = priced(hints.batches);
             }
         }
         self

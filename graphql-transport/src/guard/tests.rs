@@ -277,7 +277,7 @@ pub(super) fn shape() -> Shape {
     Shape::of_sdl(
         "schema { query: Q mutation: M } \
          type Q { viewer: U people(first: Int, last: Int): Connection search(first: Int): Connection nodes(ids: [ID!]!): [U]! plain: Int } \
-         type M { put(input: In!): U } \
+         type M { put(input: In!): U many(input: In!): U } \
          type U { name: String! friend: U search: U media: [P!]! people(first: Int): Connection } type P { url: String! } \
          type Connection { edges: [Edge!]! nodes: [U] page: I } type Edge { cursor: String! node: U } type I { more: Boolean! } \
          enum Colour { RED GREEN } \
@@ -286,7 +286,11 @@ pub(super) fn shape() -> Shape {
     .unwrap()
     .with_cost_hints(&CostHints {
         surcharges: &[(OperationType::Query, "search", 20)],
-        inputs: &[(OperationType::Mutation, "put", &["input", "text"], 500)],
+        inputs: &[
+            (OperationType::Mutation, "put", &["input", "text"], 500),
+            (OperationType::Mutation, "many", &["input", "many", "text"], 500),
+        ],
+        batches: &[(OperationType::Mutation, "many", &["input", "many"], 30)],
         ..CostHints::default()
     })
 }

@@ -42,6 +42,8 @@ pub(super) struct FieldShape {
     pub(super) surcharge: u64,
     /// Texts among its arguments: the names that lead to them, and points for each 1,000 bytes.
     pub(super) inputs: Vec<(Vec<String>, u64)>,
+    /// Lists among its arguments: the names that lead to them, and points for each entry.
+    pub(super) batches: Vec<(Vec<String>, u64)>,
     /// Most bytes of its text, if it may be long.
     pub(super) bytes: u64,
     /// Whether it belongs to introspection, which no resolver serves.
@@ -70,6 +72,7 @@ pub(super) fn fields(
         entries: None,
         surcharge: 0,
         inputs: Vec::new(),
+        batches: Vec::new(),
         bytes: 0,
         describes: false,
         reads: is_read,

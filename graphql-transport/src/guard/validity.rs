@@ -23,6 +23,7 @@ fn guard(introspection: bool) -> Guard {
         texts: &[("P", "url", 8 * 1024)],
         surcharges: &[(OperationType::Mutation, "hash", 1000)],
         inputs: &[],
+        batches: &[],
         filter: ("filter", 7),
         pages: PageSizes::default(),
     };

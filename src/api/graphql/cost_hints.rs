@@ -6,7 +6,7 @@ use async_graphql::parser::types::OperationType;
 use graphql_transport::guard::{CostHints, PageSizes};
 
 use crate::domain::limits::{
-    DEFAULT_PAGE, MAX_ALT_CHARS, MAX_ANCESTORS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES, MAX_BIO_CHARS,
+    DEFAULT_PAGE, MAX_ALT_CHARS, MAX_ANCESTORS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES, MAX_BATCH, MAX_BIO_CHARS,
     MAX_EXTERNAL_ID_BYTES, MAX_JSON_BYTES, MAX_MEDIA, MAX_PAGE, MAX_REGISTRATION_ERRORS, MAX_SESSIONS, MAX_TEXT_CHARS,
     MAX_UPSERTS, MAX_URL_CHARS, MAX_USER_ERRORS,
 };
@@ -17,6 +17,7 @@ pub const COST_HINTS: CostHints<'static> = CostHints {
     texts: TEXTS,
     surcharges: SURCHARGES,
     inputs: INPUTS,
+    batches: BATCHES,
     filter: ("filter", FILTERED),
     pages: PageSizes { usual: DEFAULT_PAGE, most: MAX_PAGE },
 };
@@ -29,6 +30,7 @@ const LISTS: &[(&str, &str, usize)] = &[
     ("User", "attributes", MAX_ATTRIBUTES),
     ("User", "sessions", MAX_SESSIONS as usize),
     ("UpsertUsersPayload", "results", MAX_UPSERTS),
+    ("PublishContentsPayload", "results", MAX_BATCH),
     ("RegisterUserPayload", "userErrors", MAX_REGISTRATION_ERRORS),
     ("*", "userErrors", MAX_USER_ERRORS),
 ];
@@ -99,8 +101,13 @@ const LOOKED_UP: u64 = 8_000;
 /// Texts that are worked on.
 const INPUTS: &[(OperationType, &str, &[&str], u64)] = &[
     (OperationType::Mutation, "publishContent", &["input", "text"], INDEXED),
+    (OperationType::Mutation, "publishContents", &["input", "contents", "text"], INDEXED),
     (OperationType::Query, "search", &["text"], LOOKED_UP),
 ];
+
+/// Lists of which each entry costs.
+const BATCHES: &[(OperationType, &str, &[&str], u64)] =
+    &[(OperationType::Mutation, "publishContents", &["input", "contents"], DELIVERY)];
 
 /// Root fields that cost more than their objects and the output.
 const SURCHARGES: &[(OperationType, &str, u64)] = &[
@@ -219,7 +226,7 @@ mod tests {
     #[test]
     fn every_root_field_with_a_price_of_its_own_exists() {
         let fields = fields();
-        let inputs = INPUTS.iter().map(|(operation, name, ..)| (operation, name));
+        let inputs = INPUTS.iter().chain(BATCHES).map(|(operation, name, ..)| (operation, name));
         for (operation, name) in SURCHARGES.iter().map(|(operation, name, _)| (operation, name)).chain(inputs) {
             let root = if *operation == OperationType::Query { "Query" } else { "Mutation" };
             assert!(fields.iter().any(|(of, field)| of == root && field.name.node == *name), "{name}");

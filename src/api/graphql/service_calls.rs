@@ -18,7 +18,10 @@ use super::{
     scope::hydration,
 };
 use crate::{
-    accounts::{IssuingKey, Principal, services::CallLog},
+    accounts::{
+        IssuingKey, Principal, Viewer,
+        services::{CallLog, ServiceAccess, ServiceRefusal},
+    },
     ambient::Ambient,
     domain::{
         UserId,
@@ -44,7 +47,9 @@ fn need(kind: OperationType, field: &str) -> Need {
     match field {
         // They ask for the password or the token itself.
         "registerUser" | "signIn" | "refreshToken" => Need::Nothing,
-        "publishContent" | "deleteContent" | "repostContent" | "unrepostContent" => Need::Scope(Scope::Contents),
+        "publishContent" | "publishContents" | "deleteContent" | "repostContent" | "unrepostContent" => {
+            Need::Scope(Scope::Contents)
+        }
         "followUser" | "unfollowUser" | "muteUser" | "unmuteUser" | "hideFromFollower" | "unhideFromFollower"
         | "blockUser" | "unblockUser" => Need::Scope(Scope::Follows),
         "likeContent" | "unlikeContent" | "bookmarkContent" | "unbookmarkContent" => Need::Scope(Scope::Reactions),
@@ -64,6 +69,7 @@ fn need(kind: OperationType, field: &str) -> Need {
 pub struct ServiceCall {
     key: Arc<ServiceKey>,
     user: Option<UserId>,
+    access: Arc<ServiceAccess>,
     log: Arc<CallLog>,
     /// Runs changes to their ends, so that each is in the log even if its client leaves.
     tasks: TaskTracker,
@@ -72,11 +78,17 @@ pub struct ServiceCall {
 
 impl ServiceCall {
     /// The call of `principal`; `None` if that is a user.
-    pub fn of(principal: &Principal, log: &Arc<CallLog>, tasks: &TaskTracker, ambient: &Ambient) -> Option<Self> {
+    pub fn of(
+        principal: &Principal,
+        (access, log): (&Arc<ServiceAccess>, &Arc<CallLog>),
+        tasks: &TaskTracker,
+        ambient: &Ambient,
+    ) -> Option<Self> {
         let Principal::Service(key, viewer) = principal else { return None };
         Some(Self {
             key: Arc::clone(key),
             user: viewer.map(|viewer| viewer.id),
+            access: Arc::clone(access),
             log: Arc::clone(log),
             tasks: tasks.clone(),
             ambient: ambient.clone(),
@@ -180,6 +192,28 @@ pub fn issuing_key(ctx: &Context<'_>, field: &'static str) -> Result<IssuingKey,
     Ok(key.map_or(IssuingKey::Configured, IssuingKey::Stored))
 }
 
+/// Fails unless the service that asks may act as users; `field` needs that.
+pub fn may_act(ctx: &Context<'_>, field: &'static str) -> Result<ServiceCall, Failure> {
+    service_alone(ctx, field)?;
+    let call = ctx.data_opt::<ServiceCall>().ok_or(Forbidden::ServicesAlone(field))?;
+    if call.key.scopes.contain(Scope::ActAs) {
+        return Ok(call.clone());
+    }
+    let service = call.key.service.clone();
+    Err(Forbidden::Lacks { service, scope: Scope::ActAs, field: field.to_owned() }.into())
+}
+
+impl ServiceCall {
+    /// The viewer whom the service is as `user`; `None` if there is no such user, or a deactivated one.
+    pub async fn acting_as(&self, user: UserId) -> Result<Option<Viewer>, Failure> {
+        match self.access.act_as(&self.key, user).await {
+            Ok(viewer) => Ok(Some(viewer)),
+            Err(ServiceRefusal::Store(error)) => Err(error.into()),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
 const START: Pos = Pos { line: 1, column: 1 };
 const DONE: &str = "OK";
 /// Bytes of the longest id: that of a product, after `ext:`.
@@ -201,9 +235,19 @@ fn described_field(field: &Field, variables: &Variables) -> String {
     });
     let mut text = field.name.node.to_string();
     for (name, value) in given {
-        match value {
-            Value::Object(fields) => fields.iter().for_each(|(name, value)| add_id(&mut text, name, value)),
-            value => add_id(&mut text, &name, &value),
+        let Value::Object(fields) = value else {
+            add_id(&mut text, &name, &value);
+            continue;
+        };
+        for (name, value) in &fields {
+            let Value::List(entries) = value else {
+                add_id(&mut text, name, value);
+                continue;
+            };
+            for entry in entries {
+                let Value::Object(fields) = entry else { continue };
+                fields.iter().for_each(|(name, value)| add_id(&mut text, name, value));
+            }
         }
     }
     text
@@ -265,6 +309,10 @@ mod tests {
                      ... on Mutation { publishContent(input: {text: \"secret\", replyToId: \"C_2\"}) { id } } }";
         let (operation, variables) = prepared(query, json!({ "c": "C_1" }));
         assert_eq!(described(&operation, &variables), "likeContent C_1, publishContent C_2");
+        let batch = "mutation { publishContents(input: {contents: [{text: \"secret\", authorId: \"ext:1\"}, \
+                     {text: \"secret\", externalId: \"run-7\", attributes: {realId: \"secret\"}}]}) { id } }";
+        let (operation, variables) = prepared(batch, json!({}));
+        assert_eq!(described(&operation, &variables), "publishContents ext:1 run-7");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Tests the API as clients use it: the schema alone, and over HTTP and WebSocket.
 
 mod accounts;
+mod batches;
 mod graphql_api;
 mod live;
 mod objects;

@@ -6,17 +6,18 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use super::user_error::{UserError, UserErrorCode};
 use crate::{
+    accounts::Viewer,
     api::graphql::{
         errors::Failure,
         hydration::Hydration,
         ids, named,
         objects::{self, MediaKind, TimelineEdge},
         scalars::{AnyInt, Json},
-        scope::{Answer, answer, fresh_hydration},
-        service_calls::service_alone,
+        scope::{Answer, answer, fresh_hydration, hydration_for},
+        service_calls::{may_act, service_alone},
     },
     domain::{
-        Content, ContentObject, Media,
+        Content, ContentObject, Media, UserId,
         content::Draft,
         object::{DEFAULT_TYPE, ObjectInput},
     },
@@ -40,11 +41,14 @@ struct MediaInput {
 
 /// The content to publish.
 #[derive(InputObject)]
-struct PublishContentInput {
+pub(super) struct PublishContentInput {
     /// At most 5000 characters. May be empty if there are media.
     text: String,
     /// At most 9.
     media: Option<Vec<MediaInput>>,
+    /// For services alone: whose content it is; begins with U_ or ext:. By default the user as whom the service acts.
+    /// Needs the scope `act_as`.
+    pub(super) author_id: Option<ID>,
     /// The content to reply to; if that is a repost, the reply goes to its original. Begins with C_ or ext:.
     reply_to: Option<ID>,
     /// For services alone: the product's own id of the content, 1 to 255 bytes. It is given once and for all, also if
@@ -65,13 +69,13 @@ struct PublishContentInput {
     /// returns the first content. Use it to repeat a request whose answer was lost.
     idempotency_key: Option<String>,
     /// Returned unchanged in the payload.
-    client_mutation_id: Option<String>,
+    pub(super) client_mutation_id: Option<String>,
 }
 
 /// The published content; or why nothing was published.
 #[derive(SimpleObject)]
 struct PublishContentPayload {
-    /// The new entry, as it stands in the viewer's own timeline. Null if refused.
+    /// The new entry, as it stands in the author's own timeline. Null if refused.
     timeline_edge: Option<TimelineEdge>,
     /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
@@ -113,25 +117,28 @@ impl ContentMutation {
     ) -> Answer<PublishContentPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
-            let viewer = hydration.viewer()?;
+            if input.author_id.is_none() {
+                hydration.viewer()?;
+            }
             if let Some(field) = input.for_services() {
                 service_alone(ctx, field)?;
             }
-            let reply_to = match &input.reply_to {
-                Some(id) => Some(named::content(ctx, &hydration, id).await?),
+            let (client_mutation_id, author_id) = (input.client_mutation_id.clone(), input.author_id.clone());
+            let author = match &author_id {
+                Some(id) => author(ctx, named::user(ctx, &hydration, id).await?).await?,
+                None => Ok(hydration.viewer()?),
+            };
+            let (timeline_edge, user_errors) = split(match author {
+                Ok(author) => publish(ctx, author.id, input).await?.map(|content| (author, content)),
+                Err(fault) => Err(fault),
+            });
+            let timeline_edge = match timeline_edge {
+                Some((author, content)) if author_id.is_some() => {
+                    Some(own_edge(content, &hydration_for(ctx, Some(author))?))
+                }
+                Some((_, content)) => Some(own_edge(content, &hydration)),
                 None => None,
             };
-            let (client_mutation_id, has_external_id) = (input.client_mutation_id.clone(), input.external_id.is_some());
-            let published = match input.draft() {
-                Ok(draft) => {
-                    let draft = if let Some(content) = reply_to { draft.replying_to(content) } else { draft };
-                    let outcome = hydration.use_cases().publisher.publish(viewer.id, draft).await?;
-                    published(outcome, "replyTo", has_external_id)?
-                }
-                Err(fault) => Err(fault),
-            };
-            let (content, user_errors) = split(published);
-            let timeline_edge = content.map(|content| own_edge(content, &hydration));
             Ok(Some(PublishContentPayload { timeline_edge, user_errors, client_mutation_id }))
         })
         .await
@@ -160,6 +167,36 @@ impl ContentMutation {
     }
 }
 
+/// The author whom a service names.
+pub(super) async fn author(ctx: &Context<'_>, user: UserId) -> Result<Result<Viewer, UserError>, Failure> {
+    let viewer = may_act(ctx, "input.authorId")?.acting_as(user).await?;
+    Ok(viewer.ok_or_else(|| {
+        UserError::about(&["authorId"], UserErrorCode::NotFound, "there is no such user, or the user is deactivated")
+    }))
+}
+
+/// Publishes what `input` says, as the author.
+pub(super) async fn publish(
+    ctx: &Context<'_>,
+    author: UserId,
+    input: PublishContentInput,
+) -> Result<Result<Content, UserError>, Failure> {
+    // What was published a moment ago is found.
+    let hydration = fresh_hydration(ctx)?;
+    let reply_to = match &input.reply_to {
+        Some(id) => Some(named::content(ctx, &hydration, id).await?),
+        None => None,
+    };
+    let has_external_id = input.external_id.is_some();
+    let draft = match input.draft() {
+        Ok(draft) => draft,
+        Err(fault) => return Ok(Err(fault)),
+    };
+    let draft = if let Some(content) = reply_to { draft.replying_to(content) } else { draft };
+    let outcome = hydration.use_cases().publisher.publish(author, draft).await?;
+    published(outcome, "replyTo", has_external_id)
+}
+
 /// The edge of a content that the viewer has published.
 pub(super) fn own_edge(content: Content, hydration: &Arc<Hydration>) -> TimelineEdge {
     let entry = content.entry();
@@ -170,6 +207,7 @@ impl PublishContentInput {
     /// The first field that only services may give, in the words of the request.
     fn for_services(&self) -> Option<&'static str> {
         let given = [
+            ("input.authorId", self.author_id.is_some()),
             ("input.externalId", self.external_id.is_some()),
             ("input.url", self.url.is_some()),
             ("input.type", self.content_type.as_ref().is_some_and(|it| it != DEFAULT_TYPE)),

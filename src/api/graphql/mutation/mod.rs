@@ -19,6 +19,7 @@ macro_rules! changed_user {
 }
 
 mod account;
+mod batch;
 mod content;
 mod deletion;
 mod exclusion;
@@ -55,6 +56,7 @@ pub struct Mutation(
     session::SessionMutation,
     profile::ProfileMutation,
     content::ContentMutation,
+    batch::BatchMutation,
     repost::RepostMutation,
     follow::FollowMutation,
     exclusion::ExclusionMutation,
