@@ -69,8 +69,8 @@ pub struct BatchMutation;
 #[Object]
 impl BatchMutation {
     /// For services: publishes contents one after the other, each as `publishContent` does. One may reply to an earlier
-    /// one by its `ext:` id. With external ids, or idempotency keys, doing it again publishes nothing twice, so repeat it
-    /// whole after any failure.
+    /// one by its `ext:` id. With external ids, or idempotency keys, doing it again publishes nothing twice, so repeat
+    /// it whole after any failure.
     async fn publish_contents(
         &self,
         ctx: &Context<'_>,
@@ -91,7 +91,7 @@ impl BatchMutation {
                 let client_mutation_id = content.client_mutation_id.clone();
                 let published = published(ctx, author, content).await?;
                 newest = published.as_ref().map_or(newest, |(_, content)| newest.max(content.publish_time));
-                done.push((published, client_mutation_id));
+                done.push(Done { published, client_mutation_id });
             }
             let results = results(ctx, done)?;
             Ok(Some(PublishContentsPayload { results, user_errors: Vec::new(), client_mutation_id }))
@@ -159,6 +159,12 @@ async fn published(
     }
 }
 
+/// What became of one of the contents.
+struct Done {
+    published: Result<(Viewer, Content), UserError>,
+    client_mutation_id: Option<String>,
+}
+
 /// Waits until the clock is beyond `newest`. Timelines have no order within a millisecond that anybody could choose.
 async fn wait_beyond(newest: i64, clock: &SharedClock) {
     for _ in 0..WAITS {
@@ -169,13 +175,10 @@ async fn wait_beyond(newest: i64, clock: &SharedClock) {
     }
 }
 
-fn results(
-    ctx: &Context<'_>,
-    done: Vec<(Result<(Viewer, Content), UserError>, Option<String>)>,
-) -> Result<Vec<PublishContentsResult>, Failure> {
+fn results(ctx: &Context<'_>, done: Vec<Done>) -> Result<Vec<PublishContentsResult>, Failure> {
     let mut hydrations: HashMap<UserId, Arc<Hydration>> = HashMap::new();
     let mut results = Vec::with_capacity(done.len());
-    for (index, (published, client_mutation_id)) in done.into_iter().enumerate() {
+    for (index, Done { published, client_mutation_id }) in done.into_iter().enumerate() {
         let (timeline_edge, user_errors) = match published {
             Ok((author, content)) => {
                 let hydration = match hydrations.get(&author.id) {
