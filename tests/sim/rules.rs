@@ -83,6 +83,7 @@ rules! {
     ExtendReadsBeforeLocking "EXTEND" "floor, edges and contents are read before the lock";
     ExtendIgnoresOff "EXTEND" "an inbox that is off is extended";
     CutExtensionReachesTheEnd "EXTEND" "the floor reaches the end although the contents were cut";
+    SetLocksItsFirst "EXTEND" "of a set of readers, only the state of the first is locked";
     ShortWindowIsAll "EXTEND" "a window that has lost contents counts as all that there is below the floor";
     InFlightIsNotRead "Read F" "what is in flight is not read";
     RemovedInFlightIsShown "Read F" "what is in flight is shown although it was removed";
