@@ -64,7 +64,7 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// Does no I/O. Each loader is somebody else.
+    /// Each loader is somebody else to the store.
     pub fn new(ports: &Ports, neighbours: Arc<dyn Neighbours>, ambient: &Ambient) -> Self {
         Self {
             importer: Importer::new(ports, ambient),

@@ -13,7 +13,7 @@ const binary = process.env.TIDEFEED_BIN;
 if (binary === undefined) throw new Error("TIDEFEED_BIN is not set. Build the binary and name it, or run scripts/clients.sh.");
 
 /** Longer than anything takes on a busy machine. */
-export const PATIENCE_MS = 60_000;
+export const PATIENCE_MS = 180_000;
 export const PASSWORD = "correct horse battery";
 
 /** Starts a node; `settings`: keys of the configuration, such as { "websocket.ping_ms": 200 }. */

@@ -49,7 +49,7 @@ const median = (numbers: number[]) => numbers.toSorted((a, b) => a - b)[Math.flo
 
 test("the first post on a slow phone", async ({ browser }) => {
   await skipWithoutDemo();
-  test.setTimeout(60_000 * TRIES);
+  test.setTimeout(180_000 * TRIES);
   const demo = await signInDemo();
   const visits: Visit[] = [];
   for (let nth = 0; nth < TRIES; nth += 1) visits.push(await visit(browser, demo));

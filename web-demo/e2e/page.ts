@@ -103,7 +103,7 @@ export function timeOf(page: Page, name: string): Promise<number> {
 }
 
 /** What may be asked again is tried four times before the page says that the server cannot be reached: up to 7 s of waiting, and the tries. */
-export const AFTER_ALL_TRIES = { timeout: 30_000 };
+export const AFTER_ALL_TRIES = { timeout: 60_000 };
 
 /** The widths at which pages are looked at: the smallest phone, most phones, a tablet, a desk. */
 export const WIDTHS = [320, 375, 768, 1280];
