@@ -43,10 +43,15 @@ pub struct Adapters {
 impl Adapters {
     /// Fails if tables are missing or outdated.
     pub async fn expect_current_tables(&self) -> Result<(), AppError> {
-        match self.store.pending_migrations().await.map_err(AppError::Store)?.len() {
-            0 => Ok(()),
-            pending => Err(AppError::NotMigrated(pending)),
-        }
+        expect_current_tables(&self.store).await
+    }
+}
+
+/// Fails if tables are missing or outdated.
+pub async fn expect_current_tables(store: &SqlStore) -> Result<(), AppError> {
+    match store.pending_migrations().await.map_err(AppError::Store)?.len() {
+        0 => Ok(()),
+        pending => Err(AppError::NotMigrated(pending)),
     }
 }
 

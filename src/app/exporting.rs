@@ -8,10 +8,7 @@ use crate::{config::Config, import::Exporter};
 /// An exporter with its own connections to the configured store, which it only reads. Refuses outdated tables.
 pub async fn open_exporter(config: &Config) -> Result<Exporter, AppError> {
     let store = adapters::open_store(config).await?;
-    let pending = store.pending_migrations().await.map_err(AppError::Store)?.len();
-    if pending > 0 {
-        return Err(AppError::NotMigrated(pending));
-    }
+    adapters::expect_current_tables(&store).await?;
     let issuer = if config.issuer.url.is_empty() { PRODUCT } else { &config.issuer.url };
     let store = Arc::new(store);
     Ok(Exporter::new(store.clone(), store.clone(), store, issuer.to_owned()))

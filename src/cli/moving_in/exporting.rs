@@ -1,11 +1,6 @@
 //! `tidefeed export`: writes all that a product may take with it into a file of its own form.
 
-use std::{
-    io,
-    path::PathBuf,
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use ::import::{
     report::Report,
@@ -16,7 +11,7 @@ use clap::Args;
 use tokio::task::spawn_blocking;
 
 use super::{
-    GRACE,
+    ended,
     target::Target,
     work::{self, Stop, Work},
 };
@@ -51,19 +46,9 @@ pub async fn run(arguments: &ExportArguments, config: &Config) -> anyhow::Result
         read = exporter.each(&mut take) => read.context("the store cannot be read to its end")?,
         () = draining.cancelled() => return Ok(Completion::Interrupted),
     }
-    let mut written = spawn_blocking(move || {
+    let written = spawn_blocking(move || {
         work::write(sorter, target, &mut work)?;
         work::end("Exported", report)
     });
-    tokio::select! {
-        ended = &mut written => {
-            lifecycle.stop();
-            ended.context("the command has panicked")?
-        }
-        () = draining.cancelled() => {
-            stop.store(true, Ordering::SeqCst);
-            let _ = tokio::time::timeout(GRACE, written).await;
-            Ok(Completion::Interrupted)
-        }
-    }
+    ended(&lifecycle, &stop, written).await
 }

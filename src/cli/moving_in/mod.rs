@@ -22,7 +22,10 @@ use std::{
 use ::import::read::AHEAD_MS;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use tokio::{task::spawn_blocking, time::timeout};
+use tokio::{
+    task::{JoinHandle, spawn_blocking},
+    time::timeout,
+};
 
 use self::{
     conversion::ConvertArguments,
@@ -95,17 +98,25 @@ async fn offline(action: Action) -> anyhow::Result<Completion> {
     lifecycle.watch_signals(Duration::ZERO).context("signals cannot be watched")?;
     let stop = Stop::default();
     let work = Work::new(Arc::clone(&stop), SystemClock.now_ms().saturating_add(AHEAD_MS));
-    let mut ended = spawn_blocking(move || act(action, work));
+    ended(&lifecycle, &stop, spawn_blocking(move || act(action, work))).await
+}
+
+/// Waits for what a thread does, or until the command is interrupted.
+async fn ended(
+    lifecycle: &Lifecycle,
+    stop: &Stop,
+    mut work: JoinHandle<anyhow::Result<Completion>>,
+) -> anyhow::Result<Completion> {
     let draining = lifecycle.draining();
     tokio::select! {
-        ended = &mut ended => {
+        ended = &mut work => {
             lifecycle.stop();
             ended.context("the command has panicked")?
         }
         () = draining.cancelled() => {
             stop.store(true, Ordering::SeqCst);
             // Either way, nothing half is left.
-            let _ = timeout(GRACE, ended).await;
+            let _ = timeout(GRACE, work).await;
             Ok(Completion::Interrupted)
         }
     }

@@ -4,38 +4,26 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
-use tidefeed::domain::{
-    account::service::{Scope, Scopes},
-    limits::MAX_BATCH,
-};
+use tidefeed::domain::{account::service::Scope, limits::MAX_BATCH};
 
 use super::{
-    accounts::client::{Socket, Tokens, register, server, service_key},
-    server::ApiServer,
+    accounts::client::{Socket, service_key},
+    product_world::ProductWorld,
 };
-use crate::{binary::process::until, harness::CacheBackend, servers::Backend};
+use crate::binary::process::until;
 
 const BATCH: &str = "mutation($contents: [PublishContentInput!]!) { it: publishContents(input: { contents: $contents }) { \
                      results { index timelineEdge { node { id text author { id } inReplyTo { id } } } \
                      clientMutationId userErrors { code field } } userErrors { code field message } } }";
 const PAGE: &str = "{ timeline { nodes { text } } }";
 
-/// A server with a key of the product, and two users, of whom bob follows ann.
-struct World {
-    server: ApiServer,
-    key: String,
-    ann: Tokens,
-    bob: Tokens,
-}
-
-impl World {
-    async fn new() -> Result<Self> {
-        let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
-        let key = service_key(&server, Scopes::all()).await?;
-        let (ann, bob) = (register(&server, "ann").await?, register(&server, "bob").await?);
+impl ProductWorld {
+    /// Bob follows ann.
+    async fn with_a_follower() -> Result<Self> {
+        let world = Self::new().await?;
         let follow = "mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { code } } }";
-        server.data(&bob.access, follow, json!({ "id": ann.id })).await?;
-        Ok(Self { server, key, ann, bob })
+        world.server.data(&world.bob.access, follow, json!({ "id": world.ann.id })).await?;
+        Ok(world)
     }
 
     /// The payload, while the clock goes on.
@@ -63,8 +51,8 @@ impl World {
 
 #[tokio::test]
 async fn a_batch_publishes_in_order_and_each_by_itself() -> Result<()> {
-    let world = World::new().await?;
-    let World { server, ann, bob, .. } = &world;
+    let world = ProductWorld::with_a_follower().await?;
+    let ProductWorld { server, ann, bob, .. } = &world;
     let mut socket = Socket::open(server, Some(&bob.access)).await?;
     ensure!(socket.hear().await? == Ok(json!({ "type": "connection_ack" })));
     let feed = "subscription { newFeed { ... on EntryAdded { timelineEdge { node { text } } } } }";
@@ -119,7 +107,7 @@ async fn a_batch_publishes_in_order_and_each_by_itself() -> Result<()> {
 
 #[tokio::test]
 async fn a_repeated_batch_publishes_nothing_new() -> Result<()> {
-    let world = World::new().await?;
+    let world = ProductWorld::with_a_follower().await?;
     let contents = json!([
         { "text": "one", "externalId": "1", "authorId": world.ann.id },
         { "text": "two", "idempotencyKey": "2", "authorId": world.ann.id, "replyTo": "ext:1" },
@@ -140,8 +128,8 @@ async fn a_repeated_batch_publishes_nothing_new() -> Result<()> {
 
 #[tokio::test]
 async fn a_batch_is_for_services_and_each_author_is_named() -> Result<()> {
-    let world = World::new().await?;
-    let World { server, key, ann, bob } = &world;
+    let world = ProductWorld::with_a_follower().await?;
+    let ProductWorld { server, key, ann, bob } = &world;
     let may_not_act = service_key(server, [Scope::Contents, Scope::Read].into_iter().collect()).await?;
     let (plain, named) = (json!({ "text": "x" }), json!({ "text": "x", "authorId": ann.id }));
     for (token, contents, code) in [

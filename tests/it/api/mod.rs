@@ -5,6 +5,7 @@ mod batches;
 mod graphql_api;
 mod live;
 mod objects;
+mod product_world;
 mod public_pages;
 mod remembered;
 mod remembered_json;

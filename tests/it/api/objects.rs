@@ -5,39 +5,21 @@ use graphql_transport::http::{HttpSettings, RequestLimits};
 use serde_json::{Value, json};
 use tidefeed::{
     app::ApiSettings,
-    domain::{
-        account::service::Scopes,
-        limits::{MAX_JSON_BYTES, MAX_JSON_DEPTH},
-    },
+    domain::limits::{MAX_JSON_BYTES, MAX_JSON_DEPTH},
 };
 
 use super::{
-    accounts::client::{Socket, Tokens, beside, register, server, service_key, short},
-    server::ApiServer,
+    accounts::client::{Socket, Tokens, beside, short},
+    product_world::ProductWorld,
 };
-use crate::{binary::process::until, harness::CacheBackend, servers::Backend};
+use crate::binary::process::until;
 
 const PUBLISH: &str = "mutation($input: PublishContentInput!) { it: publishContent(input: $input) { \
                        timelineEdge { node { id externalId url type attributes inReplyTo { id } } } \
                        userErrors { code field message } } }";
 const LINK: &str = "https://product.example/runs/7";
 
-/// A server with a key of the product, and two users.
-struct World {
-    server: ApiServer,
-    key: String,
-    ann: Tokens,
-    bob: Tokens,
-}
-
-impl World {
-    async fn new() -> Result<Self> {
-        let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
-        let key = service_key(&server, Scopes::all()).await?;
-        let (ann, bob) = (register(&server, "ann").await?, register(&server, "bob").await?);
-        Ok(Self { server, key, ann, bob })
-    }
-
+impl ProductWorld {
     /// What the service does as a user, without errors.
     async fn acting(&self, user: &Tokens, query: &str, variables: Value) -> Result<Value> {
         let answer = self.server.post_as((Some(&self.key), Some(&user.id)), query, variables).await?;
@@ -87,8 +69,8 @@ fn long(bytes: usize) -> Value {
 
 #[tokio::test]
 async fn an_external_id_is_given_once_and_for_all() -> Result<()> {
-    let world = World::new().await?;
-    let World { ann, bob, .. } = &world;
+    let world = ProductWorld::new().await?;
+    let ProductWorld { ann, bob, .. } = &world;
     let first = world.publish(ann, run()).await?;
     for field in ["externalId", "type", "url", "attributes"] {
         ensure!(first[field] == run()[field], "{first}");
@@ -125,8 +107,8 @@ async fn an_external_id_is_given_once_and_for_all() -> Result<()> {
 
 #[tokio::test]
 async fn a_products_id_stands_wherever_a_content_s_id_does() -> Result<()> {
-    let world = World::new().await?;
-    let World { server, key, ann, bob } = &world;
+    let world = ProductWorld::new().await?;
+    let ProductWorld { server, key, ann, bob } = &world;
     let run = world.publish(ann, run()).await?["id"].clone();
     let upsert = "mutation { upsertUsers(input: { users: [{ externalId: \"42\" }] }) { results { user { id } } } }";
     let user = world.acting(ann, upsert, json!({})).await?["upsertUsers"]["results"][0]["user"]["id"].clone();
@@ -165,8 +147,8 @@ async fn a_products_id_stands_wherever_a_content_s_id_does() -> Result<()> {
 
 #[tokio::test]
 async fn only_a_service_says_what_a_content_is_to_the_product() -> Result<()> {
-    let world = World::new().await?;
-    let World { server, key, ann, bob } = &world;
+    let world = ProductWorld::new().await?;
+    let ProductWorld { server, key, ann, bob } = &world;
     for field in ["externalId", "type", "url", "attributes"] {
         let input = json!({ "text": "mine", field: run()[field] });
         let answer = server.post(Some(&ann.access), PUBLISH, json!({ "input": input })).await?;
@@ -205,8 +187,8 @@ async fn only_a_service_says_what_a_content_is_to_the_product() -> Result<()> {
 
 #[tokio::test]
 async fn attributes_are_a_bounded_object_of_json() -> Result<()> {
-    let world = World::new().await?;
-    let World { server, ann, .. } = &world;
+    let world = ProductWorld::new().await?;
+    let ProductWorld { server, ann, .. } = &world;
     for (attributes, code, words) in [
         (json!([1]), "INVALID", "a JSON object"),
         (json!("{}"), "INVALID", "a JSON object"),
@@ -239,8 +221,8 @@ async fn attributes_are_a_bounded_object_of_json() -> Result<()> {
 
 #[tokio::test]
 async fn the_largest_attributes_are_shown_and_counted() -> Result<()> {
-    let world = World::new().await?;
-    let World { server, ann, bob, .. } = &world;
+    let world = ProductWorld::new().await?;
+    let ProductWorld { server, ann, bob, .. } = &world;
     let mut socket = Socket::open(server, Some(&ann.access)).await?;
     ensure!(socket.hear().await? == Ok(json!({ "type": "connection_ack" })));
     let feed =
