@@ -38,7 +38,7 @@ pub use self::{
     certificates::inspect_certificates,
     error::AppError,
     exporting::open_exporter,
-    inspection::inspect_redis,
+    inspection::{inspect_redis, waiting_visits},
     jwks::HttpKeys,
     loading::{loader, open_loader},
 };

@@ -4,7 +4,9 @@ use anyhow::Context;
 
 use super::{completion::Completion, print};
 use crate::{
-    app::{AppError, inspect_certificates, inspect_redis, migration_names, open_for_deliveries, open_store},
+    app::{
+        AppError, inspect_certificates, inspect_redis, migration_names, open_for_deliveries, open_store, waiting_visits,
+    },
     clock::{Clock, SystemClock},
     config::{Config, InboxPlace, SqlEngine},
     domain::limits::INBOX_BUCKETS,
@@ -21,6 +23,8 @@ const LISTED: u64 = 20;
 const CLOCK_DIFFERENCE_MS: i64 = 1_000;
 /// A delivery that has waited longer is reported.
 const LONG_WAIT_MS: i64 = 60_000;
+/// More visits that wait are reported: a node deals with as many in some ten seconds.
+const MANY_VISITS: u64 = 5_000;
 
 /// Exit code 1 if anything is broken.
 pub async fn run(config: &Config) -> anyhow::Result<Completion> {
@@ -28,6 +32,7 @@ pub async fn run(config: &Config) -> anyhow::Result<Completion> {
     findings.extend(config.warnings().into_iter().map(|it| Finding::doubtful(it.subject, it.seen, it.remedy)));
     findings.extend(store(config, &SystemClock).await);
     findings.extend(inspect_redis(config).await.unwrap_or_default());
+    findings.extend(waiting_visits(config).await.map(visits));
     #[cfg(feature = "cassandra")]
     findings.extend(crate::app::inspect_cassandra(config).await);
     findings.extend(inspect_certificates(config, SystemClock.now_ms()).await);
@@ -195,6 +200,21 @@ async fn inboxes(states: &dyn OutsideStates, configured: InboxPlace) -> Finding 
     }
 }
 
+/// Whether readers who are back wait for their inboxes.
+fn visits(waiting: Result<u64, AppError>) -> Finding {
+    let waiting = match waiting {
+        Ok(waiting) => waiting,
+        Err(error) => return Finding::broken("visits", reason(error), "repair what is said of Redis"),
+    };
+    let seen = format!("{waiting} readers who are here wait to be noted, and for their inboxes if they were away");
+    if waiting > MANY_VISITS {
+        let remedy = "wait if many have come back at once; if the number does not fall, check that workers run \
+                      (`tidefeed serve` or `tidefeed work`); pages are right meanwhile, and cost more";
+        return Finding::doubtful("visits", seen, remedy);
+    }
+    Finding::fine("visits", seen)
+}
+
 /// The backlog, and each delivery that keeps failing.
 async fn deliveries(deliveries: &dyn Deliveries, failing_after: u32, now_ms: i64) -> Vec<Finding> {
     let backlog = match deliveries.backlog(failing_after).await {
@@ -256,6 +276,14 @@ mod tests {
             (Verdict::Doubtful, "this machine's is 20 s ahead of the store's")
         );
         assert!(clock_finding(10_000, 30_001, 10_001).seen.ends_with("20 s behind the store's"));
+    }
+
+    #[test]
+    fn a_crowd_that_waits_is_doubtful() {
+        assert_eq!(visits(Ok(MANY_VISITS)).verdict, Verdict::Fine);
+        let crowd = visits(Ok(33_000));
+        assert!(crowd.verdict == Verdict::Doubtful && crowd.seen.starts_with("33000 readers"), "{}", crowd.seen);
+        assert_eq!(visits(Err(AppError::Store(StoreError::Contended("late".into())))).verdict, Verdict::Broken);
     }
 
     #[test]

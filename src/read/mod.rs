@@ -58,6 +58,9 @@ pub struct TimelineReader {
     outside: Option<OutsideReader>,
 }
 
+/// How often a page is read at most, if the store loses its contents each time.
+const READS_TO_FOLD: usize = 3;
+
 /// What is asked.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
@@ -128,8 +131,7 @@ impl TimelineReader {
         let started = Instant::now();
         let (mut raw, mut subjects) = (*request, Subjects::default());
         let Raw { page, reached, facts } = loop {
-            let read = self.read(&Asked { reader, request: &raw, with_facts }).await?;
-            self.look_up(&read.page, request, &mut subjects).await?;
+            let read = self.read_to_fold(&Asked { reader, request: &raw, with_facts }, &mut subjects).await?;
             match raw.size.wider() {
                 Some(wider) if subjects.are_too_few(&read.page, request) => raw.size = wider,
                 _ => break read,
@@ -140,12 +142,24 @@ impl TimelineReader {
         Ok(Skeleton { page, subjects, facts })
     }
 
-    /// Looks up which content each entry shows. It runs outside the snapshot, because a content's subject never
-    /// changes.
-    async fn look_up(&self, page: &Page, request: &PageRequest, subjects: &mut Subjects) -> Result<(), StoreError> {
-        if !request.kinds.contains(ContentKind::Repost) {
-            return Ok(());
+    /// A raw page, and which content each of its entries shows. That is looked up outside the snapshot, because a
+    /// content's subject never changes. A content that is gone was lost since, by a fail-over to a server without the
+    /// latest commits: the page is read again (`LostContentShowsItself`).
+    async fn read_to_fold(&self, asked: &Asked<'_>, subjects: &mut Subjects) -> Result<Raw, StoreError> {
+        for _ in 0..READS_TO_FOLD {
+            let raw = self.read(asked).await?;
+            if !asked.request.kinds.contains(ContentKind::Repost) {
+                return Ok(raw);
+            }
+            self.look_up(&raw.page, subjects).await?;
+            if subjects.unknown(&raw.page).is_empty() {
+                return Ok(raw);
+            }
         }
+        Err(StoreError::Contended("contents were lost each time that a page was read".into()))
+    }
+
+    async fn look_up(&self, page: &Page, subjects: &mut Subjects) -> Result<(), StoreError> {
         subjects.learn(self.cards.subjects(&subjects.unknown(page)));
         let unknown = subjects.unknown(page);
         if !unknown.is_empty() {
@@ -183,8 +197,8 @@ impl TimelineReader {
         let mut raw = PageRequest { direction: Direction::Newer, bound, size, kinds: Kinds::ALL };
         let mut subjects = Subjects::default();
         loop {
-            let page = self.read_raw(reader, &raw).await?;
-            self.look_up(&page, &raw, &mut subjects).await?;
+            let asked = Asked { reader, request: &raw, with_facts: false };
+            let page = self.read_to_fold(&asked, &mut subjects).await?.page;
             let shown = subjects.distinct(&page);
             if shown > max.get() || !page.has_newer || raw.size == PageSize::WIDEST_COUNT {
                 self.readers.note_present(reader).await;
@@ -199,12 +213,12 @@ impl TimelineReader {
     pub async fn top(&self, reader: UserId, floor: Position, max: PageSize) -> Result<TimelineTop, StoreError> {
         let bound = Some(floor).filter(|floor| *floor > Position::OLDEST);
         let request = PageRequest { direction: Direction::Newer, bound, ..PageRequest::newest(max) };
-        let page = self.read_raw(reader, &request).await?;
+        let mut subjects = Subjects::default();
+        let asked = Asked { reader, request: &request, with_facts: false };
+        let page = self.read_to_fold(&asked, &mut subjects).await?.page;
         if page.has_newer {
             return Ok(TimelineTop { whole: false, entries: Vec::new() });
         }
-        let mut subjects = Subjects::default();
-        self.look_up(&page, &request, &mut subjects).await?;
         Ok(TimelineTop {
             whole: true,
             entries: page.entries.into_iter().map(|entry| subjects.showing(entry)).collect(),

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{FollowLists, StoreError};
+use super::{FollowLists, StoreError, relations::Pair};
 use crate::domain::{
     EdgeMode, UserId,
     delivery::{AuthorFacts, ReaderFacts, subtask::Range},
@@ -65,16 +65,11 @@ pub trait Follows: FollowLists {
     /// are `Pull` already, or are gone, are not touched. Returns how many became so.
     async fn demote(&self, author: UserId, readers: &[UserId], version: i64) -> Result<u64, StoreError>;
 
-    /// The authors with an edge in mode `Pull`, ascending. One statement.
-    async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError>;
+    /// The authors with an edge in mode `Pull` from each of these followers, beside whom they follow; both ascending.
+    /// One statement.
+    async fn pulled_authors(&self, followers: &[UserId]) -> Result<Vec<(UserId, AuthorFacts)>, StoreError>;
 
-    /// One transaction: those of the follower's edges to `authors` that are `Pull` become `Fill`, with the fresh
-    /// `incarnation` and a pending relation each. Returns whose.
-    async fn promote(
-        &self,
-        follower: UserId,
-        authors: &[UserId],
-        incarnation: i64,
-        now_ms: i64,
-    ) -> Result<Vec<UserId>, StoreError>;
+    /// One transaction: those of the edges that are `Pull` become `Fill`, with the fresh `incarnation` and a pending
+    /// relation each. The pairs of one follower are consecutive, and followers ascend. Returns which.
+    async fn promote(&self, pairs: &[Pair], incarnation: i64, now_ms: i64) -> Result<Vec<Pair>, StoreError>;
 }

@@ -50,6 +50,11 @@ impl InboxTier for InSql {
     }
 }
 
+/// The readers whose inbox was outside until this visit.
+pub fn outside(readers: &[(UserId, ReaderTier)]) -> Vec<UserId> {
+    readers.iter().filter(|(_, came_from)| *came_from == ReaderTier::Outside).map(|(reader, _)| *reader).collect()
+}
+
 /// The tier of active readers' inboxes. Every method answers as if nobody had an inbox outside SQL, and asks nothing
 /// more than that takes; docs/protocol.md#outside says what an adapter for them does instead.
 #[async_trait]
@@ -90,15 +95,10 @@ pub trait InboxTier: Send + Sync {
         }
     }
 
-    /// Gives a reader who is there an inbox outside, if that is possible. `came_from` is where it was until this
-    /// visit. Whether it is outside, or was dealt with.
-    async fn settle(&self, _reader: UserId, came_from: ReaderTier) -> Result<bool, StoreError> {
-        Ok(came_from == ReaderTier::Outside)
-    }
-
-    /// Readers whom a node settles at once.
-    fn settled_at_once(&self) -> usize {
-        1
+    /// Gives readers who are there an inbox outside, if that is possible. Beside each, in ascending order, is where it
+    /// was until this visit. Returns in ascending order whose inbox is outside, or was dealt with.
+    async fn settle(&self, readers: &[(UserId, ReaderTier)]) -> Result<Vec<UserId>, StoreError> {
+        Ok(outside(readers))
     }
 
     /// Whether SQL knows of a claim of the reader's inbox outside.

@@ -74,7 +74,18 @@ pub trait Inboxes: Send + Sync {
 
     /// docs/protocol.md#extend: reads the `Push` authors' contents below the floor, the `step` newest become rows and
     /// the floor the oldest of them, or [`crate::domain::Position::OLDEST`] if there were fewer.
-    async fn extend(&self, reader: UserId, step: u32) -> Result<Extended, StoreError>;
+    async fn extend(&self, reader: UserId, step: u32) -> Result<Extended, StoreError> {
+        let extended = self.extend_all(&[reader], step).await?;
+        Ok(extended.first().map_or(Extended::Off, |(_, extended)| *extended))
+    }
+
+    /// As [`Inboxes::extend`], for many readers in ascending order, in one transaction. All states are locked before
+    /// anything else is read. In their order, without deleted accounts.
+    async fn extend_all(&self, readers: &[UserId], step: u32) -> Result<Vec<(UserId, Extended)>, StoreError>;
+
+    /// Calls of [`Inboxes::extend_all`] that may run at once behind those who wait for an answer of the store; at
+    /// least 1.
+    fn room(&self) -> usize;
 
     /// Rows in the trusted part of the inbox, `at_most` of them counted.
     async fn held(&self, reader: UserId, at_most: u32) -> Result<u64, StoreError>;

@@ -44,6 +44,17 @@ pub struct Recipient {
     pub fence: Fence,
 }
 
+/// A reader in the outside tier whose bucket has a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FencedReader {
+    /// Who.
+    pub reader: UserId,
+    /// Of the reader's bucket and stay.
+    pub fence: Fence,
+    /// Of the claim; `None`: there is none.
+    pub basis: Option<Basis>,
+}
+
 /// A batch that an executor is about to write outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideBatch {
@@ -99,13 +110,24 @@ pub trait OutsideStates: Send + Sync {
         next: Option<BucketToken>,
     ) -> Result<bool, StoreError>;
 
-    /// The fence of a reader in the outside tier whose bucket has a token, and the basis of the claim, if there is
-    /// one.
-    async fn fence(&self, reader: UserId) -> Result<Option<(Fence, Option<Basis>)>, StoreError>;
+    /// The fences of those of the readers who are in the outside tier and whose bucket has a token, and the basis of
+    /// the claim, if there is one. In ascending order.
+    async fn fences(&self, readers: &[UserId]) -> Result<Vec<FencedReader>, StoreError>;
 
-    /// Lets a reader who is not in the outside tier, and whose bucket has a token, enter it under this generation, and
-    /// turns the inbox in SQL off: one transaction. Whether the reader entered: no deleted account does.
-    async fn enter(&self, reader: UserId, generation: Generation) -> Result<bool, StoreError>;
+    /// As [`Self::fences`], of one reader.
+    async fn fence(&self, reader: UserId) -> Result<Option<(Fence, Option<Basis>)>, StoreError> {
+        Ok(self.fences(&[reader]).await?.first().map(|it| (it.fence, it.basis)))
+    }
+
+    /// Lets those of the readers, in ascending order, who are not in the outside tier, and whose bucket has a token,
+    /// enter it under these generations, and turns their inboxes in SQL off: one transaction. Returns who entered: no
+    /// deleted account does.
+    async fn enter_all(&self, readers: &[(UserId, Generation)]) -> Result<Vec<UserId>, StoreError>;
+
+    /// As [`Self::enter_all`], of one reader; whether the reader entered.
+    async fn enter(&self, reader: UserId, generation: Generation) -> Result<bool, StoreError> {
+        Ok(!self.enter_all(&[(reader, generation)]).await?.is_empty())
+    }
 
     /// Lets a reader leave the outside tier, and opens the inbox in SQL: one transaction. Whether the reader left.
     async fn leave(&self, reader: UserId) -> Result<bool, StoreError>;
@@ -119,15 +141,14 @@ pub trait OutsideStates: Send + Sync {
         limit: u64,
     ) -> Result<(Vec<UserId>, Option<i64>), StoreError>;
 
-    /// The transaction of a build: the newest `keep` contents of all whom the reader follows, whatever the modes, and
-    /// `basis` as that of the claim. `None`: the reader is not in the outside tier under this generation.
-    async fn read_for_build(
+    /// The transaction of builds, of readers in ascending order: for each the newest `keep` contents of all whom the
+    /// reader follows, whatever the modes, and the basis as that of the claim. Readers who are not in the outside tier
+    /// under their generation are left out.
+    async fn read_for_builds(
         &self,
-        reader: UserId,
-        generation: Generation,
+        builds: &[(UserId, Generation, Basis)],
         keep: u32,
-        basis: Basis,
-    ) -> Result<Option<Vec<Position>>, StoreError>;
+    ) -> Result<Vec<(UserId, Vec<Position>)>, StoreError>;
 
     /// The first transaction of covering: the author's newest `keep` contents and the reader's fence; the edge gets
     /// this incarnation. `None`: the edge is not `Fill`, or the reader is not in the outside tier. Without a fence,

@@ -95,10 +95,16 @@ pub struct Received {
     pub message: Option<Message>,
 }
 
+/// The greater of two depths that a reader has reached, as in [`Message::ReaderSeen`].
+pub fn deeper(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    [one, other].into_iter().flatten().min()
+}
+
 /// The queue. Delivers at least once while the server lives, to one group of consumers for each topic.
 #[async_trait]
 pub trait Queue: Send + Sync {
-    /// Appends messages, in order within a topic.
+    /// Appends messages, in order within a topic. At most one [`Message::ReaderSeen`] of a reader waits to be received,
+    /// whoever has sent it: another is dropped, and if it is deeper, takes the place of the one that waits.
     async fn send(&self, messages: &[Message]) -> Result<(), StoreError>;
 
     /// Takes up to `max` messages that no other consumer has, waiting up to `wait` if there are none. Messages that

@@ -8,6 +8,8 @@ use crate::{
 
 /// Readers who are moved in turn.
 const MOVED_IN_TURN: u64 = 1_000;
+/// Of these, readers whose inboxes in SQL are filled in one transaction.
+const EXTENDED_AT_ONCE: usize = 32;
 
 /// Draws a new token for every bucket that has one: what is there counts no longer, and is built again as readers
 /// come. Returns how many buckets.
@@ -29,9 +31,11 @@ pub async fn move_all(states: &dyn OutsideStates, inboxes: &dyn Inboxes, step: u
     let (mut moved, mut next) = (0, Some(0));
     while let Some(after) = next {
         let (readers, last) = states.unseen(after, i64::MAX, MOVED_IN_TURN).await?;
-        for reader in readers {
-            moved += u64::from(states.leave(reader).await?);
-            inboxes.extend(reader, step).await?;
+        for readers in readers.chunks(EXTENDED_AT_ONCE) {
+            for reader in readers {
+                moved += u64::from(states.leave(*reader).await?);
+            }
+            inboxes.extend_all(readers, step).await?;
         }
         next = last;
     }

@@ -1,9 +1,13 @@
 //! The tier outside SQL: the inboxes of active readers are in a store beside it. Rows are written and claimed there
 //! between transactions of SQL, and every step is one of docs/protocol.md#outside.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 
 use super::{OutsideStores, bucket_keeper::BucketKeeper, builder::OutsideBuilder, departures::Departures, writing};
 use crate::{
@@ -11,13 +15,12 @@ use crate::{
     domain::{
         ContentId, UserId,
         delivery::DeliveryPolicy,
-        timeline::outside::{Basis, Bucket, Fence, Generation},
+        timeline::outside::{Bucket, Generation},
     },
     store::{
         InboxStore, InboxTier, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
-        inbox_store::InboxStoreError,
-        inbox_tier::{InSql, Round},
+        inbox_tier::{InSql, Round, outside},
         inboxes::Covered,
         outside_states::NotConfigured,
         relations::Pair,
@@ -53,19 +56,27 @@ impl OutsideTier {
             // The bucket was given up meanwhile.
             return self.departures.arrive_in_sql(reader).await;
         }
-        if let Some((fence, _)) = states.fence(reader).await? {
-            self.build_unless_it_counts(reader, fence, None).await;
-        }
+        let fenced = states.fences(&[reader]).await?;
+        self.builder.build(&fenced).await;
         Ok(())
     }
 
-    /// Builds an inbox; whether its fence is spent.
-    async fn build_unless_it_counts(&self, reader: UserId, fence: Fence, basis: Option<Basis>) -> bool {
-        let Err(error) = self.builder.build_unless_it_counts(reader, fence, basis).await else { return false };
-        let is_spent = matches!(error, InboxStoreError::Spent);
-        let error = &error as &dyn std::error::Error;
-        tracing::debug!(%reader, error, "An inbox outside SQL could not be built. The next visit tries again.");
-        is_spent
+    /// Lets readers enter whose inbox is not outside; who did. An inbox in SQL is not given up for one that cannot be
+    /// built.
+    async fn enter(&self, readers: &[(UserId, ReaderTier)]) -> Result<Vec<UserId>, StoreError> {
+        let others: BTreeMap<UserId, ReaderTier> =
+            readers.iter().copied().filter(|(_, tier)| *tier != ReaderTier::Outside).collect();
+        let buckets: BTreeSet<Bucket> = others.keys().copied().map(Bucket::of).collect();
+        let look = async |bucket| (bucket, self.stores.inboxes.identify(bucket).await.is_ok());
+        let answers: HashMap<Bucket, bool> = join_all(buckets.into_iter().map(look)).await.into_iter().collect();
+        let answer = |reader: &&UserId| answers.get(&Bucket::of(**reader)).is_some_and(|answers| *answers);
+        let entering: Vec<(UserId, Generation)> =
+            others.keys().filter(answer).map(|reader| (*reader, Generation(self.ambient.rng.number()))).collect();
+        let entered = self.stores.states.enter_all(&entering).await?;
+        for tier in entered.iter().filter_map(|reader| others.get(reader)) {
+            note_tier_change(*tier, ReaderTier::Outside, 1);
+        }
+        Ok(entered)
     }
 }
 
@@ -127,36 +138,31 @@ impl InboxTier for OutsideTier {
         }
     }
 
-    /// Enters the tier, and builds the inbox if it does not count. While the reader's bucket has no token the inbox is
-    /// in SQL.
-    async fn settle(&self, reader: UserId, came_from: ReaderTier) -> Result<bool, StoreError> {
-        let states = &self.stores.states;
-        if came_from != ReaderTier::Outside {
-            // An inbox in SQL is not given up for one that cannot be built.
-            if self.stores.inboxes.identify(Bucket::of(reader)).await.is_err() {
-                return Ok(false);
+    /// Lets them enter the tier, and builds the inboxes that do not count. While a reader's bucket has no token the
+    /// inbox is in SQL.
+    async fn settle(&self, readers: &[(UserId, ReaderTier)]) -> Result<Vec<UserId>, StoreError> {
+        let mut settled = outside(readers);
+        settled.extend(self.enter(readers).await?);
+        settled.sort_unstable();
+        let fenced = self.stores.states.fences(&settled).await?;
+        let is_fenced = |reader: &UserId| fenced.binary_search_by_key(reader, |it| it.reader).is_ok();
+        for reader in settled.iter().filter(|reader| !is_fenced(reader)) {
+            self.move_to_sql(*reader).await?;
+        }
+        let look = fenced.iter().map(|it| self.stores.inboxes.is_too_long(it.reader, self.stores.rows_kept()));
+        let too_long = join_all(look).await;
+        let mut built = Vec::with_capacity(fenced.len());
+        for (fenced, too_long) in fenced.into_iter().zip(too_long) {
+            if too_long.unwrap_or(false) {
+                self.begin_anew(fenced.reader).await?;
+            } else {
+                built.push(fenced);
             }
-            if !states.enter(reader, Generation(self.ambient.rng.number())).await? {
-                return Ok(false);
-            }
-            note_tier_change(came_from, ReaderTier::Outside, 1);
         }
-        let Some((fence, basis)) = states.fence(reader).await? else {
-            self.move_to_sql(reader).await?;
-            return Ok(true);
-        };
-        if self.stores.inboxes.is_too_long(reader, self.stores.rows_kept()).await.unwrap_or(false) {
-            self.begin_anew(reader).await?;
-            return Ok(true);
+        for spent in self.builder.build(&built).await {
+            self.move_to_sql(spent).await?;
         }
-        if self.build_unless_it_counts(reader, fence, basis).await {
-            self.move_to_sql(reader).await?;
-        }
-        Ok(true)
-    }
-
-    fn settled_at_once(&self) -> usize {
-        self.stores.builds_at_once
+        Ok(settled)
     }
 
     async fn is_claimed(&self, reader: UserId) -> Result<bool, StoreError> {

@@ -1,21 +1,22 @@
 //! Reactivates returning readers: deliveries include them again, pulled authors are pushed again where that pays, and
-//! a short inbox is filled from the outboxes.
+//! a short inbox is filled from the outboxes. Many readers share each statement, so that a crowd that comes back at
+//! once costs few commits.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::future::join_all;
 
 use crate::{
     ambient::Ambient,
     domain::{
         Floor, Position, UserId,
-        delivery::{DeliveryPolicy, ReaderFacts},
+        delivery::{AuthorFacts, DeliveryPolicy},
         timeline::tier::InboxTiers,
     },
     store::{
         Ports, StoreError,
         inboxes::SeenReader,
-        queue::{Message, Received, Topic},
+        queue::{Message, Received, Topic, deeper},
         relations::Pair,
     },
     telemetry::{
@@ -24,10 +25,13 @@ use crate::{
     },
 };
 
-/// Messages taken at a time.
-const BATCH: usize = 64;
-/// Edges promoted in one transaction.
-const PROMOTE_AT_ONCE: usize = 200;
+/// Messages taken at a time: as many as are marked as seen in one transaction.
+const BATCH: usize = 256;
+/// Readers who are brought back in one set of statements. More would save little of a commit and of the round trips for
+/// each, and on SQLite other writes wait until the set has ended.
+const AT_ONCE: usize = 8;
+/// Edges of a reader that are promoted at a visit.
+const PROMOTED_EDGES: usize = 200;
 
 /// How a reactivator works.
 #[derive(Debug, Clone, Copy)]
@@ -51,9 +55,8 @@ impl Reactivator {
         Self { ports: ports.clone(), options, ambient: ambient.clone() }
     }
 
-    /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were. All visits are stored
-    /// in one statement; if it fails, the messages come again. If a later step fails for one reader, their next visit
-    /// repeats it.
+    /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were. If the visits cannot
+    /// be stored, the messages come again. If a later step fails for a reader, their next visit repeats it.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
         let received = self.ports.queue.receive(Topic::Visit, consumer, BATCH, wait).await?;
         self.deal_with(&visits(&received)).await?;
@@ -71,44 +74,61 @@ impl Reactivator {
     pub async fn visit(&self, reader: UserId, reached: Option<i64>) -> Result<(), StoreError> {
         metrics::counter!(READERS_WOKEN).increment(1);
         let now = self.ambient.now_ms();
-        for seen in self.ports.inboxes.mark_seen(&[reader], now).await? {
-            self.bring_back(&seen, reached, now).await?;
-        }
-        Ok(())
+        let seen = self.ports.inboxes.mark_seen(&[reader], now).await?;
+        self.bring_back(&seen, &Visits::from([(reader, reached)]), now).await
     }
 
-    async fn deal_with(&self, visits: &BTreeMap<UserId, Option<i64>>) -> Result<(), StoreError> {
+    /// As many sets of readers are brought back at once as the store has room for, which is asked before each round.
+    async fn deal_with(&self, visits: &Visits) -> Result<(), StoreError> {
         let readers: Vec<UserId> = visits.keys().copied().collect();
         let now = self.ambient.now_ms();
         metrics::counter!(READERS_WOKEN).increment(readers.len() as u64);
         let seen = self.ports.inboxes.mark_seen(&readers, now).await?;
-        let bring_back = async |seen: SeenReader| {
-            let reader = seen.reader.reader;
-            let reached = visits.get(&reader).copied().flatten();
-            if let Err(error) = self.bring_back(&seen, reached, now).await {
-                tracing::warn!(%reader, error = &error as &dyn std::error::Error, "A reader could not be reactivated.");
+        let mut sets = seen.chunks(AT_ONCE);
+        loop {
+            let round: Vec<&[SeenReader]> = sets.by_ref().take(self.ports.inboxes.room()).collect();
+            if round.is_empty() {
+                return Ok(());
             }
-        };
-        stream::iter(seen).for_each_concurrent(self.ports.tier.settled_at_once(), bring_back).await;
-        Ok(())
+            join_all(round.into_iter().map(|readers| self.try_to_bring_back(readers, visits, now))).await;
+        }
     }
 
-    /// Reactivates one reader; `reached` is as in [`Message::ReaderSeen`].
-    async fn bring_back(&self, seen: &SeenReader, reached: Option<i64>, now: i64) -> Result<(), StoreError> {
-        self.promote(&seen.reader, now).await?;
-        let came_from = match seen.floor {
-            // Of those who were just seen, only they are off.
-            Floor::Off => ReaderTier::Outside,
-            Floor::At(_) if seen.was_off => ReaderTier::Nowhere,
-            Floor::At(_) => ReaderTier::Sql,
-        };
-        if self.ports.tier.settle(seen.reader.reader, came_from).await? {
-            return Ok(());
+    /// Tries the readers one by one if the store refuses them together.
+    async fn try_to_bring_back(&self, readers: &[SeenReader], visits: &Visits, now: i64) {
+        let Err(error) = self.bring_back(readers, visits, now).await else { return };
+        let is_hopeless = readers.len() == 1 || matches!(error, StoreError::Unavailable(_));
+        if is_hopeless {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(readers = readers.len(), error, "Readers could not be reactivated.");
+            return;
         }
-        if came_from == ReaderTier::Nowhere {
-            note_tier_change(ReaderTier::Nowhere, ReaderTier::Sql, 1);
+        for reader in readers {
+            if let Err(error) = self.bring_back(std::slice::from_ref(reader), visits, now).await {
+                let (reader, error) = (reader.reader.reader, &error as &dyn std::error::Error);
+                tracing::warn!(%reader, error, "A reader could not be reactivated.");
+            }
         }
-        self.fill(seen.reader.reader, seen.floor, reached).await
+    }
+
+    /// Reactivates these readers, in ascending order.
+    async fn bring_back(&self, readers: &[SeenReader], visits: &Visits, now: i64) -> Result<(), StoreError> {
+        self.promote(readers, now).await?;
+        let came: Vec<(UserId, ReaderTier)> = readers.iter().map(|it| (it.reader.reader, came_from(it))).collect();
+        let settled = self.ports.tier.settle(&came).await?;
+        let in_sql: Vec<&SeenReader> =
+            readers.iter().filter(|it| settled.binary_search(&it.reader.reader).is_err()).collect();
+        let returned = in_sql.iter().filter(|it| it.was_off).count();
+        note_tier_change(ReaderTier::Nowhere, ReaderTier::Sql, returned as u64);
+        let (open, others): (Vec<&SeenReader>, Vec<&SeenReader>) =
+            in_sql.into_iter().partition(|it| it.floor.trusts_nothing());
+        let open: Vec<UserId> = open.iter().map(|it| it.reader.reader).collect();
+        self.ports.inboxes.extend_all(&open, self.options.tiers.step).await?;
+        for seen in others {
+            let reader = seen.reader.reader;
+            self.fill(reader, seen.floor, visits.get(&reader).copied().flatten()).await?;
+        }
+        Ok(())
     }
 
     /// Extends an inbox that holds less than it may: less than `keep`, or than `deep_keep` if a page `reached` below
@@ -116,9 +136,6 @@ impl Reactivator {
     /// it finds the floor lower.
     async fn fill(&self, reader: UserId, floor: Floor, reached: Option<i64>) -> Result<(), StoreError> {
         let tiers = self.options.tiers;
-        if floor.trusts_nothing() {
-            return self.ports.inboxes.extend(reader, tiers.step).await.map(|_| ());
-        }
         if floor == Floor::At(Position::OLDEST) {
             return Ok(());
         }
@@ -135,27 +152,45 @@ impl Reactivator {
     }
 
     /// Applies the policy at a visit: pulled authors who are worth a push are pushed from now on.
-    async fn promote(&self, reader: &ReaderFacts, now: i64) -> Result<(), StoreError> {
-        let follower = reader.reader;
-        let pulled = self.ports.follows.pulled_authors(follower).await?;
-        let worthy = self.options.policy.to_push(&pulled, reader, now, PROMOTE_AT_ONCE);
-        if worthy.is_empty() {
-            return Ok(());
+    async fn promote(&self, readers: &[SeenReader], now: i64) -> Result<(), StoreError> {
+        let followers: Vec<UserId> = readers.iter().map(|it| it.reader.reader).collect();
+        let pulled = self.ports.follows.pulled_authors(&followers).await?;
+        let mut worthy = Vec::new();
+        for of_one in pulled.chunk_by(|(one, _), (next, _)| one == next) {
+            let reader =
+                of_one.first().and_then(|(follower, _)| readers.iter().find(|it| it.reader.reader == *follower));
+            let Some(SeenReader { reader, .. }) = reader else { continue };
+            let authors: Vec<AuthorFacts> = of_one.iter().map(|(_, author)| *author).collect();
+            let to_push = self.options.policy.to_push(&authors, reader, now, PROMOTED_EDGES);
+            worthy.extend(to_push.into_iter().map(|author| Pair { follower: reader.reader, author }));
         }
-        let promoted = self.ports.follows.promote(follower, &worthy, self.ambient.rng.incarnation(), now).await?;
-        let messages: Vec<Message> =
-            promoted.into_iter().map(|author| Message::RelationChanged { pair: Pair { follower, author } }).collect();
-        self.ports.queue.send(&messages).await
+        for pairs in worthy.chunks(PROMOTED_EDGES) {
+            let promoted = self.ports.follows.promote(pairs, self.ambient.rng.incarnation(), now).await?;
+            let messages: Vec<Message> = promoted.into_iter().map(|pair| Message::RelationChanged { pair }).collect();
+            self.ports.queue.send(&messages).await?;
+        }
+        Ok(())
     }
 }
 
 /// The visitors in order, each with the greatest depth that they reached.
-fn visits(received: &[Received]) -> BTreeMap<UserId, Option<i64>> {
-    let mut visits: BTreeMap<UserId, Option<i64>> = BTreeMap::new();
+type Visits = BTreeMap<UserId, Option<i64>>;
+
+/// Where the inbox was until this visit. Of those who were just seen, only they are off who have it outside SQL.
+fn came_from(seen: &SeenReader) -> ReaderTier {
+    match seen.floor {
+        Floor::Off => ReaderTier::Outside,
+        Floor::At(_) if seen.was_off => ReaderTier::Nowhere,
+        Floor::At(_) => ReaderTier::Sql,
+    }
+}
+
+fn visits(received: &[Received]) -> Visits {
+    let mut visits = Visits::new();
     for message in received {
         if let Some(Message::ReaderSeen { reader, reached }) = message.message {
             let deepest = visits.entry(reader).or_default();
-            *deepest = [*deepest, reached].into_iter().flatten().min();
+            *deepest = deeper(*deepest, reached);
         }
     }
     visits

@@ -83,6 +83,7 @@ rules! {
     ExtendReadsBeforeLocking "EXTEND" "floor, edges and contents are read before the lock";
     ExtendIgnoresOff "EXTEND" "an inbox that is off is extended";
     CutExtensionReachesTheEnd "EXTEND" "the floor reaches the end although the contents were cut";
+    SetLocksItsFirst "EXTEND" "of a set of readers, only the state of the first is locked";
     ShortWindowIsAll "EXTEND" "a window that has lost contents counts as all that there is below the floor";
     InFlightIsNotRead "Read F" "what is in flight is not read";
     RemovedInFlightIsShown "Read F" "what is in flight is shown although it was removed";
@@ -119,6 +120,7 @@ rules! {
     CutStretchIsWhole "Stretch" "a stretch with more rows than are read counts as read";
     NothingAtBoundIsNothingBehind "Stretch" "nothing lies behind a page if no entry stands at its bound";
     ProfileKeepsVersion "Cards" "a changed profile keeps its version";
+    LostContentShowsItself "Folding" "a content that the store has lost since the page's snapshot counts as an original";
     ProfileVersionIsCounted "Cards" "versions of profiles are counted, not drawn, so that one returns after SQL has lost a change";
     ProfileVersionIsReadApart "Cards" "a profile's version is read by a statement after the one that read the profile";
     ProfileVersionOfAnEarlierSnapshot "Cards" "the versions of a page's profiles are of an earlier snapshot than the page";
@@ -182,7 +184,7 @@ impl Rule {
     pub fn is_of(self, seed: u64) -> bool {
         match (self, self.place()) {
             (Self::StretchVersionIsReadApart, _) | (_, "Cards") => plan::has_cards(seed),
-            (Self::FillingIsDone, _) => plan::loses_commits(seed),
+            (Self::FillingIsDone | Self::LostContentShowsItself, _) => plan::loses_commits(seed),
             (Self::InterestAfterRead | Self::WithdrawnTooEarly, _) => plan::interest(seed).1 > 0,
             (Self::DeletedAuthorIsFollowed, _) => plan::has_leavers(seed),
             (Self::ImportedEdgeOfOutsideReaderIsPush, _) => plan::has_imports(seed) && plan::store_of(seed).is_some(),

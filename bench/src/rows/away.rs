@@ -13,7 +13,8 @@ use crate::{
     world::now_ms,
 };
 
-const AWAY_MS: i64 = 60 * 24 * 60 * 60 * 1000;
+/// How long they were away.
+pub const AWAY_MS: i64 = 60 * 24 * 60 * 60 * 1000;
 
 /// All readers follow equally many authors. Before each round half of them become absent; they return in it.
 pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {

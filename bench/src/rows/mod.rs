@@ -10,6 +10,7 @@ mod live;
 mod mix;
 mod pages;
 mod peer;
+mod returning;
 mod small;
 mod stampede;
 mod start;
@@ -35,6 +36,7 @@ enum Kind {
     Deep,
     PastKept,
     Away,
+    Return,
     Followees,
     FanOut,
     Publish,
@@ -63,6 +65,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("deep-sqlite", Kind::Deep, Sqlite),
     ("past-kept-sqlite", Kind::PastKept, Sqlite),
     ("away-sqlite", Kind::Away, Sqlite),
+    ("return-sqlite", Kind::Return, Sqlite),
     ("followees-sqlite", Kind::Followees, Sqlite),
     ("fan-out-sqlite", Kind::FanOut, Sqlite),
     ("publish-sqlite", Kind::Publish, Sqlite),
@@ -81,6 +84,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("deep-mariadb", Kind::Deep, MariaDb),
     ("past-kept-mariadb", Kind::PastKept, MariaDb),
     ("away-mariadb", Kind::Away, MariaDb),
+    ("return-mariadb", Kind::Return, MariaDb),
     ("followees-mariadb", Kind::Followees, MariaDb),
     ("fan-out-mariadb", Kind::FanOut, MariaDb),
     ("publish-mariadb", Kind::Publish, MariaDb),
@@ -194,6 +198,7 @@ async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
         Kind::Deep => pages::deep(site).await,
         Kind::PastKept => pages::past_kept(site).await,
         Kind::Away => away::measure(site).await,
+        Kind::Return => returning::measure(site).await,
         Kind::Followees => pages::followees(site).await,
         Kind::FanOut => delivery::fan_out(site).await,
         Kind::Publish => delivery::publish_latency(site).await,

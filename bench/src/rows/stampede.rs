@@ -38,7 +38,8 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     admitted(site).await?;
     let readers = everybody(site).await?;
     settle(site, &readers, OUTSIDE).await?;
-    let mut asking = each_in_turn(site, &readers).await?;
+    let clients = site.options.size(CLIENTS.0, CLIENTS.1);
+    let mut asking = each_in_turn(site, &readers, clients).await?;
     burst(&mut asking, &[], site.options.length() / 4, Refusal::Waits).await?;
     let before = bursts(site, &mut asking, None).await?;
     let built = Builds::of(site).await?.built + f64::from(u32::try_from(readers.len())?);
@@ -79,12 +80,12 @@ async fn everybody(site: &Site) -> Result<Vec<Person>> {
 }
 
 /// Clients who share the readers: each comes in their turn.
-async fn each_in_turn(site: &Site, readers: &[Person]) -> Result<Vec<Asking>> {
+pub async fn each_in_turn(site: &Site, readers: &[Person], clients: usize) -> Result<Vec<Asking>> {
     let page = |reader: &Person| request(Some(&reader.token), PAGE, &json!({ "first": SIZE })).into();
     let requests: Rc<Vec<Rc<[u8]>>> = Rc::new(readers.iter().map(page).collect());
     let turn = Rc::new(Cell::new(0_usize));
     let mut all = Vec::new();
-    for _ in 0..site.options.size(CLIENTS.0, CLIENTS.1) {
+    for _ in 0..clients {
         let (requests, turn) = (Rc::clone(&requests), Rc::clone(&turn));
         let script = Box::new(move || {
             let next = turn.replace(turn.get() + 1) % requests.len();

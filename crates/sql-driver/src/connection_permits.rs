@@ -65,6 +65,11 @@ impl ConnectionPermits {
         Arc::clone(&self.free).try_acquire_owned().ok()
     }
 
+    /// How many are free: none while somebody waits for one.
+    pub(crate) fn room(&self) -> usize {
+        self.free.available_permits()
+    }
+
     /// Waits until all permits are returned, and gives none from then on.
     pub(crate) async fn close(&self) {
         let all = self.free.acquire_many(self.connections).await;

@@ -93,6 +93,11 @@ impl Database {
         if let Writer::File(_, shared_commits) = &self.writer { shared_commits.commits() } else { 0 }
     }
 
+    /// Transactions that could begin now on connections for which nobody waits.
+    pub fn room(&self) -> usize {
+        self.permits.room()
+    }
+
     /// The engine's dialect.
     pub const fn dialect(&self) -> Dialect {
         self.dialect

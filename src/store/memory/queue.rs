@@ -2,7 +2,7 @@
 //! is measured by the runtime's clock, which tests can pause.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -14,9 +14,10 @@ use tokio::{
 };
 
 use crate::{
+    domain::UserId,
     store::{
         Queue, StoreError,
-        queue::{Message, Received, Topic},
+        queue::{Message, Received, Topic, deeper},
     },
     telemetry::metrics::QUEUE_DROPPED,
 };
@@ -40,7 +41,10 @@ struct TopicQueue {
 struct State {
     next_id: u64,
     dropped: u64,
+    /// In ascending order of their ids.
     waiting: VecDeque<(u64, Message)>,
+    /// The visits that wait.
+    visits: HashMap<UserId, u64>,
     unacknowledged: BTreeMap<u64, Unacknowledged>,
 }
 
@@ -80,13 +84,31 @@ impl TopicQueue {
 
 impl State {
     fn append(&mut self, message: &Message, capacity: usize) {
+        if let Message::ReaderSeen { reader, reached } = message
+            && self.deepen(*reader, *reached)
+        {
+            return;
+        }
         if self.waiting.len() + self.unacknowledged.len() >= capacity {
             self.dropped += 1;
             metrics::counter!(QUEUE_DROPPED, "topic" => message.topic().name()).increment(1);
         } else {
             self.next_id += 1;
+            if let Message::ReaderSeen { reader, .. } = message {
+                self.visits.insert(*reader, self.next_id);
+            }
             self.waiting.push_back((self.next_id, message.clone()));
         }
+    }
+
+    /// Makes the reader's visit that waits as deep as this one; whether one waits.
+    fn deepen(&mut self, reader: UserId, reached: Option<i64>) -> bool {
+        let Some(id) = self.visits.get(&reader) else { return false };
+        let place = self.waiting.binary_search_by_key(id, |(id, _)| *id).ok();
+        let waiting = place.and_then(|place| self.waiting.get_mut(place));
+        let Some((_, Message::ReaderSeen { reached: deepest, .. })) = waiting else { return false };
+        *deepest = deeper(*deepest, reached);
+        true
     }
 
     /// Takes overdue messages first, oldest first. Each is due again at `due`.
@@ -99,6 +121,9 @@ impl State {
         while taken.len() < max
             && let Some((id, message)) = self.waiting.pop_front()
         {
+            if let Message::ReaderSeen { reader, .. } = &message {
+                self.visits.remove(reader);
+            }
             taken.push(Received { id: id.to_string(), message: Some(message.clone()) });
             self.unacknowledged.insert(id, Unacknowledged { due, message });
         }

@@ -10,7 +10,7 @@ use crate::store::queue::{Message, Received};
 /// The group of consumers that all nodes form. Services of others that read a stream name a group of their own.
 pub const GROUP: &str = "tidefeed";
 /// The field of an entry that holds the JSON.
-const FIELD: &str = "payload";
+pub const FIELD: &str = "payload";
 /// Where a scan begins, and what it says at its end.
 pub const START: &str = "0-0";
 
@@ -23,6 +23,12 @@ if acknowledged > 0 and #redis.call('XINFO', 'GROUPS', KEYS[1]) == 1 then
 end
 return acknowledged
 ";
+
+/// As [`ACKNOWLEDGE`], of visits: forgets which of them were sent last.
+pub const ACKNOWLEDGE_VISITS: &str = include_str!("visits_acknowledge.lua");
+
+/// Appends visits, each unless one of the same reader waits that is as deep. A deeper one takes its place.
+pub const SEND_VISITS: &str = include_str!("visits_send.lua");
 
 /// Appends one payload; beyond about `max_len` entries the oldest go.
 pub fn append(key: &str, max_len: usize, payload: &[u8]) -> Cmd {

@@ -77,8 +77,8 @@ pub enum HotStatement {
     Counts(Vec<Source>, Span),
     /// The contents that one search step finds in a span, as a viewer sees them.
     Candidates(UserId, Look, Span),
-    /// The authors whom a reader pulls.
-    PulledAuthors(UserId),
+    /// The authors whom readers pull.
+    PulledAuthors(Vec<UserId>),
     /// The contents with these external ids.
     ExternalIds(Vec<ExternalId>),
     /// Contents with everything that their cards show to a user.
@@ -156,7 +156,7 @@ impl HotStatement {
             Self::Candidates(viewer, look, span) => {
                 search::candidates(dialect, Some(viewer), &look, span, MAX_CANDIDATES)
             }
-            Self::PulledAuthors(reader) => follows::pulled_authors(dialect, reader),
+            Self::PulledAuthors(readers) => follows::pulled_authors(dialect, &readers),
             Self::ExternalIds(ids) => objects::by_external_ids(&ids),
             Self::ContentCards(viewer, ids) => cards::whole_contents(dialect, Some(viewer), &ids),
             Self::UserCards(viewer, ids) => cards::whole_users(dialect, Some(viewer), &ids),

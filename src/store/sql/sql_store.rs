@@ -13,18 +13,28 @@ pub struct SqlStore {
     pub(super) database: Database,
     pub(super) dialect: Dialect,
     pub(super) last_task: RememberedTask,
+    /// The connections of those who wait for an answer, beside which these are for other work.
+    ahead: Option<Database>,
 }
 
 impl SqlStore {
     /// As [`Database::connect`].
     pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
         let database = Database::connect(options).await?;
-        Ok(Self { dialect: database.dialect(), database, last_task: RememberedTask::default() })
+        Ok(Self { dialect: database.dialect(), database, last_task: RememberedTask::default(), ahead: None })
     }
 
     /// As [`Database::with_own_connections`]; what is remembered is shared.
     pub async fn with_own_connections(&self, options: &SqlOptions) -> Result<Self, StoreError> {
-        Ok(Self { database: self.database.with_own_connections(options).await?, ..self.clone() })
+        let database = self.database.with_own_connections(options).await?;
+        Ok(Self { database, ahead: Some(self.database.clone()), ..self.clone() })
+    }
+
+    /// Transactions that may run at once behind all who wait for an answer: one on each free connection, and only one
+    /// while all connections of those who wait are in use.
+    pub(super) fn room_behind(&self) -> usize {
+        let is_free = self.ahead.as_ref().is_none_or(|ahead| ahead.room() > 0);
+        if is_free { self.database.room().max(1) } else { 1 }
     }
 
     /// As [`Database::statements`].

@@ -418,12 +418,12 @@ on_each_backend! {
         cards::cards_are_probes(&world, backend).await?;
         extensions::extensions_are_ranges(&world, backend).await?;
         targets_are_ranges(&world, backend, range).await?;
-        let authors = plan(&world, backend, HotStatement::PulledAuthors(user(1))).await?;
+        let authors = plan(&world, backend, HotStatement::PulledAuthors(vec![user(1), user(2)])).await?;
         nothing_sorted(&authors)?;
         match backend {
-            Backend::Sqlite => drop(line(&authors, &["covering index uncovered (follower_id=? and mode=?)"])?),
-            Backend::MariaDb | Backend::Mysql => drop(line(&authors, &[" f ", " ref ", " uncovered ", "using index"])?),
-        }
+            Backend::Sqlite => line(&authors, &["covering index uncovered (follower_id=? and mode=?)"])?,
+            Backend::MariaDb | Backend::Mysql => line(&authors, &[" f ", " range ", " uncovered ", "using index"])?,
+        };
         let due = plan(&world, backend, HotStatement::Due(400_000, 20)).await?;
         nothing_sorted(&due)?;
         line(&due, &["look"])?;

@@ -140,7 +140,7 @@ on_each_backend! {
         store.followed_among(user(1), &users).await.map(|_| one("followed_among"))?;
         store.followed_by(user(1)).await.map(|_| one("followed_by"))?;
         store.pushed_readers(user(1), Range { after: 0, through: 9 }, None).await.map(|_| one("pushed_readers"))?;
-        store.pulled_authors(user(1)).await.map(|_| one("pulled_authors"))?;
+        store.pulled_authors(&users).await.map(|_| one("pulled_authors"))?;
         let before = store.statements();
         store.demote(user(1), &users, 1005).await?;
         assert_eq!(store.statements() - before, 2, "demote: the edges, and the versions of their readers' authors");

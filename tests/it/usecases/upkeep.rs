@@ -1,6 +1,6 @@
 //! Tests upkeep over a real store: the work that makes pages cheap again.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
@@ -88,6 +88,42 @@ on_each_backend! {
         let begun = app.store.statements();
         while !app.trimmer.run_once().await?.1 {}
         ensure!(app.store.statements() - begun == 6, "nothing is too full: a thousand inboxes are looked at, no more");
+        Ok(())
+    }
+
+    /// A hundred readers who were away, half of whom pull the author meanwhile: one transaction notes all, each of 13
+    /// sets is filled in one, and seven of them are promoted in one before.
+    async fn a_crowd_comes_back_in_few_transactions(backend: Backend) -> Result<()> {
+        const READERS: i64 = 100;
+        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        followed_author(&app, READERS).await?;
+        let readers: Vec<_> = (2..=READERS + 1).map(user).collect();
+        for reader in &readers {
+            app.readers.note_present(*reader).await;
+        }
+        for time in 1..=3 {
+            app.set_time(time);
+            app.publisher.publish(user(1), Draft::try_new("words", Vec::new(), None)?).await?;
+        }
+        app.settle().await?;
+        ensure!(app.ports.inboxes.turn_off_unseen(i64::MAX, 1_000).await? >= READERS.unsigned_abs());
+        app.ports.follows.demote(user(1), &readers[50..], 1_077).await?;
+        app.set_time(i64::from(u32::MAX));
+        for reader in &readers {
+            app.readers.note_present(*reader).await;
+        }
+        let begun = app.store.transactions();
+        ensure!(app.reactivator.run_once("a crowd", Duration::ZERO).await? == readers.len());
+        let transactions = app.store.transactions() - begun;
+        ensure!(transactions <= 21, "{transactions} transactions");
+        for reader in &readers {
+            let floor = app.ports.inboxes.floor(*reader).await?;
+            ensure!(floor == Floor::At(Position::OLDEST), "{reader}: {floor:?}");
+        }
+        app.settle().await?;
+        for reader in &readers {
+            ensure!(app.ports.inboxes.held(*reader, 9).await? == 3 && app.uncovered(*reader).await?.is_empty());
+        }
         Ok(())
     }
 

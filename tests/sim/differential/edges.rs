@@ -19,9 +19,9 @@ pub enum Act {
     Hide(UserId, UserId, bool),
     Block(UserId, UserId, bool),
     Demote(UserId, Vec<UserId>),
-    Promote(UserId, Vec<UserId>, i64),
+    Promote(Vec<Pair>, i64),
     PushedReaders(UserId, Range, Option<i64>),
-    PulledAuthors(UserId),
+    PulledAuthors(Vec<UserId>),
     FollowedAmong(UserId, Vec<UserId>),
     FollowedBy(UserId),
     ExclusionStates(UserId, Vec<UserId>),
@@ -30,6 +30,13 @@ pub enum Act {
     RelationDone(PendingRelation),
     RelationFailed(PendingRelation, i64),
     RelationsDue(i64, u64),
+}
+
+/// Edges of some users to others, in order.
+fn pairs(from: &mut Drawer<'_>) -> Vec<Pair> {
+    let (followers, authors) = (from.users(), from.users());
+    let pairs = followers.iter().flat_map(|follower| authors.iter().map(|author| (*follower, *author)));
+    pairs.map(|(follower, author)| Pair { follower, author }).collect()
 }
 
 impl Act {
@@ -46,13 +53,13 @@ impl Act {
             17 => Self::Hide(user, other, from.rng.chance(500_000)),
             18 => Self::Block(user, other, from.rng.chance(400_000)),
             19..=20 => Self::Demote(user, from.users()),
-            21..=22 => Self::Promote(user, from.users(), from.fresh()),
+            21..=22 => Self::Promote(pairs(from), from.fresh()),
             24 => {
                 let range = Range { after: from.rng.within(0, 60), through: from.rng.within(0, 60) };
                 let since = from.now - from.rng.within(0, 1_000);
                 Self::PushedReaders(user, range, from.rng.chance(500_000).then_some(since))
             }
-            23 | 25 => Self::PulledAuthors(user),
+            23 | 25 => Self::PulledAuthors(from.users()),
             26 => Self::FollowedAmong(user, from.users()),
             27 => Self::FollowedBy(user),
             28 => Self::ExclusionStates(user, from.users()),
@@ -75,11 +82,9 @@ impl Act {
             }
             Self::Unfollow(follower, author) => outcome(follows.unfollow(*follower, *author, now ^ 1, now).await),
             Self::Demote(author, readers) => outcome(follows.demote(*author, readers, now ^ 2).await),
-            Self::Promote(follower, authors, incarnation) => {
-                in_any_order(follows.promote(*follower, authors, *incarnation, now).await)
-            }
+            Self::Promote(pairs, incarnation) => in_any_order(follows.promote(pairs, *incarnation, now).await),
             Self::PushedReaders(author, range, since) => outcome(follows.pushed_readers(*author, *range, *since).await),
-            Self::PulledAuthors(follower) => outcome(follows.pulled_authors(*follower).await),
+            Self::PulledAuthors(followers) => outcome(follows.pulled_authors(followers).await),
             Self::FollowedAmong(follower, authors) => in_any_order(follows.followed_among(*follower, authors).await),
             Self::FollowedBy(follower) => outcome(follows.followed_by(*follower).await),
             Self::Relation(pair) => outcome(relations.find(*pair).await),

@@ -16,6 +16,7 @@ pub enum Act {
     Cover(UserId, UserId, u32, i64),
     ClearUnfollowed(UserId, UserId),
     Extend(UserId, u32),
+    ExtendAll(Vec<UserId>, u32),
     Trim(UserId, u32),
     Reset(UserId),
     TurnOffUnseen(i64, u64),
@@ -36,7 +37,8 @@ impl Act {
                 Self::Cover(reader, author, small, from.fresh())
             }
             15..=17 => Self::ClearUnfollowed(user, from.user()),
-            18..=22 => Self::Extend(user, small),
+            18..=20 => Self::Extend(user, small),
+            21..=22 => Self::ExtendAll(from.users(), small),
             23..=25 => Self::Trim(user, small),
             26 => Self::Reset(user),
             27 => Self::TurnOffUnseen(from.now - from.rng.within(0, 60_000), from.rng.below(4)),
@@ -56,6 +58,7 @@ impl Act {
             }
             Self::ClearUnfollowed(reader, author) => outcome(inboxes.clear_unfollowed(*reader, *author).await),
             Self::Extend(reader, step) => outcome(inboxes.extend(*reader, *step).await),
+            Self::ExtendAll(readers, step) => outcome(inboxes.extend_all(readers, *step).await),
             Self::Trim(reader, keep) => outcome(inboxes.trim(*reader, *keep).await),
             Self::Reset(reader) => outcome(inboxes.reset(*reader).await),
             Self::TurnOffUnseen(before, limit) => outcome(inboxes.turn_off_unseen(*before, *limit).await),

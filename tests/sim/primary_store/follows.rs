@@ -7,7 +7,7 @@ use tidefeed::{
         delivery::{AuthorFacts, ReaderFacts, subtask::Range},
         limits::MAX_FOLLOWS,
     },
-    store::{Follows, StoreError, follows::Followed},
+    store::{Follows, StoreError, follows::Followed, relations},
 };
 
 use super::{
@@ -74,10 +74,11 @@ impl Follows for PrimaryStore {
         .await
     }
 
-    async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError> {
+    async fn pulled_authors(&self, followers: &[UserId]) -> Result<Vec<(UserId, AuthorFacts)>, StoreError> {
         self.read(|tables| {
-            let pulled = tables.edges(follower).filter(|(_, edge)| edge.mode == EdgeMode::Pull);
-            pulled.filter_map(|(author, _)| facts(tables, author)).collect()
+            let edges = followers.iter().flat_map(|follower| tables.edges(*follower).map(move |it| (*follower, it)));
+            let pulled = edges.filter(|(_, (_, edge))| edge.mode == EdgeMode::Pull);
+            pulled.filter_map(|(follower, (author, _))| Some((follower, facts(tables, author)?))).collect()
         })
         .await
     }
@@ -88,12 +89,16 @@ impl Follows for PrimaryStore {
 
     async fn promote(
         &self,
-        follower: UserId,
-        authors: &[UserId],
+        pairs: &[relations::Pair],
         incarnation: i64,
         now_ms: i64,
-    ) -> Result<Vec<UserId>, StoreError> {
-        transaction!(self, tx => promote(self, tx, (follower, authors), incarnation, now_ms))
+    ) -> Result<Vec<relations::Pair>, StoreError> {
+        let pairs: Vec<Pair> = pairs.iter().map(|pair| (pair.follower, pair.author)).collect();
+        if pairs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let promoted = transaction!(self, tx => promote(self, tx, &pairs, incarnation, now_ms))?;
+        Ok(promoted.into_iter().map(|(follower, author)| relations::Pair { follower, author }).collect())
     }
 }
 
@@ -266,27 +271,26 @@ async fn demote(
 async fn promote(
     primary_store: &PrimaryStore,
     mut tx: Tx,
-    (follower, authors): (UserId, &[UserId]),
+    pairs: &[Pair],
     incarnation: i64,
     now_ms: i64,
-) -> Result<Vec<UserId>, StoreError> {
+) -> Result<Vec<Pair>, StoreError> {
     let mode = if primary_store.breaks(Rule::PromotionIsTrusted) { EdgeMode::Push } else { EdgeMode::Fill };
-    let is_pulled = |tables: &Tables, author: &UserId| tables.mode(follower, *author) == Some(EdgeMode::Pull);
+    let is_pulled = |tables: &Tables, pair: &Pair| tables.mode(pair.0, pair.1) == Some(EdgeMode::Pull);
     let mut promoted = Vec::new();
-    for author in
-        tx.read(|it| authors.iter().copied().filter(|author| is_pulled(it, author)).collect::<Vec<_>>()).await?
-    {
-        if tx.lock(Row::Edge((follower, author))).await? && tx.look(|tables| is_pulled(tables, &author)) {
-            promoted.push(author);
+    for pair in tx.read(|it| pairs.iter().copied().filter(|pair| is_pulled(it, pair)).collect::<Vec<_>>()).await? {
+        if tx.lock(Row::Edge(pair)).await? && tx.look(|tables| is_pulled(tables, &pair)) {
+            promoted.push(pair);
         }
     }
     if promoted.is_empty() {
         return tx.commit(promoted).await;
     }
     let edge = Edge { mode, incarnation };
-    tx.write(|_| promoted.iter().map(|author| Change::Edge((follower, *author), Some(edge), None)).collect()).await?;
+    let changed = |it: &Pair| Change::Edge(*it, Some(edge), None);
+    tx.write(|_| promoted.iter().map(changed).collect()).await?;
     let relation = Relation { version: incarnation, attempts: 0, look_at: now_ms.saturating_add(FIRST_LOOK_MS) };
-    tx.write(|_| promoted.iter().map(|author| Change::Relation((follower, *author), Some(relation), None)).collect())
-        .await?;
+    let pending = |it: &Pair| Change::Relation(*it, Some(relation), None);
+    tx.write(|_| promoted.iter().map(pending).collect()).await?;
     tx.commit(promoted).await
 }

@@ -15,13 +15,15 @@ use tidefeed::{
 };
 
 use super::{
-    growth,
+    extension, growth,
     tables::{Change, Row, State, Tables},
     transaction::{PrimaryStore, Tx, transaction},
 };
 use crate::rules::Rule;
 
 const MAX_LIST: u64 = 1_000;
+/// Sets of readers that are extended at once.
+const ROOM: usize = 2;
 
 /// The state of somebody who has none.
 pub const OFF: State = State {
@@ -66,8 +68,15 @@ impl Inboxes for PrimaryStore {
         transaction!(self, tx => clear(self, tx, reader, author))
     }
 
-    async fn extend(&self, reader: UserId, step: u32) -> Result<Extended, StoreError> {
-        transaction!(self, tx => growth::extend(self, tx, reader, step))
+    async fn extend_all(&self, readers: &[UserId], step: u32) -> Result<Vec<(UserId, Extended)>, StoreError> {
+        if readers.is_empty() {
+            return Ok(Vec::new());
+        }
+        transaction!(self, tx => extension::extend_all(self, tx, readers, step))
+    }
+
+    fn room(&self) -> usize {
+        ROOM
     }
 
     async fn trim(&self, reader: UserId, keep: u32) -> Result<Trimmed, StoreError> {

@@ -15,6 +15,7 @@ mod contents;
 mod deletions;
 mod deliveries;
 mod exclusions;
+mod extension;
 mod first;
 mod follows;
 mod growth;

@@ -11,7 +11,7 @@ use tidefeed::{
     store::{
         OutsideStates, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
-        outside_states::{NotConfigured, Occupancy, OutsideBatch, Recipient},
+        outside_states::{FencedReader, NotConfigured, Occupancy, OutsideBatch, Recipient},
         relations::Pair,
     },
 };
@@ -66,16 +66,25 @@ impl OutsideStates for PrimaryStore {
         transaction!(self, tx => set_token(tx, bucket, former, next))
     }
 
-    async fn fence(&self, reader: UserId) -> Result<Option<(Fence, Option<Basis>)>, StoreError> {
+    async fn fences(&self, readers: &[UserId]) -> Result<Vec<FencedReader>, StoreError> {
         if self.breaks(Rule::BuildReadsBeforeOpening) {
             let base = &mut *self.base();
-            base.early.rows.insert(reader, newest_of_followed(self, &base.tables, reader, u32::MAX));
+            for reader in readers {
+                base.early.rows.insert(*reader, newest_of_followed(self, &base.tables, *reader, u32::MAX));
+            }
         }
-        self.read(|tables| fence_of(tables, reader)).await
+        let fenced = |tables: &Tables, reader: UserId| {
+            let (fence, basis) = fence_of(tables, reader)?;
+            Some(FencedReader { reader, fence, basis })
+        };
+        self.read(|tables| readers.iter().filter_map(|reader| fenced(tables, *reader)).collect()).await
     }
 
-    async fn enter(&self, reader: UserId, generation: Generation) -> Result<bool, StoreError> {
-        transaction!(self, tx => enter(self, tx, reader, generation))
+    async fn enter_all(&self, readers: &[(UserId, Generation)]) -> Result<Vec<UserId>, StoreError> {
+        if readers.is_empty() {
+            return Ok(Vec::new());
+        }
+        transaction!(self, tx => enter(self, tx, readers))
     }
 
     async fn leave(&self, reader: UserId) -> Result<bool, StoreError> {
@@ -99,14 +108,15 @@ impl OutsideStates for PrimaryStore {
         .await
     }
 
-    async fn read_for_build(
+    async fn read_for_builds(
         &self,
-        reader: UserId,
-        generation: Generation,
+        builds: &[(UserId, Generation, Basis)],
         keep: u32,
-        basis: Basis,
-    ) -> Result<Option<Vec<Position>>, StoreError> {
-        transaction!(self, tx => read_for_build(self, tx, (reader, generation), keep, basis))
+    ) -> Result<Vec<(UserId, Vec<Position>)>, StoreError> {
+        if builds.is_empty() {
+            return Ok(Vec::new());
+        }
+        transaction!(self, tx => read_for_builds(self, tx, builds, keep))
     }
 
     async fn read_for_cover(
@@ -191,18 +201,25 @@ async fn stay(tx: &mut Tx, reader: UserId, stay: Option<Stay>, floor: Floor) -> 
 async fn enter(
     primary_store: &PrimaryStore,
     mut tx: Tx,
-    reader: UserId,
-    generation: Generation,
-) -> Result<bool, StoreError> {
-    let state = lock_state(&mut tx, reader).await?;
-    let has_token = tx.read(|tables| tables.buckets.get(&Bucket::of(reader)).copied().flatten().is_some()).await?;
-    if state.stay.is_some() || !has_token {
-        return tx.roll_back(false).await;
+    readers: &[(UserId, Generation)],
+) -> Result<Vec<UserId>, StoreError> {
+    let mut in_sql = Vec::with_capacity(readers.len());
+    for it in readers {
+        if lock_state(&mut tx, it.0).await?.stay.is_none() {
+            in_sql.push(*it);
+        }
     }
     let stays = primary_store.breaks(Rule::GenerationStays);
-    let generation = if stays { Generation(1) } else { generation };
-    stay(&mut tx, reader, Some(Stay { generation, basis: None }), Floor::Off).await?;
-    tx.commit(true).await
+    let mut entered = Vec::with_capacity(in_sql.len());
+    for (reader, generation) in in_sql {
+        if tx.read(|tables| tables.buckets.get(&Bucket::of(reader)).copied().flatten().is_none()).await? {
+            continue;
+        }
+        let generation = if stays { Generation(1) } else { generation };
+        stay(&mut tx, reader, Some(Stay { generation, basis: None }), Floor::Off).await?;
+        entered.push(reader);
+    }
+    if entered.is_empty() { tx.roll_back(entered).await } else { tx.commit(entered).await }
 }
 
 async fn leave(mut tx: Tx, reader: UserId) -> Result<bool, StoreError> {
@@ -213,25 +230,36 @@ async fn leave(mut tx: Tx, reader: UserId) -> Result<bool, StoreError> {
     tx.commit(true).await
 }
 
-async fn read_for_build(
+async fn read_for_builds(
     primary_store: &PrimaryStore,
     mut tx: Tx,
-    (reader, generation): (UserId, Generation),
+    builds: &[(UserId, Generation, Basis)],
     keep: u32,
-    basis: Basis,
-) -> Result<Option<Vec<Position>>, StoreError> {
-    let state = lock_state(&mut tx, reader).await?;
-    if state.stay.is_none_or(|stay| stay.generation != generation) {
-        return tx.roll_back(None).await;
+) -> Result<Vec<(UserId, Vec<Position>)>, StoreError> {
+    let mut of_stay = Vec::with_capacity(builds.len());
+    for (reader, generation, basis) in builds {
+        let state = lock_state(&mut tx, *reader).await?;
+        if state.stay.is_some_and(|stay| stay.generation == *generation) {
+            of_stay.push((*reader, Stay { generation: *generation, basis: Some(*basis) }, state.floor));
+        }
     }
-    stay(&mut tx, reader, Some(Stay { generation, basis: Some(basis) }), state.floor).await?;
-    let early = primary_store.base().early.rows.remove(&reader);
+    if of_stay.is_empty() {
+        return tx.roll_back(Vec::new()).await;
+    }
+    for (reader, drawn, floor) in &of_stay {
+        stay(&mut tx, *reader, Some(*drawn), *floor).await?;
+    }
     let limit = usize::try_from(keep.max(1)).unwrap_or(usize::MAX);
-    let rows = match early {
-        Some(early) => early.into_iter().take(limit).collect(),
-        None => tx.read(|tables| newest_of_followed(primary_store, tables, reader, keep)).await?,
-    };
-    tx.commit(Some(rows)).await
+    let mut read = Vec::with_capacity(of_stay.len());
+    for (reader, ..) in of_stay {
+        let early = primary_store.base().early.rows.remove(&reader);
+        let rows = match early {
+            Some(early) => early.into_iter().take(limit).collect(),
+            None => tx.read(|tables| newest_of_followed(primary_store, tables, reader, keep)).await?,
+        };
+        read.push((reader, rows));
+    }
+    tx.commit(read).await
 }
 
 /// The newest contents of all whom the reader follows, whatever the modes.

@@ -5,12 +5,17 @@
 pub(super) mod authors_version;
 pub(super) mod exclusions;
 pub(super) mod lists;
+mod pending;
+mod promotion;
 pub(super) mod relations;
 
 use async_trait::async_trait;
 use sql_driver::{Dialect, Fragment, Tx, Value};
 
-use self::authors_version::renew_authors;
+use self::{
+    authors_version::renew_authors,
+    pending::{look_at, over_earlier_relation},
+};
 use super::{
     SqlStore,
     existing_accounts::author_remains,
@@ -26,10 +31,6 @@ use crate::{
     },
     store::{Follows, StoreError, follows::Followed, relations::Pair},
 };
-
-/// Delay after an operation at which the sweeper first looks at a pending relation. By then a worker that got the
-/// message is done.
-const FIRST_LOOK_MS: i64 = 5_000;
 
 #[async_trait]
 impl Follows for SqlStore {
@@ -133,34 +134,24 @@ impl Follows for SqlStore {
         Ok(demoted)
     }
 
-    async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError> {
-        let statement = pulled_authors(self.dialect, follower);
-        self.read(&statement.text, statement.values).await?.iter().map(facts).collect()
+    async fn pulled_authors(&self, followers: &[UserId]) -> Result<Vec<(UserId, AuthorFacts)>, StoreError> {
+        let mut pulled = Vec::new();
+        for followers in followers.chunks(MAX_LIST) {
+            let statement = pulled_authors(self.dialect, followers);
+            for row in self.read(&statement.text, statement.values).await? {
+                pulled.push((row.user(0)?, facts(&row)?));
+            }
+        }
+        pulled.sort_unstable_by_key(|(follower, it)| (*follower, it.author));
+        Ok(pulled)
     }
 
-    async fn promote(
-        &self,
-        follower: UserId,
-        authors: &[UserId],
-        incarnation: i64,
-        now_ms: i64,
-    ) -> Result<Vec<UserId>, StoreError> {
+    async fn promote(&self, pairs: &[Pair], incarnation: i64, now_ms: i64) -> Result<Vec<Pair>, StoreError> {
+        if pairs.is_empty() {
+            return Ok(Vec::new());
+        }
         self.transaction(move |tx| async move {
-            let mut promoted = Vec::with_capacity(authors.len());
-            for authors in authors.chunks(MAX_LIST) {
-                let (list, values) = id_list(authors);
-                let sql = format!(
-                    "SELECT author_id FROM follows WHERE follower_id = ? AND mode = ? AND author_id IN {list} {}",
-                    tx.dialect().for_update()
-                );
-                let edges = [follower.get().into(), EdgeMode::Pull.code().into()].into_iter().chain(values);
-                let pulled = tx.query(&sql, edges).await?;
-                let pulled: Vec<UserId> = pulled.iter().map(|row| row.user(0)).collect::<Result<_, _>>()?;
-                if !pulled.is_empty() {
-                    fill(&tx, follower, &pulled, incarnation, now_ms).await?;
-                }
-                promoted.extend(pulled);
-            }
+            let promoted = promotion::promote(&tx, pairs, (incarnation, now_ms)).await?;
             tx.commit(promoted).await
         })
         .await
@@ -186,7 +177,7 @@ impl SqlStore {
 }
 
 fn facts(row: &Row) -> Result<AuthorFacts, StoreError> {
-    Ok(AuthorFacts { author: row.user(0)?, followers: row.count(1)?, publish_every_ms: row.get(2)? })
+    Ok(AuthorFacts { author: row.user(1)?, followers: row.count(2)?, publish_every_ms: row.get(3)? })
 }
 
 /// The statement of [`Follows::pushed_readers`].
@@ -208,17 +199,18 @@ pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, uns
     }
 }
 
-/// The statement of [`Follows::pulled_authors`].
-pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Fragment {
+/// The statement of [`Follows::pulled_authors`], of at most [`MAX_LIST`] followers.
+pub(super) fn pulled_authors(dialect: Dialect, followers: &[UserId]) -> Fragment {
+    let (list, values) = id_list(followers);
     let text = format!(
-        "SELECT c.user_id, c.followers, o.publish_every_ms FROM follows f{uncovered} \
+        "SELECT f.follower_id, c.user_id, c.followers, o.publish_every_ms FROM follows f{uncovered} \
          {then} user_counts c ON c.user_id = f.author_id LEFT JOIN outbox_heads o ON o.author_id = c.user_id \
-         WHERE f.follower_id = ? AND f.mode = {pull} ORDER BY f.author_id",
+         WHERE f.follower_id IN {list} AND f.mode = {pull}",
         uncovered = dialect.force_index("uncovered"),
         then = dialect.join_in_order(),
         pull = EdgeMode::Pull.code(),
     );
-    Fragment::new(text, [follower.get()])
+    Fragment::with(text, values)
 }
 
 /// The users whose counts are locked, and how many each follows.
@@ -320,32 +312,6 @@ fn count(
     let beside = Change { column: "followers", id: to, more: of_others, by: pair.follower };
     let beside = (!in_row).then(|| FOLLOWERS.beside(dialect, beside));
     [relation, rows].into_iter().chain(beside).collect()
-}
-
-fn over_earlier_relation(dialect: Dialect) -> String {
-    let conflict = dialect.on_conflict_update("follower_id, author_id");
-    let (version, look_at) = (dialect.incoming("version"), dialect.incoming("look_at"));
-    format!("{conflict} version = {version}, attempts = 0, look_at = {look_at}")
-}
-
-fn look_at(now_ms: i64) -> Value {
-    now_ms.saturating_add(FIRST_LOOK_MS).into()
-}
-
-/// All these edges get the same number: an `incarnation` only distinguishes edges of the same pair.
-async fn fill(tx: &Tx, follower: UserId, authors: &[UserId], incarnation: i64, now_ms: i64) -> Result<(), StoreError> {
-    let (list, ids) = id_list(authors);
-    let of_these = format!("WHERE follower_id = ? AND author_id IN {list}");
-    let these = || std::iter::once(Value::from(follower.get())).chain(ids.clone());
-    let update = format!("UPDATE follows SET mode = ?, inc = ? {of_these}");
-    let mode = [EdgeMode::Fill.code().into(), incarnation.into()];
-    tx.execute(&update, mode.into_iter().chain(these())).await?;
-    let insert = format!(
-        "INSERT INTO relations (follower_id, author_id, version, attempts, look_at) \
-         SELECT follower_id, author_id, inc, 0, ? FROM follows {of_these} {}",
-        over_earlier_relation(tx.dialect())
-    );
-    tx.execute(&insert, std::iter::once(look_at(now_ms)).chain(these())).await.map(|_| ())
 }
 
 fn key(pair: Pair) -> [Value; 2] {

@@ -1,22 +1,16 @@
-//! Extends an inbox's coverage: to another author (cover) or further into the past (extend). By then deliveries write
-//! to the new area already. One transaction under the reader's lock inserts the missing rows and records the coverage.
+//! Extends an inbox's coverage to another author. By then deliveries write to the new area already. One transaction
+//! under the reader's lock inserts the missing rows and records the coverage.
 
 use sql_driver::{Tx, Value};
 
 use super::{
     super::{keyset::Columns, rows::DomainColumns as _},
-    below, state,
+    state,
 };
 use crate::{
-    domain::{Direction, EdgeMode, Entry, Floor, Position, UserId},
-    store::{
-        StoreError,
-        inboxes::{Covered, Extended},
-    },
+    domain::{Direction, EdgeMode, Floor, Position, UserId},
+    store::{StoreError, inboxes::Covered},
 };
-
-/// Rows of one insert: four values each, and SQLite takes 32 766.
-const ROWS_OF_INSERT: usize = 4_000;
 
 const CONTENT: Columns = Columns { time: "publish_time", id: "id" };
 
@@ -78,31 +72,4 @@ async fn insert_outbox(tx: &Tx, reader: UserId, author: UserId, from: Position) 
     );
     let values = [reader.get().into(), author.get().into()].into_iter().chain(bound);
     tx.execute(&sql, values).await
-}
-
-/// See [`crate::store::Inboxes::extend`].
-pub(super) async fn extend(tx: &Tx, reader: UserId, step: u32) -> Result<Extended, StoreError> {
-    let step = usize::try_from(step.max(1)).unwrap_or(usize::MAX);
-    let Floor::At(floor) = state::lock(tx, reader).await?.floor else { return Ok(Extended::Off) };
-    if floor == Position::OLDEST {
-        return Ok(Extended::To(Floor::At(floor)));
-    }
-    let entries = below::newest(tx, reader, floor, step).await?;
-    for entries in entries.chunks(ROWS_OF_INSERT) {
-        insert(tx, reader, entries).await?;
-    }
-    let reached = entries.iter().map(Entry::position).min().filter(|_| entries.len() >= step);
-    let floor = Floor::At(reached.unwrap_or(Position::OLDEST));
-    state::save(tx, reader, floor).await?;
-    Ok(Extended::To(floor))
-}
-
-async fn insert(tx: &Tx, reader: UserId, entries: &[Entry]) -> Result<(), StoreError> {
-    let sql = format!(
-        "{} inboxes (user_id, publish_time, content_id, author_id) VALUES {}",
-        tx.dialect().insert_ignore(),
-        vec!["(?, ?, ?, ?)"; entries.len()].join(", ")
-    );
-    let row = |entry: &Entry| [reader.get(), entry.publish_time, entry.content.get(), entry.author.get()];
-    tx.execute(&sql, entries.iter().flat_map(row).map(Value::from)).await.map(|_| ())
 }

@@ -3,6 +3,7 @@
 
 mod audits;
 mod below;
+mod extension;
 mod growth;
 mod outside;
 pub(super) mod state;
@@ -78,12 +79,19 @@ impl Inboxes for SqlStore {
         .await
     }
 
-    async fn extend(&self, reader: UserId, step: u32) -> Result<Extended, StoreError> {
+    async fn extend_all(&self, readers: &[UserId], step: u32) -> Result<Vec<(UserId, Extended)>, StoreError> {
+        if readers.is_empty() {
+            return Ok(Vec::new());
+        }
         self.transaction(move |tx| async move {
-            let extended = growth::extend(&tx, reader, step).await?;
+            let extended = extension::extend_all(&tx, readers, step).await?;
             tx.commit(extended).await
         })
         .await
+    }
+
+    fn room(&self) -> usize {
+        self.room_behind()
     }
 
     async fn trim(&self, reader: UserId, keep: u32) -> Result<Trimmed, StoreError> {

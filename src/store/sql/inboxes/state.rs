@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sql_driver::{Tx, Value};
+use sql_driver::{Fragment, Tx, Value};
 
 use super::super::{
     existing_accounts::account_exists,
@@ -136,9 +136,15 @@ async fn lock_existing_accounts(tx: &Tx, readers: &[UserId]) -> Result<HashMap<U
 
 /// Records a change of what the inbox claims, and sets the floor. The state is locked.
 pub(in super::super) async fn save(tx: &Tx, reader: UserId, floor: Floor) -> Result<(), StoreError> {
+    let Fragment { text, values } = saving(reader, floor);
+    tx.execute(&text, values).await.map(|_| ())
+}
+
+/// The statement of [`save`].
+pub(super) fn saving(reader: UserId, floor: Floor) -> Fragment {
     let (time, content) = columns_of(floor);
     let sql = "UPDATE inbox_states SET floor_time = ?, floor_content = ?, rev = rev + 1 WHERE user_id = ?";
-    tx.execute(sql, [time.into(), content.into(), reader.get().into()]).await.map(|_| ())
+    Fragment::with(sql, [time.into(), content.into(), reader.get().into()])
 }
 
 fn columns_of(floor: Floor) -> (Option<i64>, Option<i64>) {

@@ -72,7 +72,7 @@ async fn hot_statements_are_planned_as_their_explanations_show() {
             HotStatement::Outboxes(reader, vec![reader; 3], request),
             HotStatement::Replies(reader, vec![content; 3], request),
             HotStatement::ReactedTo(reader, Reaction::Bookmark, request),
-            HotStatement::PulledAuthors(reader),
+            HotStatement::PulledAuthors(vec![reader]),
             HotStatement::Counts(
                 vec![Source::Term(terms_of("word")[0]), Source::Author(reader)],
                 Span { from: Some(1), below: request.bound },

@@ -13,7 +13,7 @@ use tidefeed::{
         delivery::{AuthorFacts, ReaderFacts, subtask::Range},
     },
     live::{LiveFeed, LiveSettings},
-    store::{FollowLists, Follows, StoreError, follows::Followed},
+    store::{FollowLists, Follows, StoreError, follows::Followed, relations::Pair},
 };
 
 use crate::{
@@ -94,18 +94,12 @@ impl Follows for Counting {
         self.inner.demote(author, readers, version).await
     }
 
-    async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError> {
-        self.inner.pulled_authors(follower).await
+    async fn pulled_authors(&self, followers: &[UserId]) -> Result<Vec<(UserId, AuthorFacts)>, StoreError> {
+        self.inner.pulled_authors(followers).await
     }
 
-    async fn promote(
-        &self,
-        follower: UserId,
-        authors: &[UserId],
-        incarnation: i64,
-        now_ms: i64,
-    ) -> Result<Vec<UserId>, StoreError> {
-        self.inner.promote(follower, authors, incarnation, now_ms).await
+    async fn promote(&self, pairs: &[Pair], incarnation: i64, now_ms: i64) -> Result<Vec<Pair>, StoreError> {
+        self.inner.promote(pairs, incarnation, now_ms).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use tidefeed::{
-    domain::{EdgeMode, Entry, Floor, Position},
+    domain::{EdgeMode, Entry, Floor, Position, UserId},
     store::{Inboxes as _, inboxes::Extended},
 };
 
@@ -62,6 +62,47 @@ on_each_backend! {
         let quiet = (1..=9).map(|time| vec![time, 1_000 + time]);
         let bursts = outboxes(quiet.chain([(0..200).map(|nth| 500 + nth / 50).collect()]));
         ensure_steps_are_exact(backend, bursts, 7).await
+    }
+
+    /// Beside each reader is one, a thousand ids further, of the same floor and authors, who is extended alone.
+    async fn readers_are_extended_together_as_each_alone(backend: Backend) -> Result<()> {
+        const DELETED: i64 = 38;
+        let world = World::on(backend).await?;
+        world.put_contents(&outboxes((0..30).map(|author| (1..=10).map(|nth| 40 * nth + author).collect()))).await?;
+        let mut edges = Vec::new();
+        for reader in 1..=40 {
+            let floor = match reader % 5 {
+                0 => Floor::Off,
+                1 => Floor::At(Position::OLDEST),
+                2 => Floor::At(Position::bound(200, 9)),
+                _ => Floor::OPEN,
+            };
+            for reader in [reader, reader + 1_000] {
+                world.set_floor(user(reader), floor).await?;
+            }
+            let authors = (101..=130).filter(|author| author % reader < 7);
+            let of_both = authors.flat_map(|author| [reader, reader + 1_000].map(|reader| (reader, author)));
+            edges.extend(of_both.map(|(reader, author)| format!("({reader}, {author}, 2, 1, 1)")));
+        }
+        world.insert("follows", "follower_id, author_id, mode, inc, followed_at", &edges).await?;
+        world.insert("account_deletions", "user_id, deleted_at, look_at", &[format!("({DELETED}, 1, 1)")]).await?;
+        let readers: Vec<UserId> = (1..=40).map(user).collect();
+        for step in [3, 50, 400] {
+            let before = (world.store.transactions(), world.store.statements());
+            let extended = world.store.extend_all(&readers, step).await?;
+            let sent = (world.store.transactions() - before.0, world.store.statements() - before.1);
+            ensure!(sent.0 == 1 && sent.1 <= 7, "transactions and statements: {sent:?}");
+            ensure!(extended.len() == 39 && extended.iter().all(|(reader, _)| *reader != user(DELETED)));
+            for (reader, extended) in extended {
+                let beside = user(reader.get() + 1_000);
+                let alone = world.store.extend(beside, step).await?;
+                ensure!(extended == alone, "{reader}: {extended:?}, not {alone:?}");
+                ensure!(world.inbox(reader).await? == world.inbox(beside).await?, "{reader} with {step} rows more");
+                ensure!(world.rev(reader).await? == world.rev(beside).await?);
+            }
+        }
+        ensure!(world.store.extend_all(&[], 3).await?.is_empty());
+        Ok(())
     }
 
     async fn contents_of_one_time_are_extended_exactly(backend: Backend) -> Result<()> {

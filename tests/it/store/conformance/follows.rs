@@ -6,8 +6,8 @@ use tidefeed::domain::{
     delivery::{AuthorFacts, ReaderFacts, subtask::Range},
     limits::MAX_FOLLOWS,
 };
-use tidefeed::store::follows::Followed;
 use tidefeed::store::{Accounts as _, Contents as _, Follows as _, StoreError};
+use tidefeed::store::{follows::Followed, relations::Pair};
 
 use super::{NOW, World, at_once, content_id, user};
 use crate::servers::on_each_backend;
@@ -54,8 +54,8 @@ on_each_backend! {
         assert!(world.store.followed_among(user(2), &[1, 3].map(user)).await?.is_empty());
         assert!(world.store.followed_among(user(2), &[]).await?.is_empty());
         assert_eq!((world.follow_counts(1).await?, world.follow_counts(2).await?), ((0, 2), (1, 0)));
-        let pulled = world.store.pulled_authors(user(1)).await?;
-        assert_eq!(pulled.iter().map(|author| author.followers).collect::<Vec<_>>(), [1], "not the author's own edge");
+        let pulled = world.store.pulled_authors(&[user(1)]).await?;
+        assert_eq!(pulled.iter().map(|(_, author)| author.followers).collect::<Vec<_>>(), [1], "not the author's own edge");
         assert_eq!((world.edge(2, "mode").await?, world.edge(2, "inc").await?), (Some(1), Some(77)));
         assert_eq!((world.edge(3, "mode").await?, world.edge(3, "followed_at").await?), (Some(0), Some(NOW + 1)));
         assert_eq!(
@@ -218,18 +218,23 @@ on_each_backend! {
         world.store.follow(user(1), user(2), EdgeMode::Pull, 5, NOW).await?;
         world.store.follow(user(1), user(3), EdgeMode::Fill, 6, NOW).await?;
         // Authors follow themselves, which does not count as a follower.
-        let of = |every| AuthorFacts { author: user(2), followers: 1, publish_every_ms: every };
-        assert_eq!(world.store.pulled_authors(user(1)).await?, [of(None)]);
+        let of = |every| (user(1), AuthorFacts { author: user(2), followers: 1, publish_every_ms: every });
+        assert_eq!(world.store.pulled_authors(&[user(1)]).await?, [of(None)]);
         world.publish(5, 2, NOW).await?;
-        assert_eq!(world.store.pulled_authors(user(1)).await?, [of(None)], "one publish has no rate");
+        assert_eq!(world.store.pulled_authors(&[user(1)]).await?, [of(None)], "one publish has no rate");
         world.publish(6, 2, NOW + 40_000).await?;
         world.store.remove(user(2), content_id(5), 9, NOW + 50_000).await?;
-        assert_eq!(world.store.pulled_authors(user(1)).await?, [of(Some(40_000))], "a removal is no publish");
+        assert_eq!(world.store.pulled_authors(&[user(1)]).await?, [of(Some(40_000))], "a removal is no publish");
         world.publish(7, 2, NOW + 60_000).await?;
         world.publish(8, 2, NOW).await?;
-        let rate = world.store.pulled_authors(user(1)).await?;
+        let rate = world.store.pulled_authors(&[user(1)]).await?;
         assert_eq!(rate, [of(Some(35_000))], "and a time that went back none either");
-        assert_eq!(world.store.pulled_authors(user(2)).await?, []);
+        assert_eq!(world.store.pulled_authors(&[user(2)]).await?, []);
+        world.store.follow(user(2), user(3), EdgeMode::Pull, 5, NOW).await?;
+        world.store.follow(user(2), user(1), EdgeMode::Pull, 5, NOW).await?;
+        let pulled = world.store.pulled_authors(&[1, 2, 3].map(user)).await?;
+        let pulled: Vec<_> = pulled.into_iter().map(|(reader, it)| (reader, it.author)).collect();
+        assert_eq!(pulled, [(1, 2), (2, 1), (2, 3)].map(|(reader, author)| (user(reader), user(author))));
         Ok(())
     }
 
@@ -242,10 +247,13 @@ on_each_backend! {
         world.run("UPDATE follows SET mode = 2 WHERE follower_id = 1 AND author_id = 6").await?;
         world.run("DELETE FROM relations WHERE author_id > 2").await?;
         world.run("UPDATE relations SET attempts = 4 WHERE author_id = 2").await?;
-        let mut promoted = world.store.promote(user(1), &[2, 4, 5, 6, 7].map(user), 900, NOW + 1).await?;
+        let pairs = |authors: &[i64]| -> Vec<Pair> {
+            authors.iter().map(|author| Pair { follower: user(1), author: user(*author) }).collect()
+        };
+        let mut promoted = world.store.promote(&pairs(&[2, 4, 5, 6, 7]), 900, NOW + 1).await?;
         promoted.sort_unstable();
-        assert_eq!(promoted, [2, 4, 5].map(user), "6 is pushed already, 7 is not followed");
-        for author in &promoted {
+        assert_eq!(promoted, pairs(&[2, 4, 5]), "6 is pushed already, 7 is not followed");
+        for Pair { author, .. } in &promoted {
             let author = author.get();
             assert_eq!(world.edge(author, "mode").await?, Some(1));
             assert!(
@@ -257,14 +265,20 @@ on_each_backend! {
                 (Some(0), Some(NOW + 5_001))
             );
         }
-        assert_eq!(world.store.promote(user(1), &[2, 3].map(user), 901, NOW).await?, [user(3)]);
-        assert_eq!(world.store.promote(user(1), &[2, 3].map(user), 902, NOW).await?, []);
-        assert_eq!(world.store.promote(user(1), &[], 903, NOW).await?, []);
+        assert_eq!(world.store.promote(&pairs(&[2, 3]), 901, NOW).await?, pairs(&[3]));
+        assert_eq!(world.store.promote(&pairs(&[2, 3]), 902, NOW).await?, []);
+        assert_eq!(world.store.promote(&[], 903, NOW).await?, []);
         assert_eq!(
             (world.edge(6, "mode").await?, world.edge(6, "inc").await?, world.relation(6, "version").await?),
             (Some(2), Some(6), None)
         );
         assert_eq!(world.number("SELECT COUNT(*) FROM follows WHERE follower_id = 7 AND mode = 0").await?, 1);
+        world.run("UPDATE follows SET mode = 0 WHERE author_id IN (2, 6) AND follower_id = 1").await?;
+        let of_two = [pairs(&[2, 4, 6]), vec![Pair { follower: user(7), author: user(2) }]].concat();
+        let promoted = world.store.promote(&of_two, 904, NOW).await?;
+        assert_eq!(promoted, [of_two[0], of_two[2], of_two[3]], "4 is being filled already");
+        assert_eq!(world.number("SELECT COUNT(*) FROM relations WHERE version = 904").await?, 3);
+        assert_eq!(world.number("SELECT COUNT(*) FROM follows WHERE inc = 904 AND mode = 1").await?, 3);
         Ok(())
     }
 

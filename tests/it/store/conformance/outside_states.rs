@@ -7,6 +7,7 @@ use tidefeed::{
     domain::{
         Direction, EdgeMode, Entry, Floor, PageRequest, PageSize, Position,
         delivery::{DeliveryPolicy, EdgeRule},
+        limits::INBOX_BUCKETS,
         timeline::candidates::{Ask, Candidate, CandidateLimits, Pulled, Wanted},
         timeline::exclusion::ExclusionKind,
         timeline::outside::{Basis, Bucket, BucketToken, Fence, Generation, Header, NodeId, Revision, Slice, Window},
@@ -15,8 +16,9 @@ use tidefeed::{
         Audits as _, Contents as _, Deliveries as _, Inboxes as _, OutsideStates as _, StoreError, Timelines as _,
         deliveries::AtOnce,
         inboxes::Covered,
-        outside_states::{Occupancy, SideRead},
+        outside_states::{FencedReader, Occupancy, SideRead},
         relations::Pair,
+        sql::SqlStore,
     },
 };
 
@@ -47,6 +49,12 @@ async fn world(backend: crate::servers::Backend) -> Result<World> {
     assert!(world.store.set_token(bucket(), None, Some(token(1))).await?);
     assert!(world.store.enter(user(READER), Generation(3)).await?);
     Ok(world)
+}
+
+/// Of a generation, with so many rows, under a basis.
+async fn read_for_build(store: &SqlStore, (generation, keep, basis): (i64, u32, i64)) -> Result<Option<Vec<Position>>> {
+    let read = store.read_for_builds(&[(user(READER), Generation(generation), Basis(basis))], keep).await?;
+    Ok(read.into_iter().next().map(|(_, rows)| rows))
 }
 
 fn fence() -> Fence {
@@ -104,7 +112,7 @@ on_each_backend! {
         let counted = store.occupancy().await?;
         let expected = Occupancy { in_sql: 1, without: 1, readers: 1, claimed: 0, admitted: 1 };
         assert_eq!(counted, expected);
-        store.read_for_build(user(READER), Generation(3), 9, Basis(5)).await?;
+        read_for_build(store, (3, 9, 5)).await?;
         assert_eq!(store.occupancy().await?, Occupancy { claimed: 1, ..expected });
         assert_eq!(store.readers(0, 9).await?, [READER, READER + 1].map(user));
         Ok(())
@@ -117,12 +125,40 @@ on_each_backend! {
         world.put_edge(user(READER), user(52), EdgeMode::Push).await?;
         world.put_contents(&[entry(20, user(51), 20), entry(21, user(52), 21), entry(22, user(53), 22)]).await?;
         world.exclude(user(READER), user(52), ExclusionKind::Muted).await?;
-        let rows = store.read_for_build(user(READER), Generation(3), 4, Basis(-8)).await?.context("rows")?;
+        let rows = read_for_build(store, (3, 4, -8)).await?.context("rows")?;
         let times: Vec<i64> = rows.iter().map(|row| row.publish_time()).collect();
         assert_eq!(times, [21, 20, 9, 8], "who is muted may be heard again");
         assert_eq!(store.fence(user(READER)).await?, Some((fence(), Some(Basis(-8)))));
-        assert_eq!(store.read_for_build(user(READER), Generation(4), 4, Basis(1)).await?, None);
+        assert_eq!(read_for_build(store, (4, 4, 1)).await?, None);
         assert_eq!(store.fence(user(READER)).await?, Some((fence(), Some(Basis(-8)))), "of another stay");
+        Ok(())
+    }
+
+    async fn readers_enter_and_are_read_for_together(backend: Backend) -> Result<()> {
+        let world = world(backend).await?;
+        let store = &world.store;
+        let next = READER + i64::from(INBOX_BUCKETS);
+        let readers = [READER, READER + 1, next, next + i64::from(INBOX_BUCKETS)].map(user);
+        world.put_edge(readers[2], user(AUTHOR), EdgeMode::Push).await?;
+        let deleted = format!("({}, 1, 1)", readers[3].get());
+        world.insert("account_deletions", "user_id, deleted_at, look_at", &[deleted]).await?;
+        let entered = store.enter_all(&readers.map(|reader| (reader, Generation(5)))).await?;
+        assert_eq!(entered, [readers[2]], "the first is there, the second's bucket has no token, the fourth is gone");
+        assert!(store.enter_all(&[]).await?.is_empty());
+        let fenced = store.fences(&readers).await?;
+        let of = |reader, generation, basis| FencedReader { reader, fence: Fence { generation, ..fence() }, basis };
+        assert_eq!(fenced, [of(readers[0], Generation(3), None), of(readers[2], Generation(5), None)]);
+        let builds = [(readers[0], 3, 7), (readers[1], 3, 8), (readers[2], 4, 9)];
+        let builds = |third| builds.map(|(reader, generation, basis)| {
+            (reader, Generation(if basis == 9 { third } else { generation }), Basis(basis))
+        });
+        let read = store.read_for_builds(&builds(4), 2).await?;
+        assert_eq!(read.iter().map(|(reader, rows)| (*reader, rows.len())).collect::<Vec<_>>(), [(readers[0], 2)]);
+        let read = store.read_for_builds(&builds(5), 2).await?;
+        assert_eq!(read.iter().map(|(reader, _)| *reader).collect::<Vec<_>>(), [readers[0], readers[2]]);
+        assert_eq!(read[0].1, read[1].1, "both follow the author");
+        let fenced = store.fences(&readers).await?;
+        assert_eq!(fenced.iter().map(|it| it.basis).collect::<Vec<_>>(), [Some(Basis(7)), Some(Basis(9))]);
         Ok(())
     }
 
@@ -204,7 +240,7 @@ on_each_backend! {
     async fn an_outside_page_is_one_statement_and_checks_the_fence(backend: Backend) -> Result<()> {
         let world = world(backend).await?;
         let store = &world.store;
-        store.read_for_build(user(READER), Generation(3), 9, Basis(5)).await?;
+        read_for_build(store, (3, 9, 5)).await?;
         let header = |fence| Header { fence, revision: Revision(1), basis: Some(Basis(5)), floor: Position::OLDEST };
         let request = PageRequest::newest(PageSize::try_new(2)?);
         let window = Window { direction: Direction::Older, bound: None, limit: 3 };
@@ -237,7 +273,7 @@ on_each_backend! {
     ) -> Result<()> {
         let world = world(backend).await?;
         let store = &world.store;
-        store.read_for_build(user(READER), Generation(3), 9, Basis(5)).await?;
+        read_for_build(store, (3, 9, 5)).await?;
         world.put_contents(&[entry(20, user(AUTHOR + 1), 20)]).await?;
         world.insert("user_counts", "user_id, authors_version", &[format!("({READER}, 77)")]).await?;
         store.remove(user(AUTHOR), entry(7, user(AUTHOR), 7).content, 1, 1).await?;

@@ -52,6 +52,7 @@ on_each_adapter!(
     unknown_ids_are_passed_over,
     depth_counts_what_waits_and_what_is_unacknowledged,
     a_cancelled_wait_loses_nothing,
+    at_most_one_visit_of_a_reader_waits,
 );
 
 async fn queue(adapter: Adapter, redelivery: Duration) -> Result<Arc<dyn Queue>> {
@@ -285,6 +286,27 @@ async fn a_cancelled_wait_loses_nothing(adapter: Adapter) -> Result<()> {
     Ok(())
 }
 
+/// The deepest is told, and readers keep their order unless they go deeper.
+async fn at_most_one_visit_of_a_reader_waits(adapter: Adapter) -> Result<()> {
+    let queue = queue(adapter, NEVER).await?;
+    let seen = |reader: i64, reached| Message::ReaderSeen { reader: UserId::try_new(reader).unwrap(), reached };
+    queue.send(&[seen(1, None), seen(2, Some(9)), seen(1, None), seen(11, None)]).await?;
+    queue.send(&[seen(2, None), seen(2, Some(12)), seen(1, None), seen(11, Some(4))]).await?;
+    assert_eq!(queue.depth(Topic::Visit).await?, 3);
+    let received = now(&*queue, Topic::Visit, "a", 2).await?;
+    assert_eq!(messages(&received), [seen(1, None), seen(2, Some(9))]);
+    queue.send(&[seen(1, None), seen(2, Some(12)), seen(1, Some(3)), seen(1, Some(0)), seen(1, Some(1))]).await?;
+    assert_eq!(queue.depth(Topic::Visit).await?, 5, "who is being dealt with may wait once more");
+    queue.acknowledge(Topic::Visit, &ids(&received)).await?;
+    queue.send(&[seen(1, None), seen(2, None), seen(11, None)]).await?;
+    let mut waiting = messages(&now(&*queue, Topic::Visit, "a", 9).await?);
+    waiting.sort_by_key(|message| if let Message::ReaderSeen { reader, .. } = message { reader.get() } else { 0 });
+    assert_eq!(waiting, [seen(1, Some(0)), seen(2, Some(12)), seen(11, Some(4))]);
+    queue.send(&[seen(2, None)]).await?;
+    assert_eq!(queue.depth(Topic::Visit).await?, 4);
+    Ok(())
+}
+
 /// Tests that only Redis allows: others write to the streams, read them, and delete them.
 mod on_servers {
     use super::*;
@@ -343,19 +365,36 @@ mod on_servers {
     async fn a_stream_keeps_about_its_bound(adapter: Adapter) -> Result<()> {
         let redis = adapter.redis(|options| options.stream_max_len = 100).await?.context("a server")?;
         let queue = RedisQueue::new(redis);
-        for _ in 0..10 {
-            queue.send(&cares(1..=100)).await?;
+        for hundred in 0..10 {
+            queue.send(&cares(100 * hundred + 1..=100 * hundred + 100)).await?;
         }
         let depth = queue.depth(Topic::Visit).await?;
         assert!((100..=200).contains(&depth), "{depth}");
-        assert_eq!(messages(&now(&queue, Topic::Visit, "a", 1_000).await?).last(), Some(&care(100)));
+        assert_eq!(messages(&now(&queue, Topic::Visit, "a", 1_000).await?).last(), Some(&care(1_000)));
+        Ok(())
+    }
+
+    async fn what_is_said_of_visits_goes_with_them(adapter: Adapter) -> Result<()> {
+        let (queue, raw, key) = with_raw_connection(adapter).await?;
+        let sent = key.replace("timeline_visit", &format!("{{{key}}}:sent"));
+        let known = async || raw.run::<u64>(cmd("ZCARD").arg(&sent)).await;
+        queue.send(&cares(1..=3)).await?;
+        assert_eq!(known().await?, 6);
+        let received = now(&queue, Topic::Visit, "a", 2).await?;
+        queue.send(&cares(2..=2)).await?;
+        queue.acknowledge(Topic::Visit, &ids(&received)).await?;
+        assert_eq!(known().await?, 4, "of two who wait");
+        let received = now(&queue, Topic::Visit, "a", 9).await?;
+        assert_eq!(messages(&received), [care(3), care(2)]);
+        queue.acknowledge(Topic::Visit, &ids(&received)).await?;
+        assert_eq!(known().await?, 0);
         Ok(())
     }
 
     on_each_adapter!(@in redis_server Redis an_undecodable_message_is_received_and_can_be_acknowledged,
         a_deleted_stream_is_created_again, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
-        a_stream_keeps_about_its_bound);
+        a_stream_keeps_about_its_bound, what_is_said_of_visits_goes_with_them);
     on_each_adapter!(@in redis_cluster Cluster an_undecodable_message_is_received_and_can_be_acknowledged,
         a_deleted_stream_is_created_again, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
-        a_stream_keeps_about_its_bound);
+        a_stream_keeps_about_its_bound, what_is_said_of_visits_goes_with_them);
 }

@@ -30,7 +30,7 @@ async fn an_inbox_in_cassandra_that_is_too_long_is_built_anew() -> Result<()> {
     ensure!(outside.inboxes.is_too_long(world.reader, keep).await?);
     let former = outside.states.fence(world.reader).await?.context("a fence")?.0;
     let keeper = world.app.ports.tier.clone();
-    keeper.settle(world.reader, ReaderTier::Outside).await?;
+    keeper.settle(&[(world.reader, ReaderTier::Outside)]).await?;
     let fence = outside.states.fence(world.reader).await?.context("a fence")?.0;
     ensure!(fence.generation != former.generation && !outside.inboxes.is_too_long(world.reader, keep).await?);
     world.until_believed("it was built at once").await
@@ -52,7 +52,7 @@ async fn a_reader_whose_inbox_cannot_begin_anew_has_it_in_sql() -> Result<()> {
     let given_up = "CREATE TRIGGER given_up AFTER UPDATE OF tier ON inbox_states WHEN OLD.tier = 1 AND NEW.tier = 0 \
                     BEGIN UPDATE inbox_buckets SET node = NULL; END";
     execute(&sql, given_up).await?;
-    world.app.ports.tier.settle(world.reader, ReaderTier::Outside).await?;
+    world.app.ports.tier.settle(&[(world.reader, ReaderTier::Outside)]).await?;
     ensure!(outside.states.tokens().await?.is_empty() && outside.states.fence(world.reader).await?.is_none());
     ensure!(!world.app.ports.inboxes.floor(world.reader).await?.trusts_nothing(), "the inbox in SQL is not filled");
     ensure!(!world.page().await?, "the inbox outside is left");

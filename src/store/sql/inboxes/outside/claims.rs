@@ -1,7 +1,7 @@
 //! The transactions that read the contents for a claim of an outside inbox. Each leaves a number in SQL. If SQL loses
 //! the transaction, it loses the number, and the claim does not count.
 
-use sql_driver::Tx;
+use sql_driver::{Fragment, Row, Tx};
 
 use super::super::{
     super::{deliveries::fences, keyset::Columns, rows::DomainColumns as _, timelines},
@@ -17,24 +17,35 @@ use crate::{
 
 const CONTENT: Columns = Columns { time: "publish_time", id: "id" };
 
-/// See [`crate::store::OutsideStates::read_for_build`].
-pub(super) async fn for_build(
+/// See [`crate::store::OutsideStates::read_for_builds`].
+pub(super) async fn for_builds(
     tx: &Tx,
-    (reader, generation): (UserId, Generation),
+    builds: &[(UserId, Generation, Basis)],
     keep: u32,
-    basis: Basis,
-) -> Result<Option<Vec<Position>>, StoreError> {
-    if !state::lock(tx, reader).await?.is_outside {
-        return Ok(None);
+) -> Result<Vec<(UserId, Vec<Position>)>, StoreError> {
+    let readers: Vec<UserId> = builds.iter().map(|(reader, ..)| *reader).collect();
+    let states = state::lock_all(tx, &readers).await?;
+    let outside: Vec<_> =
+        builds.iter().filter(|(reader, ..)| states.get(reader).is_some_and(|state| state.is_outside)).collect();
+    if outside.is_empty() {
+        return Ok(Vec::new());
     }
     let sql = "UPDATE inbox_states SET basis = ? WHERE user_id = ? AND generation = ?";
-    if tx.execute(sql, [basis.0.into(), reader.get().into(), generation.0.into()]).await? == 0 {
-        return Ok(None);
+    let draw = |(reader, generation, basis): &&(UserId, Generation, Basis)| {
+        Fragment::new(sql, [basis.0, reader.get(), generation.0])
+    };
+    let drawn = tx.all(outside.iter().map(draw)).await?;
+    let of_stay = outside.into_iter().enumerate().filter(|(at, _)| drawn.affected(*at) > 0);
+    let of_stay: Vec<UserId> = of_stay.map(|(_, (reader, ..))| *reader).collect();
+    if of_stay.is_empty() {
+        return Ok(Vec::new());
     }
     let limit = usize::try_from(keep.max(1)).unwrap_or(usize::MAX);
-    let statement = timelines::newest_of_followed(tx.dialect(), reader, limit);
-    let rows = tx.query(&statement.text, statement.values).await?;
-    rows.iter().map(|row| Ok(row.entry(0)?.position())).collect::<Result<Vec<_>, StoreError>>().map(Some)
+    let newest = |reader: &UserId| timelines::newest_of_followed(tx.dialect(), *reader, limit);
+    let found = tx.all(of_stay.iter().map(newest)).await?;
+    let positions =
+        |rows: &[Row]| rows.iter().map(|row| Ok(row.entry(0)?.position())).collect::<Result<_, StoreError>>();
+    of_stay.into_iter().enumerate().map(|(at, reader)| Ok((reader, positions(found.rows(at))?))).collect()
 }
 
 /// See [`crate::store::OutsideStates::read_for_cover`].

@@ -8,10 +8,7 @@ use async_trait::async_trait;
 
 use super::{
     super::{
-        SqlStore,
-        deliveries::{fences, outside as deliveries},
-        follows::authors_version::renew_authors,
-        rows::DomainColumns as _,
+        SqlStore, deliveries::outside as deliveries, follows::authors_version::renew_authors, rows::DomainColumns as _,
     },
     state::OUTSIDE,
 };
@@ -24,7 +21,7 @@ use crate::{
     store::{
         OutsideStates, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
-        outside_states::{Occupancy, OutsideBatch},
+        outside_states::{FencedReader, Occupancy, OutsideBatch},
         relations::Pair,
     },
 };
@@ -49,20 +46,24 @@ impl OutsideStates for SqlStore {
         .await
     }
 
-    async fn fence(&self, reader: UserId) -> Result<Option<(Fence, Option<Basis>)>, StoreError> {
-        let sql = format!(
-            "SELECT s.generation, b.node, b.epoch, s.basis FROM inbox_states s JOIN inbox_buckets b ON b.bucket = ? \
-             WHERE s.user_id = ? AND s.tier = {OUTSIDE} AND b.node IS NOT NULL"
-        );
-        let bucket = i64::from(Bucket::of(reader).number());
-        let rows = self.read(&sql, [bucket.into(), reader.get().into()]).await?;
-        let claimed = |row| Ok((fences::fence(row, 0)?, row.get::<Option<i64>>(3)?.map(Basis)));
-        rows.first().map(claimed).transpose()
+    async fn fences(&self, readers: &[UserId]) -> Result<Vec<FencedReader>, StoreError> {
+        if readers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let statement = tiers::fences(self.dialect, readers);
+        let mut fenced: Vec<FencedReader> =
+            self.read(&statement.text, statement.values).await?.iter().map(tiers::fenced).collect::<Result<_, _>>()?;
+        fenced.sort_unstable_by_key(|it| it.reader);
+        Ok(fenced)
     }
 
-    async fn enter(&self, reader: UserId, generation: Generation) -> Result<bool, StoreError> {
+    async fn enter_all(&self, readers: &[(UserId, Generation)]) -> Result<Vec<UserId>, StoreError> {
+        if readers.is_empty() {
+            return Ok(Vec::new());
+        }
         self.transaction(move |tx| async move {
-            if tiers::enter(&tx, reader, generation).await? { tx.commit(true).await } else { tx.roll_back(false).await }
+            let entered = tiers::enter(&tx, readers).await?;
+            if entered.is_empty() { tx.roll_back(entered).await } else { tx.commit(entered).await }
         })
         .await
     }
@@ -98,18 +99,17 @@ impl OutsideStates for SqlStore {
         Ok((unseen, last))
     }
 
-    async fn read_for_build(
+    async fn read_for_builds(
         &self,
-        reader: UserId,
-        generation: Generation,
+        builds: &[(UserId, Generation, Basis)],
         keep: u32,
-        basis: Basis,
-    ) -> Result<Option<Vec<Position>>, StoreError> {
+    ) -> Result<Vec<(UserId, Vec<Position>)>, StoreError> {
+        if builds.is_empty() {
+            return Ok(Vec::new());
+        }
         self.transaction(move |tx| async move {
-            match claims::for_build(&tx, (reader, generation), keep, basis).await? {
-                None => tx.roll_back(None).await,
-                rows => tx.commit(rows).await,
-            }
+            let read = claims::for_builds(&tx, builds, keep).await?;
+            if read.is_empty() { tx.roll_back(read).await } else { tx.commit(read).await }
         })
         .await
     }
