@@ -15,7 +15,7 @@ use graphql_transport::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{AppError, bearer::Bearer};
+use super::{AppError, bearer::Bearer, loader::PRODUCT};
 use crate::{
     accounts::{
         AccountsService, Caller, ExternalUsers, Liveness, Mortal, PasswordSettings, Passwords, Principal,
@@ -231,9 +231,6 @@ fn attaching(
         if is_described { request } else { request.data(Undescribed) }
     }
 }
-
-/// Stands for the issuer of a product that has none.
-pub(super) const PRODUCT: &str = "product";
 
 const SCHEMA_IS_OFF: &str =
     "The schema is not served here. Set graphql.introspection = true to serve it, or run `tidefeed schema`.\n";

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AppError, adapters, api::PRODUCT};
+use super::{AppError, adapters, loader::PRODUCT};
 use crate::{config::Config, import::Exporter};
 
 /// An exporter with its own connections to the configured store, which it only reads. Refuses outdated tables.

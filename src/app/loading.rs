@@ -1,45 +1,7 @@
-//! Builds what loads the files of imports, over ports or over its own connections to the configured servers.
+//! Builds what loads the files of imports, over its own connections to the configured servers.
 
-use std::{sync::Arc, time::Duration};
-
-use async_trait::async_trait;
-
-use super::{AppError, adapters, api::PRODUCT};
-use crate::{
-    accounts::ExternalUsers,
-    ambient::Ambient,
-    config::Config,
-    domain::{ContentId, UserId, account::external::ExternalId},
-    import::{Loader, Neighbours},
-    lifecycle::Lifecycle,
-    publish::Publisher,
-    store::{Ports, StoreError, identities::Identity},
-};
-
-/// The use cases of a node, as the API has them.
-struct UseCases {
-    users: ExternalUsers,
-    publisher: Publisher,
-}
-
-#[async_trait]
-impl Neighbours for UseCases {
-    fn identity(&self, id: &ExternalId) -> Identity {
-        self.users.identity(id.as_str())
-    }
-
-    async fn remove(&self, author: UserId, content: ContentId) -> Result<(), StoreError> {
-        self.publisher.remove(author, content).await.map(drop)
-    }
-}
-
-/// A loader over these ports. `issuer`: whose subjects the external ids of users are; `None`: the product's own.
-pub fn loader(ports: &Ports, issuer: Option<&str>, ambient: &Ambient) -> Loader {
-    let issuer = issuer.unwrap_or(PRODUCT).to_owned();
-    let users = ExternalUsers::new(ports.accounts.clone(), issuer, Duration::ZERO, ambient.clone());
-    let publisher = Publisher::new(ports, ambient);
-    Loader::new(ports, Arc::new(UseCases { users, publisher }), ambient)
-}
+use super::{AppError, adapters, loader::loader};
+use crate::{ambient::Ambient, config::Config, import::Loader, lifecycle::Lifecycle};
 
 /// A loader with its own connections to the configured servers. Changes no table; refuses outdated tables.
 pub async fn open_loader(config: &Config, lifecycle: &Lifecycle, ambient: &Ambient) -> Result<Loader, AppError> {

@@ -13,6 +13,7 @@ mod error;
 mod exporting;
 mod inspection;
 mod jwks;
+mod loader;
 mod loading;
 mod open_files;
 mod server;
@@ -40,7 +41,8 @@ pub use self::{
     exporting::open_exporter,
     inspection::{inspect_redis, waiting_visits},
     jwks::HttpKeys,
-    loading::{loader, open_loader},
+    loader::loader,
+    loading::open_loader,
 };
 use crate::{
     ambient::Ambient,

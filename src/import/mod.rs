@@ -3,15 +3,21 @@
 
 mod batches;
 mod exporter;
+mod file_loader;
 mod importer;
 mod loader;
 mod outcomes;
+mod progress;
 mod rows;
+mod source;
 
 pub use self::{
     batches::{FileLine, MAX_BATCH_LINES, cut, read_some},
     exporter::{ExportError, Exporter},
+    file_loader::{FileEnd, FileLoader, Listener, LoadError, NotLoaded},
     importer::{Importer, ImporterLimits},
     loader::{LEASE_MS, Loaded, Loader, Neighbours},
-    outcomes::LoadedLine,
+    outcomes::{LoadedLine, report_lines},
+    progress::Progress,
+    source::{NotKept, Source, Spool},
 };

@@ -1,12 +1,15 @@
 //! What became of each line, in the words of the report.
 
-use std::iter;
+use std::{
+    io::{self, Write},
+    iter,
+};
 
 use ::import::{
     fault::{Code, Fault},
     read::Line,
     record::{Content, ContentReference, Kind, Record},
-    report::{Outcome, Refusal, Remark},
+    report::{Outcome, Refusal, Remark, Report},
 };
 
 use super::rows::UNSEEN;
@@ -41,6 +44,25 @@ impl LoadedLine {
         });
         Self { kind: Some(line.record.kind()), remark }
     }
+}
+
+/// Lines that are there now are counted; others are reported. `file`: which file they are of, where that is to be said.
+pub fn report_lines(report: &mut Report<impl Write>, file: Option<&str>, lines: Vec<LoadedLine>) -> io::Result<()> {
+    for LoadedLine { kind, remark } in lines {
+        let is_there = remark.as_ref().is_none_or(|it| [Outcome::Updated, Outcome::Unchanged].contains(&it.outcome));
+        if let Some(kind) = kind.filter(|_| is_there) {
+            report.summary.count(kind);
+        }
+        match remark {
+            Some(remark) if is_there => report.summary.note(remark.outcome),
+            Some(mut remark) => {
+                remark.file = file.map(str::to_owned);
+                report.remark(&remark)?;
+            }
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 /// What there is to say of a row.

@@ -142,6 +142,11 @@ impl<W: Write> Report<W> {
         Self { to, summary: Summary::default() }
     }
 
+    /// Where it goes.
+    pub const fn to(&mut self) -> &mut W {
+        &mut self.to
+    }
+
     /// Writes a line, and counts it.
     pub fn remark(&mut self, remark: &Remark) -> io::Result<()> {
         self.summary.note(remark.outcome);

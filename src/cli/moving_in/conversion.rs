@@ -78,7 +78,7 @@ fn column(text: &str) -> Result<ColumnName, String> {
 /// Sorts what is made, and reports what is not.
 struct Made<'w> {
     sorter: Sorter,
-    report: Report<Box<dyn io::Write>>,
+    report: Report<Box<dyn io::Write + Send>>,
     work: &'w mut Work,
 }
 

@@ -7,15 +7,15 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::cli::print;
+use crate::{cli::print, import::Progress};
 
 /// Time between two lines on a terminal; the first comes after it.
 const EVERY: Duration = Duration::from_secs(2);
 /// Time between two lines in a log.
 const SELDOM: Duration = Duration::from_secs(30);
 
-/// What is loaded of a file by this process.
-pub struct Progress {
+/// What is shown of a file that this process loads.
+pub struct ShownProgress {
     begun: Instant,
     next: Duration,
     every: Duration,
@@ -23,7 +23,7 @@ pub struct Progress {
     lines: u64,
 }
 
-impl Progress {
+impl ShownProgress {
     /// Begins now, behind line `first` of `lines`.
     pub fn begin(first: u64, lines: u64) -> Self {
         let every = if io::stderr().is_terminal() { EVERY } else { SELDOM };
@@ -35,18 +35,16 @@ impl Progress {
         let elapsed = self.begun.elapsed();
         if elapsed >= self.next {
             self.next = elapsed + self.every;
-            print::complaint(format!("{name}: {}", text(self.first, line, self.lines, elapsed)));
+            let progress = Progress { first: self.first, line, lines: self.lines, elapsed };
+            print::complaint(format!("{name}: {}", text(&progress)));
         }
     }
 }
 
 /// `line 1200 of 5000, 24 %, 600 lines a second, 6 s left.`
-fn text(first: u64, line: u64, lines: u64, elapsed: Duration) -> String {
-    let ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
-    let done = line.saturating_sub(first).max(1);
-    let percent = line.saturating_mul(100) / lines.max(1);
-    let left = u128::from(ms) * u128::from(lines.saturating_sub(line)) / u128::from(done) / 1_000;
-    let rate = done.saturating_mul(1_000) / ms;
+fn text(progress: &Progress) -> String {
+    let (percent, rate, left) = (progress.percent(), progress.lines_per_second(), progress.seconds_left());
+    let Progress { line, lines, .. } = progress;
     format!("line {line} of {lines}, {percent} %, {rate} lines a second, {left} s left.")
 }
 
@@ -56,9 +54,10 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_this_process() {
-        let second = Duration::from_secs(2);
-        assert_eq!(text(0, 1_200, 5_000, second), "line 1200 of 5000, 24 %, 600 lines a second, 6 s left.");
-        assert_eq!(text(4_000, 4_500, 5_000, second), "line 4500 of 5000, 90 %, 250 lines a second, 2 s left.");
-        assert_eq!(text(0, 0, 0, Duration::ZERO), "line 0 of 0, 0 %, 1000 lines a second, 0 s left.");
+        let after =
+            |first, line, lines, seconds| text(&Progress { first, line, lines, elapsed: Duration::from_secs(seconds) });
+        assert_eq!(after(0, 1_200, 5_000, 2), "line 1200 of 5000, 24 %, 600 lines a second, 6 s left.");
+        assert_eq!(after(4_000, 4_500, 5_000, 2), "line 4500 of 5000, 90 %, 250 lines a second, 2 s left.");
+        assert_eq!(after(0, 0, 0, 0), "line 0 of 0, 0 %, 1000 lines a second, 0 s left.");
     }
 }

@@ -56,7 +56,7 @@ pub fn is_standard(path: &Path) -> bool {
 }
 
 /// Where a report goes: the file, or standard output, or standard error if something else goes to the output.
-pub fn report(path: Option<&Path>, output_is_taken: bool) -> anyhow::Result<Box<dyn Write>> {
+pub fn report(path: Option<&Path>, output_is_taken: bool) -> anyhow::Result<Box<dyn Write + Send>> {
     Ok(match path {
         Some(path) => {
             let file = File::create(path).with_context(|| format!("`{}` cannot be written", path.display()))?;

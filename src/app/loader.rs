@@ -1,0 +1,42 @@
+//! Builds what loads the files of imports, over ports.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+
+use crate::{
+    accounts::ExternalUsers,
+    ambient::Ambient,
+    domain::{ContentId, UserId, account::external::ExternalId},
+    import::{Loader, Neighbours},
+    publish::Publisher,
+    store::{Ports, StoreError, identities::Identity},
+};
+
+/// Stands for the issuer of a product that has none.
+pub(super) const PRODUCT: &str = "product";
+
+/// The use cases of a node, as the API has them.
+struct UseCases {
+    users: ExternalUsers,
+    publisher: Publisher,
+}
+
+#[async_trait]
+impl Neighbours for UseCases {
+    fn identity(&self, id: &ExternalId) -> Identity {
+        self.users.identity(id.as_str())
+    }
+
+    async fn remove(&self, author: UserId, content: ContentId) -> Result<(), StoreError> {
+        self.publisher.remove(author, content).await.map(drop)
+    }
+}
+
+/// A loader over these ports. `issuer`: whose subjects the external ids of users are; `None`: the product's own.
+pub fn loader(ports: &Ports, issuer: Option<&str>, ambient: &Ambient) -> Loader {
+    let issuer = issuer.unwrap_or(PRODUCT).to_owned();
+    let users = ExternalUsers::new(ports.accounts.clone(), issuer, Duration::ZERO, ambient.clone());
+    let publisher = Publisher::new(ports, ambient);
+    Loader::new(ports, Arc::new(UseCases { users, publisher }), ambient)
+}
