@@ -2,7 +2,11 @@
 //!
 //! It uses ports and use cases, never adapters.
 
+pub mod bulk;
 pub mod export;
 pub mod graphql;
+mod order;
 pub mod pages;
 pub mod public_pages;
+pub mod service_lines;
+mod streamed;

@@ -10,12 +10,12 @@ use axum::{
 };
 use graphql_transport::{
     guard::Shape,
-    http::{self, Attach, Client, Endpoints, Entropy, HttpSettings, Scope, Transport},
+    http::{self, Attach, Charges, Client, Endpoints, Entropy, HttpSettings, Scope, Transport},
     payer,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{AppError, bearer::Bearer, loader::PRODUCT};
+use super::{AppError, bearer::Bearer, loader::PRODUCT, service_paths::ServicePaths};
 use crate::{
     accounts::{
         AccountsService, Caller, ExternalUsers, Liveness, Mortal, PasswordSettings, Passwords, Principal,
@@ -26,6 +26,7 @@ use crate::{
     },
     ambient::Ambient,
     api::{
+        bulk,
         export::{self, ExportRuntime},
         graphql::{
             ALWAYS_ADMITTED, COST_HINTS, RememberedJson, SCALARS, ServiceCall, Services, Undescribed, UseCases,
@@ -33,6 +34,7 @@ use crate::{
         },
         pages,
         public_pages::{self, PublicPages},
+        service_lines::Entrance,
     },
     domain::SessionId,
     rng::SharedRng,
@@ -66,6 +68,8 @@ pub struct ApiSettings {
     pub shows_external_ids: bool,
     /// An issuer whose tokens are accepted, too.
     pub issuer: Option<ExternalIssuer>,
+    /// So many bulks run at once; 0: none.
+    pub max_bulks: usize,
     /// A service's key that is in no store.
     pub service_key: Option<(KeyDigest, ServiceKey)>,
 }
@@ -108,7 +112,8 @@ pub fn router(
     endpoints(use_cases, ports, settings, runtime).map(|endpoints| endpoints.router)
 }
 
-/// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, the pages, and the pictures of the demo.
+/// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, `/bulk`, the pages, and the pictures of the
+/// demo.
 pub fn endpoints(
     use_cases: Arc<UseCases>,
     ports: &Ports,
@@ -120,12 +125,14 @@ pub fn endpoints(
     let sessions = SessionsService::new(ports, tokens.clone(), readers, settings.sessions, ambient);
     let sessions = Arc::new(sessions);
     let external_users = Arc::new(external_users(settings, ports, &runtime));
-    let bearer = bearer(settings, ports, &runtime, (tokens.clone(), sessions.liveness()), external_users.clone());
-    let attach = attaching(ports, &runtime, bearer.services.clone(), settings.http.guard.introspection);
+    let known = (tokens.clone(), sessions.liveness());
+    let bearer = Arc::new(bearer(settings, ports, &runtime, known, external_users.clone()));
+    let calls = Arc::new(CallLog::new(ports.accounts.clone(), runtime.ambient.clone()));
+    let attach = attaching(&runtime, (bearer.services.clone(), calls), settings.http.guard.introspection);
     let accounts = Arc::new(accounts(settings, ports, sessions.clone(), &runtime)?);
     let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
-    let (exporting, tasks) = (exports.clone(), runtime.tasks.clone());
-    let trusted_proxies = settings.http.trusted_proxies.clone().into();
+    let copies = copies(settings, exports.clone(), &runtime);
+    let of_services = service_paths(settings, &runtime, bearer.clone());
     let sdl = schema_sdl();
     let described = schema_route(settings.http.guard.introspection);
     let services = Services {
@@ -145,7 +152,7 @@ pub fn endpoints(
     let transport = Transport {
         schema: build_schema(Arc::new(services)),
         shape: Shape::of_sdl(&sdl).map_err(AppError::Schema)?.with_cost_hints(&COST_HINTS).with_scalars(&SCALARS),
-        authenticate: Arc::new(bearer),
+        authenticate: bearer,
         attach: Arc::new(attach),
         public_operations: &WITHOUT_TOKEN,
         always_admitted: &ALWAYS_ADMITTED,
@@ -155,14 +162,28 @@ pub fn endpoints(
         sockets: runtime.tasks,
     };
     let Endpoints { router, charges } = http::endpoints(transport).map_err(AppError::Manifest)?;
-    let copies = export::router(
-        exporting,
-        ExportRuntime { tasks, charges: charges.clone(), trusted_proxies, base_url: settings.base_url.as_str().into() },
-    );
-    let router = with_pages(router, settings, ports).merge(described).merge(copies);
+    let (copies, of_services) = (copies(charges.clone()), of_services.router(router.clone(), charges.clone()));
+    let router = with_pages(router, settings, ports).merge(described).merge(copies).merge(of_services);
     #[cfg(feature = "demo")]
     let router = router.merge(demo::pictures::router());
     Ok(Endpoints { router, charges })
+}
+
+/// The route of `/export`, once it is known what it costs.
+fn copies(
+    settings: &ApiSettings,
+    exports: Arc<Exports>,
+    runtime: &ApiRuntime,
+) -> impl FnOnce(Charges) -> Router + use<> {
+    let (tasks, trusted_proxies) = (runtime.tasks.clone(), settings.http.trusted_proxies.clone().into());
+    let base_url = settings.base_url.as_str().into();
+    move |charges| export::router(exports, ExportRuntime { tasks, charges, trusted_proxies, base_url })
+}
+
+fn service_paths(settings: &ApiSettings, runtime: &ApiRuntime, bearer: Arc<Bearer>) -> ServicePaths {
+    let ApiRuntime { ambient, stop, tasks } = runtime.clone();
+    let entrance = Entrance { authenticate: bearer, draining: stop };
+    ServicePaths { entrance, tasks, ambient, max_bulks: settings.max_bulks }
 }
 
 fn with_pages(api: Router, settings: &ApiSettings, ports: &Ports) -> Router {
@@ -176,6 +197,9 @@ fn with_pages(api: Router, settings: &ApiSettings, ports: &Ports) -> Router {
 
 fn http_settings(settings: &ApiSettings) -> HttpSettings {
     let mut http = settings.http.clone();
+    if settings.max_bulks > 0 {
+        http.persisted.manifest = http.persisted.manifest.map(bulk::with_documents);
+    }
     if settings.public_pages {
         http.persisted.manifest = http.persisted.manifest.map(public_pages::with_documents);
     }
@@ -209,13 +233,11 @@ fn watch<I: Mortal>(liveness: Arc<Liveness<I>>, ports: &Ports, runtime: &ApiRunt
 
 /// Gives each request what its resolvers need of who asks.
 fn attaching(
-    ports: &Ports,
     runtime: &ApiRuntime,
-    access: Arc<ServiceAccess>,
+    (access, calls): (Arc<ServiceAccess>, Arc<CallLog>),
     is_described: bool,
 ) -> impl Attach<Principal> + use<> {
     let (ambient, tasks) = (runtime.ambient.clone(), runtime.tasks.clone());
-    let calls = Arc::new(CallLog::new(ports.accounts.clone(), ambient.clone()));
     move |request, scope: &Scope<Principal>| {
         let Client { address, agent } = scope.client.clone();
         let principal = scope.viewer.as_ref();

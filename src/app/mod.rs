@@ -17,6 +17,7 @@ mod loader;
 mod loading;
 mod open_files;
 mod server;
+mod service_paths;
 mod settings;
 mod store_watch;
 mod workers;

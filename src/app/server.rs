@@ -18,7 +18,7 @@ use tower_http::{
     CompressionLevel,
     compression::{
         CompressionLayer,
-        predicate::{DefaultPredicate, Predicate},
+        predicate::{DefaultPredicate, NotForContentType, Predicate},
     },
 };
 
@@ -104,11 +104,13 @@ impl Predicate for Short {
 }
 
 fn finished(router: Router) -> Router {
-    let short = DefaultPredicate::new().and(Short);
+    // What is written line by line is to arrive line by line.
+    let plain = || DefaultPredicate::new().and(NotForContentType::const_new("application/x-ndjson"));
+    let short = plain().and(Short);
     router
         .layer(middleware::from_fn(measure))
         .layer(CompressionLayer::new().quality(COMPRESSION).compress_when(short))
-        .layer(CompressionLayer::new().quality(COMPRESSION_OF_LONG))
+        .layer(CompressionLayer::new().quality(COMPRESSION_OF_LONG).compress_when(plain()))
 }
 
 /// Serves until draining has begun and the open requests have ended.

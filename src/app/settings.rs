@@ -105,6 +105,7 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
         public_pages: config.api.public_pages,
         shows_external_ids: config.api.shows_external_ids,
         issuer: issuer(config)?,
+        max_bulks: config.service.max_bulks,
         service_key: service_key(config),
     })
 }

@@ -171,6 +171,7 @@ fn service(reader: &mut Reader) -> ServiceSettings {
             Scopes::default()
         }),
         log_days: reader.whole("service.log_days", 1..=36_500),
+        max_bulks: reader.whole("service.max_bulks", 0..=10_000),
     }
 }
 

@@ -297,6 +297,7 @@ pub struct ServiceSettings {
     pub key: Secret,
     pub scopes: Scopes,
     pub log_days: u32,
+    pub max_bulks: usize,
 }
 
 /// `[admission]`

@@ -41,7 +41,7 @@ mod ws;
 
 pub use self::{
     buffers::{Buffer, buffers},
-    connections::{ConnectionLimits, Routes, serve},
+    connections::{ConnectionLimits, Routes, read_while_answering, serve},
     entropy::Entropy,
     limits::{
         AdmissionLimit, AdmissionLimits, HttpSettings, PersistedSettings, RequestLimits, SocketLimits, StreamLimits,
@@ -53,5 +53,5 @@ pub use self::{
     rate::{Charges, RateLimits, TokenBucket},
     request_id::RequestId,
     router::{Endpoints, Transport, endpoints, router},
-    viewer::{Attach, Authenticate, AuthenticateError, Client, Scope, Viewer},
+    viewer::{Attach, Authenticate, AuthenticateError, Client, Scope, Viewer, viewer_of},
 };

@@ -5,7 +5,7 @@ use std::{net::IpAddr, time::Duration};
 use async_graphql::Request;
 use async_trait::async_trait;
 use axum::http::{
-    Extensions, HeaderMap,
+    Extensions, HeaderMap, HeaderValue,
     header::{AUTHORIZATION, USER_AGENT},
 };
 use ipnet::IpNet;
@@ -138,6 +138,14 @@ impl<V: Viewer> Scope<V> {
     }
 }
 
+/// The viewer of a request to a route that is not the transport's own; `None` if it has no token.
+pub async fn viewer_of<V: Viewer>(
+    headers: &HeaderMap,
+    authenticate: &dyn Authenticate<V>,
+) -> Result<Option<V>, AuthenticateError> {
+    Credentials::of_headers(headers, authenticate.act_as()).viewer(authenticate).await
+}
+
 /// The value of an entry that is not null.
 fn entry<'a>(map: &'a Map<String, Json>, name: &str) -> Option<&'a Json> {
     map.iter().find(|(key, value)| key.eq_ignore_ascii_case(name) && !value.is_null()).map(|(_, value)| value)
@@ -161,9 +169,9 @@ enum Token {
 impl Credentials {
     /// `act_as`: the header's name.
     pub(super) fn of_headers(headers: &HeaderMap, act_as: Option<&str>) -> Self {
-        // A name that is not text is nobody's.
-        let act_as =
-            act_as.and_then(|name| headers.get(name)).map(|value| value.to_str().unwrap_or_default().to_owned());
+        // A name that is not UTF-8 is nobody's.
+        let text = |value: &HeaderValue| str::from_utf8(value.as_bytes()).unwrap_or_default().to_owned();
+        let act_as = act_as.and_then(|name| headers.get(name)).map(text);
         Self { token: Token::of_headers(headers), act_as }
     }
 

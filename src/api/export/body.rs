@@ -5,12 +5,15 @@
 
 use std::{pin::pin, time::Duration};
 
-use axum::body::{Body, Bytes};
-use futures_util::{Stream, StreamExt as _, stream};
+use axum::body::Body;
+use futures_util::{Stream, StreamExt as _};
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::task::TaskTracker;
 
-use crate::accounts::export::ExportError;
+use crate::{
+    accounts::export::ExportError,
+    api::streamed::{Piece, body_of},
+};
 
 /// How long a client may take to read one piece.
 const STALLED_AFTER: Duration = Duration::from_secs(30);
@@ -18,11 +21,6 @@ const STALLED_AFTER: Duration = Duration::from_secs(30);
 const STALLED_WHILE_OTHERS_WAIT: Duration = Duration::from_secs(3);
 /// How long a whole file may take, so that a slow client does not keep its slot for ever.
 const LONGEST: Duration = Duration::from_mins(30);
-
-/// The error that ends a partial file.
-#[derive(Debug, thiserror::Error)]
-#[error("the export failed")]
-struct BrokenOff;
 
 /// Why writing stops.
 enum Stopped {
@@ -38,7 +36,7 @@ pub fn written_by(
     are_others_waiting: impl Fn() -> bool + Send + Sync + 'static,
     tasks: &TaskTracker,
 ) -> Body {
-    // One piece is being sent while the next one is read. `None` marks the end of a complete file.
+    // One piece is being sent while the next one is read.
     let (sender, sent) = mpsc::channel(1);
     tasks.spawn(async move {
         if let Ok(Err(Stopped::Failed(error))) = timeout(LONGEST, write(pieces, are_others_waiting, sender)).await {
@@ -50,22 +48,13 @@ pub fn written_by(
             }
         }
     });
-    let body = stream::unfold(Some(sent), async |sent: Option<mpsc::Receiver<Option<String>>>| {
-        let mut sent = sent?;
-        match sent.recv().await {
-            Some(Some(text)) => Some((Ok(Bytes::from(text)), Some(sent))),
-            Some(None) => None,
-            None => Some((Err(BrokenOff), None)),
-        }
-    });
-    // The compression layer polls once more after the end.
-    Body::from_stream(body.fuse())
+    body_of(sent)
 }
 
 async fn write(
     pieces: impl Stream<Item = Result<String, ExportError>>,
     are_others_waiting: impl Fn() -> bool,
-    sender: mpsc::Sender<Option<String>>,
+    sender: mpsc::Sender<Piece>,
 ) -> Result<(), Stopped> {
     let mut pieces = pin!(pieces);
     loop {
@@ -92,6 +81,7 @@ async fn write(
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use futures_util::stream;
     use tokio::time::{Instant, sleep};
 
     use super::*;

@@ -46,7 +46,7 @@ pub use self::{
     remembered_json::RememberedJson,
     scalars::{SCALARS, rfc3339},
     scope::{Undescribed, attach},
-    service_calls::ServiceCall,
+    service_calls::{ServiceCall, service_scope},
     services::{OWN, Services, UseCases, complete_url},
 };
 

@@ -64,6 +64,14 @@ fn need(kind: OperationType, field: &str) -> Need {
     }
 }
 
+/// The scope that a service needs for a mutation; `None` if no scope decides.
+pub fn service_scope(mutation: &str) -> Option<Scope> {
+    match need(OperationType::Mutation, mutation) {
+        Need::Scope(scope) => Some(scope),
+        Need::Nothing | Need::User => None,
+    }
+}
+
 /// Data of a request of a service.
 #[derive(Clone)]
 pub struct ServiceCall {

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod batches;
+mod bulk;
 mod graphql_api;
 mod live;
 mod objects;

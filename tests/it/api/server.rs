@@ -75,6 +75,26 @@ impl ApiServer {
         response.json().await.context("an answer that is no JSON")
     }
 
+    /// Status and lines of the answer to a body that is sent to a path of services.
+    pub async fn post_lines(
+        &self,
+        path: &str,
+        (token, act_as): (Option<&str>, Option<&str>),
+        body: Vec<u8>,
+    ) -> Result<(u16, Vec<Value>)> {
+        let mut request = self.http.post(format!("http://{}/{path}", self.address));
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        if let Some(user) = act_as {
+            request = request.header("tidefeed-act-as", user);
+        }
+        let response = request.body(body).send().await?;
+        let (status, text) = (response.status().as_u16(), response.text().await?);
+        let lines = text.lines().map(serde_json::from_str).collect::<Result<_, _>>();
+        Ok((status, lines.with_context(|| text.clone())?))
+    }
+
     /// The answer's data; errors and user errors fail.
     pub async fn data(&self, token: &str, query: &str, variables: Value) -> Result<Value> {
         let answer = self.post(Some(token), query, variables).await?;
@@ -127,6 +147,7 @@ pub fn settings() -> ApiSettings {
         public_pages: false,
         shows_external_ids: true,
         issuer: None,
+        max_bulks: 2,
         service_key: None,
     }
 }

@@ -196,6 +196,7 @@ fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
         public_pages: false,
         shows_external_ids: true,
         issuer: None,
+        max_bulks: 2,
         service_key: None,
     };
     let runtime = ApiRuntime { ambient, stop: CancellationToken::new(), tasks: TaskTracker::new() };

@@ -22,7 +22,7 @@ use axum::{
     Router,
     body::Body,
     extract::ConnectInfo,
-    http::{Request, Response, StatusCode},
+    http::{Extensions, Request, Response, StatusCode},
     serve::{Listener as _, ListenerExt as _, TapIo},
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -123,6 +123,14 @@ fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
             tracing::debug!(%error, "TCP_NODELAY could not be set on a connection. Its answers are delayed.");
         }
     })
+}
+
+/// For a handler that reads the body of this request while it answers, piece by piece: what arrives meanwhile is not
+/// counted as the head of another request. Its answer has `Connection: close`, so that none follows.
+pub fn read_while_answering(request: &Extensions) {
+    if let Some(received) = request.get::<Received>() {
+        received.read_while_answered();
+    }
 }
 
 /// Serves HTTP/1.1 until `stop`, and until the open requests have ended. Handlers find the peer's address as
@@ -272,7 +280,7 @@ async fn talk(
                 Some(refusal) => Ok(refusal),
                 None => router.oneshot(request).await,
             };
-            received.hold_with(Some(next_head));
+            received.answer(next_head);
             response.map(|response| until_sent(response, busy))
         }
     });

@@ -34,6 +34,8 @@ struct State {
     /// Most bytes of the incomplete message, with the heads of its frames; `None` if something else bounds it.
     most: Option<u64>,
     leaves_unread: bool,
+    /// Whether a body is read during its answer.
+    is_read_while_answered: bool,
 }
 
 impl Received {
@@ -84,6 +86,18 @@ impl Received {
 
     pub(super) fn leaves_unread(&self) -> bool {
         self.state().leaves_unread
+    }
+
+    /// Notes that the body is read during its answer, piece by piece, and that no other request follows it.
+    pub(super) fn read_while_answered(&self) {
+        self.state().is_read_while_answered = true;
+    }
+
+    /// Begins to count what comes behind a request that is answered. `head`: the memory of the next head.
+    pub(super) fn answer(&self, head: Hold) {
+        if !self.state().is_read_while_answered {
+            self.hold_with(Some(head));
+        }
     }
 
     /// Counts `bytes` more.

@@ -1,10 +1,9 @@
 //! Publishing many contents at once, for services.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 
 use async_graphql::{Context, InputObject, Object, SimpleObject};
 use futures_util::future::join_all;
-use tokio::time::sleep;
 
 use super::{
     content::{PublishContentInput, author, own_edge, publish},
@@ -12,21 +11,19 @@ use super::{
 };
 use crate::{
     accounts::Viewer,
-    api::graphql::{
-        errors::Failure,
-        hydration::Hydration,
-        named,
-        objects::TimelineEdge,
-        scope::{Answer, answer, fresh_hydration, hydration_for},
-        service_calls::{may_act, service_alone},
+    api::{
+        graphql::{
+            errors::Failure,
+            hydration::Hydration,
+            named,
+            objects::TimelineEdge,
+            scope::{Answer, answer, fresh_hydration, hydration_for},
+            service_calls::{may_act, service_alone},
+        },
+        order::wait_beyond,
     },
-    clock::SharedClock,
     domain::{Content, UserId, limits::MAX_BATCH},
 };
-
-/// How often a content waits for the next millisecond, so that it stands above the one before it.
-const WAITS: usize = 10;
-const WAIT: Duration = Duration::from_millis(1);
 
 /// The contents to publish.
 #[derive(InputObject)]
@@ -163,16 +160,6 @@ async fn published(
 struct Done {
     published: Result<(Viewer, Content), UserError>,
     client_mutation_id: Option<String>,
-}
-
-/// Waits until the clock is beyond `newest`. Timelines have no order within a millisecond that anybody could choose.
-async fn wait_beyond(newest: i64, clock: &SharedClock) {
-    for _ in 0..WAITS {
-        if clock.now_ms() > newest {
-            return;
-        }
-        sleep(WAIT).await;
-    }
 }
 
 fn results(ctx: &Context<'_>, done: Vec<Done>) -> Result<Vec<PublishContentsResult>, Failure> {

@@ -259,6 +259,9 @@ async fn answer(
     credentials: Credentials<'_>,
     owner: &Person,
 ) -> Result<(String, Value)> {
+    if let Some(path) = row.strip_prefix("POST /") {
+        return posted(server, path, credentials).await;
+    }
     let (query, variables) = operation(row, owner)?;
     let answer = if row.starts_with("Subscription.") {
         watched(server, credentials, (owner, begins), json!({ "query": query, "variables": variables })).await?
@@ -279,6 +282,14 @@ async fn answer(
         (None, _) => "data",
     };
     Ok((result.to_owned(), answer))
+}
+
+/// The answer of a path of services, in the words of the table.
+async fn posted(server: &ApiServer, path: &str, credentials: Credentials<'_>) -> Result<(String, Value)> {
+    let (_, mut lines) = server.post_lines(path, credentials, Vec::new()).await?;
+    let last = lines.pop().context("no line")?;
+    let code = last["stopped"]["code"].as_str().unwrap_or("data").to_owned();
+    Ok((code, last))
 }
 
 /// Whether it is a list of nulls, or an empty connection.

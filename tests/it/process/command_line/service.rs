@@ -1,8 +1,10 @@
 //! Tests `tidefeed service`, with a node that uses its keys.
 
 use anyhow::{Context as _, Result, ensure};
+use serde_json::json;
 
 use super::{CommandLine, process::Node};
+use crate::binary::lines::Exchange;
 
 const KEY: &str = "tfs_0123456789abcdef0123456789abcdef";
 
@@ -61,5 +63,35 @@ async fn a_malformed_configured_key_or_scope_is_refused_with_a_remedy() -> Resul
     let it = CommandLine::embedded()?.with("TIDEFEED__SERVICE__SCOPES", "read,tweets");
     let refused = it.run(&["serve"]).await.context("no answer")?;
     ensure!(refused.code == Some(2) && refused.err.contains("no scope `tweets`"), "{refused:?}");
+    Ok(())
+}
+
+/// A node with the configured key.
+fn with_key(it: CommandLine) -> CommandLine {
+    let it = it.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0").with("TIDEFEED__SERVICE__KEY", KEY);
+    it.with("TIDEFEED__LOG__FILTER", "trace").with("TIDEFEED__LOG__FORMAT", "json")
+}
+
+#[tokio::test]
+async fn a_bulk_is_read_as_its_results_are_taken() -> Result<()> {
+    let few = "262144";
+    let it = with_key(CommandLine::embedded()?).with("TIDEFEED__SERVER__MAX_INCOMING_BYTES_PER_ADDRESS", few);
+    let (mut node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+    let authorization = format!("Bearer {KEY}");
+    let headers = [("Authorization", authorization.as_str()), ("Accept-Encoding", "gzip")];
+    let mut bulk = Exchange::begin(peer.address(), "/bulk", &headers).await?;
+    let lines = 8;
+    for line in 1..=lines {
+        bulk.say_line(&json!({ "op": "nothing", "data": { "text": "x".repeat(60_000) } })).await?;
+        let result = bulk.hear().await?.context("no result")?;
+        ensure!(result["line"] == line && result["code"] == "INVALID", "{result}");
+    }
+    node.signal("TERM").await?;
+    let last = bulk.rest().await?;
+    ensure!(last.len() == 1 && last[0]["stopped"]["code"] == "STOPPING", "{last:?}");
+    ensure!(last[0]["stopped"]["line"] == lines, "{last:?}");
+    ensure!(node.code().await? == Some(0));
+    let leaks: Vec<_> = node.log().into_iter().filter(|line| line.contains(KEY)).collect();
+    ensure!(node.log().len() > 10 && leaks.is_empty(), "{leaks:#?}");
     Ok(())
 }

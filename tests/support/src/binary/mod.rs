@@ -1,5 +1,6 @@
 //! Runs the binary in a separate process: a command to its end, or a node that keeps running.
 
+pub mod lines;
 pub mod process;
 
 use std::{
