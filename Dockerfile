@@ -19,7 +19,7 @@ USER 65532:65532
 # only /data is written to, large sorts of SQLite included.
 WORKDIR /
 VOLUME /data
-ENV SQLITE_TMPDIR=/data TIDEFEED__SERVER__LISTEN=0.0.0.0:8080
+ENV TMPDIR=/data SQLITE_TMPDIR=/data TIDEFEED__SERVER__LISTEN=0.0.0.0:8080
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=10s --start-period=60s CMD ["/usr/local/bin/tidefeed", "health"]
 ENTRYPOINT ["/usr/local/bin/tidefeed"]

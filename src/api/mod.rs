@@ -5,6 +5,7 @@
 pub mod bulk;
 pub mod export;
 pub mod graphql;
+pub mod imports;
 mod order;
 pub mod pages;
 pub mod public_pages;

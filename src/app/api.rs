@@ -15,7 +15,12 @@ use graphql_transport::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{AppError, bearer::Bearer, loader::PRODUCT, service_paths::ServicePaths};
+use super::{
+    AppError,
+    bearer::Bearer,
+    loader::{PRODUCT, loader},
+    service_paths::ServicePaths,
+};
 use crate::{
     accounts::{
         AccountsService, Caller, ExternalUsers, Liveness, Mortal, PasswordSettings, Passwords, Principal,
@@ -70,6 +75,8 @@ pub struct ApiSettings {
     pub issuer: Option<ExternalIssuer>,
     /// So many bulks run at once; 0: none.
     pub max_bulks: usize,
+    /// Bytes of a file that a service sends to be loaded; 0: none is.
+    pub max_import_bytes: u64,
     /// A service's key that is in no store.
     pub service_key: Option<(KeyDigest, ServiceKey)>,
 }
@@ -112,7 +119,7 @@ pub fn router(
     endpoints(use_cases, ports, settings, runtime).map(|endpoints| endpoints.router)
 }
 
-/// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, `/bulk`, the pages, and the pictures of the
+/// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, `/bulk`, `/import`, the pages, and the pictures of the
 /// demo.
 pub fn endpoints(
     use_cases: Arc<UseCases>,
@@ -128,11 +135,11 @@ pub fn endpoints(
     let known = (tokens.clone(), sessions.liveness());
     let bearer = Arc::new(bearer(settings, ports, &runtime, known, external_users.clone()));
     let calls = Arc::new(CallLog::new(ports.accounts.clone(), runtime.ambient.clone()));
-    let attach = attaching(&runtime, (bearer.services.clone(), calls), settings.http.guard.introspection);
+    let attach = attaching(&runtime, (bearer.services.clone(), calls.clone()), settings.http.guard.introspection);
     let accounts = Arc::new(accounts(settings, ports, sessions.clone(), &runtime)?);
     let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
     let copies = copies(settings, exports.clone(), &runtime);
-    let of_services = service_paths(settings, &runtime, bearer.clone());
+    let of_services = service_paths(settings, ports, &runtime, (bearer.clone(), calls));
     let sdl = schema_sdl();
     let described = schema_route(settings.http.guard.introspection);
     let services = Services {
@@ -180,10 +187,24 @@ fn copies(
     move |charges| export::router(exports, ExportRuntime { tasks, charges, trusted_proxies, base_url })
 }
 
-fn service_paths(settings: &ApiSettings, runtime: &ApiRuntime, bearer: Arc<Bearer>) -> ServicePaths {
+fn service_paths(
+    settings: &ApiSettings,
+    ports: &Ports,
+    runtime: &ApiRuntime,
+    (bearer, log): (Arc<Bearer>, Arc<CallLog>),
+) -> ServicePaths {
     let ApiRuntime { ambient, stop, tasks } = runtime.clone();
-    let entrance = Entrance { authenticate: bearer, draining: stop };
-    ServicePaths { entrance, tasks, ambient, max_bulks: settings.max_bulks }
+    let issuer = settings.issuer.as_ref().map(|external| external.issuer.issuer.clone());
+    let (ports, of_loader) = (ports.clone(), ambient.clone());
+    ServicePaths {
+        entrance: Entrance { authenticate: bearer, draining: stop },
+        log,
+        tasks,
+        ambient,
+        open_loader: Arc::new(move || loader(&ports, issuer.as_deref(), &of_loader)),
+        max_bulks: settings.max_bulks,
+        max_import_bytes: settings.max_import_bytes,
+    }
 }
 
 fn with_pages(api: Router, settings: &ApiSettings, ports: &Ports) -> Router {

@@ -106,6 +106,7 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
         shows_external_ids: config.api.shows_external_ids,
         issuer: issuer(config)?,
         max_bulks: config.service.max_bulks,
+        max_import_bytes: config.service.max_import_bytes,
         service_key: service_key(config),
     })
 }

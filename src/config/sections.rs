@@ -172,6 +172,7 @@ fn service(reader: &mut Reader) -> ServiceSettings {
         }),
         log_days: reader.whole("service.log_days", 1..=36_500),
         max_bulks: reader.whole("service.max_bulks", 0..=10_000),
+        max_import_bytes: reader.whole("service.max_import_bytes", 0..=1_099_511_627_776),
     }
 }
 

@@ -298,6 +298,7 @@ pub struct ServiceSettings {
     pub scopes: Scopes,
     pub log_days: u32,
     pub max_bulks: usize,
+    pub max_import_bytes: u64,
 }
 
 /// `[admission]`

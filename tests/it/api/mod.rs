@@ -4,6 +4,7 @@ mod accounts;
 mod batches;
 mod bulk;
 mod graphql_api;
+mod imports;
 mod live;
 mod objects;
 mod product_world;

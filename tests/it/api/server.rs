@@ -148,6 +148,7 @@ pub fn settings() -> ApiSettings {
         shows_external_ids: true,
         issuer: None,
         max_bulks: 2,
+        max_import_bytes: 1 << 20,
         service_key: None,
     }
 }

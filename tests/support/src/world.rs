@@ -197,6 +197,7 @@ fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
         shows_external_ids: true,
         issuer: None,
         max_bulks: 2,
+        max_import_bytes: 0,
         service_key: None,
     };
     let runtime = ApiRuntime { ambient, stop: CancellationToken::new(), tasks: TaskTracker::new() };

@@ -23,11 +23,13 @@ pub enum Scope {
     Tokens,
     /// To delete accounts.
     DeleteUsers,
+    /// To load files.
+    Import,
 }
 
 impl Scope {
     /// All scopes, in the order in which they are told.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::ActAs,
         Self::Read,
         Self::Contents,
@@ -36,6 +38,7 @@ impl Scope {
         Self::Users,
         Self::Tokens,
         Self::DeleteUsers,
+        Self::Import,
     ];
 
     /// The name on the command line, in the configuration and in the store.
@@ -49,6 +52,7 @@ impl Scope {
             Self::Users => "users",
             Self::Tokens => "tokens",
             Self::DeleteUsers => "delete_users",
+            Self::Import => "import",
         }
     }
 

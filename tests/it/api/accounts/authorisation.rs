@@ -17,6 +17,9 @@ const OPERATIONS: &str = include_str!("../../../fixtures/authorisation.graphql")
 const SCHEMA: &str = include_str!("../../../../schema.graphql");
 const ROOT_TYPES: [&str; 3] = ["Query", "Mutation", "Subscription"];
 
+/// The first line of a file that can be loaded.
+const HEADER: &str = r#"{"type":"header","data":{"format":"tidefeed","version":1}}"#;
+
 /// The client that sends a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
@@ -286,7 +289,8 @@ async fn answer(
 
 /// The answer of a path of services, in the words of the table.
 async fn posted(server: &ApiServer, path: &str, credentials: Credentials<'_>) -> Result<(String, Value)> {
-    let (_, mut lines) = server.post_lines(path, credentials, Vec::new()).await?;
+    let body = if path == "import" { format!("{HEADER}\n") } else { String::new() };
+    let (_, mut lines) = server.post_lines(path, credentials, body.into_bytes()).await?;
     let last = lines.pop().context("no line")?;
     let code = last["stopped"]["code"].as_str().unwrap_or("data").to_owned();
     Ok((code, last))

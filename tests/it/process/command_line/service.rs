@@ -1,9 +1,15 @@
 //! Tests `tidefeed service`, with a node that uses its keys.
 
+use std::fmt::Write as _;
+
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 
-use super::{CommandLine, process::Node};
+use super::{
+    CommandLine,
+    moving_in::HEADER,
+    process::{Node, Peer},
+};
 use crate::binary::lines::Exchange;
 
 const KEY: &str = "tfs_0123456789abcdef0123456789abcdef";
@@ -24,7 +30,10 @@ async fn a_service_lives_from_its_first_key_to_its_revocation() -> Result<()> {
     ensure!(it.run(&["service", "add", "configured", "--scope", "read"]).await?.code == Some(1));
     let unknown = it.run(&["service", "add", "other", "--scope", "read,tweets"]).await?;
     ensure!(unknown.code == Some(2) && unknown.err.contains("no scope `tweets`"), "{unknown:?}");
-    ensure!(unknown.err.contains("act_as,read,contents,follows,reactions,users,tokens,delete_users"), "{unknown:?}");
+    ensure!(
+        unknown.err.contains("act_as,read,contents,follows,reactions,users,tokens,delete_users,import"),
+        "{unknown:?}"
+    );
     let (node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let read = "{ user(handle: \"nobody\") { id } }";
     for key in [key, KEY] {
@@ -93,5 +102,41 @@ async fn a_bulk_is_read_as_its_results_are_taken() -> Result<()> {
     ensure!(node.code().await? == Some(0));
     let leaks: Vec<_> = node.log().into_iter().filter(|line| line.contains(KEY)).collect();
     ensure!(node.log().len() > 10 && leaks.is_empty(), "{leaks:#?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_import_over_http_ends_with_its_node_and_goes_on() -> Result<()> {
+    let it = with_key(CommandLine::embedded()?).with("TIDEFEED__SERVICE__SCOPES", "import");
+    let mut file = format!("{HEADER}\n");
+    for user in 0..200 {
+        let _ = writeln!(file, r#"{{"type":"user","data":{{"externalId":"{user}"}}}}"#);
+        let _ = writeln!(file, r#"{{"type":"follow","data":{{"follower":"{user}","author":"nobody"}}}}"#);
+    }
+    let send = async |peer: &Peer| {
+        let authorization = format!("Bearer {KEY}");
+        let mut exchange = Exchange::begin(peer.address(), "/import", &[("Authorization", &authorization)]).await?;
+        exchange.say(&file).await?;
+        exchange.end().await?;
+        anyhow::Ok(exchange)
+    };
+    let (mut node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+    let mut import = send(&peer).await?;
+    import.hear().await?;
+    node.signal("TERM").await?;
+    let last = import.rest().await?.pop().context("no line")?;
+    ensure!(last["stopped"]["code"] == "STOPPING" && last["stopped"]["line"].is_u64(), "{last}");
+    ensure!(node.code().await? == Some(0));
+    let listed = it.done(&["import", "list"]).await?;
+    ensure!(listed.contains(&format!(": unfinished, line {} of 401", last["stopped"]["line"])), "{last}: {listed}");
+    let (next, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+    let last = send(&peer).await?.rest().await?.pop().context("no line")?;
+    ensure!(last["summary"]["lines"] == 401, "{last}");
+    let listed = it.done(&["import", "list"]).await?;
+    ensure!(listed.contains("finished, line 401 of 401: 200 new, 0 changed, 0 as they were, 200 refused"), "{listed}");
+    let counted = r#"tidefeed_http_requests_total{route="/import",status="200"}"#;
+    ensure!(peer.metric(counted).await? == Some(1.0));
+    let leaks: Vec<_> = [node.log(), next.log()].concat().into_iter().filter(|line| line.contains(KEY)).collect();
+    ensure!(leaks.is_empty(), "{leaks:#?}");
     Ok(())
 }
