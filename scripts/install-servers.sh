@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Installs what the tests and `make run-servers` need and the system lacks, from Debian's packages: MariaDB, Redis,
-# nginx, Chromium, jq, a C compiler. The tests start their own servers from these programs. MariaDB comes without a
-# service; the packages of Redis and nginx start one each.
+# nginx, Chromium, jq, SQLite's shell, a C compiler. The tests start their own servers from these programs. MariaDB
+# comes without a service; the packages of Redis and nginx start one each.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=scripts/packages.sh
 source scripts/packages.sh
 
-step "Looking for MariaDB, Redis, nginx, Chromium and a C compiler"
+step "Looking for MariaDB, SQLite, Redis, nginx, Chromium and a C compiler"
 want mariadb-server-core "tests and scripts start a private MariaDB from it" have_programs mariadbd mariadb-install-db
 want mariadb-client-core "mariadb-install-db needs its my_print_defaults" have_programs my_print_defaults
+want mariadb-client "the tests back up and restore with it, as docs/operations.md has it" have_programs mariadb mariadb-dump
+want sqlite3 "the tests back up with it, as docs/operations.md has it" have_programs sqlite3
 want nginx "the tests put one before the binary, as docs/operations.md has it" have_programs nginx
 want openssl "the tests make certificates for nginx" have_programs openssl
 want jq "the tests run the filter of docs/moving-in.md" have_programs jq

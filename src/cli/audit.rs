@@ -24,6 +24,9 @@ const AT_ONCE: u64 = 500;
 /// What an audit of every reader has looked at where none has an inbox.
 const NO_INBOXES: &str = "No reader has an inbox yet, so no timeline could be wrong: pages are read from the authors' outboxes. An inbox comes \
                           with a reader's first visit.";
+const REPAIRED: &str = "They are repaired. A wrong timeline or counter is a defect of Tidefeed or of the servers' storage: report it with \
+                        the lines above.";
+const NOT_REPAIRED: &str = "Run `tidefeed audit` without --no-repair to repair them.";
 
 #[derive(Debug, Args)]
 pub struct AuditArguments {
@@ -46,7 +49,7 @@ pub struct AuditArguments {
 
 /// What has been found so far.
 #[derive(Debug, Default)]
-struct Tally {
+pub(super) struct Tally {
     readers: u64,
     pages: u64,
     wrong: u64,
@@ -67,8 +70,8 @@ pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<C
     };
     let (auditor, store) = open_auditor(config, options, &lifecycle, &Ambient::of_system()).await?;
     let named = named(&arguments.readers, &store).await?;
-    let (mut tally, mut interrupted) = if arguments.readers.is_empty() {
-        audit_all(&auditor, arguments.limit, &lifecycle).await?
+    let (tally, interrupted) = if arguments.readers.is_empty() {
+        audit_everybody((&auditor, &store), arguments.limit, options.repair, &lifecycle).await?
     } else {
         let mut tally = Tally::default();
         for reader in named {
@@ -76,19 +79,38 @@ pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<C
         }
         (tally, false)
     };
-    let with_counters = arguments.readers.is_empty() && arguments.limit.is_none();
-    if with_counters && !interrupted {
-        interrupted = audit_counters(&store, options.repair, &mut tally, &lifecycle).await?;
+    print_tally(&tally, interrupted)?;
+    if tally.wrong + tally.miscounts > 0 {
+        print::line(if options.repair { REPAIRED } else { NOT_REPAIRED })?;
     }
-    print_tally(&tally, options.repair, interrupted)?;
-    if with_counters && !interrupted && tally.readers == 0 {
+    if arguments.readers.is_empty() && arguments.limit.is_none() && !interrupted && tally.readers == 0 {
         print::line(NO_INBOXES)?;
     }
-    Ok(match (interrupted, tally.wrong + tally.miscounts) {
+    Ok(completion(&tally, interrupted))
+}
+
+/// Compares every timeline, and then all counters; or the timelines of `limit` readers. A signal ends it, and is
+/// reported beside what was found before.
+pub(super) async fn audit_everybody(
+    (auditor, store): (&Auditor, &impl CounterAudits),
+    limit: Option<u64>,
+    repair: bool,
+    lifecycle: &Lifecycle,
+) -> anyhow::Result<(Tally, bool)> {
+    let (mut tally, mut interrupted) = audit_all(auditor, limit, lifecycle).await?;
+    if limit.is_none() && !interrupted {
+        interrupted = audit_counters(store, repair, &mut tally, lifecycle).await?;
+    }
+    Ok((tally, interrupted))
+}
+
+/// How a command ends that has audited.
+pub(super) const fn completion(tally: &Tally, interrupted: bool) -> Completion {
+    match (interrupted, tally.wrong + tally.miscounts) {
         (true, _) => Completion::Interrupted,
         (false, 0) => Completion::Done,
         (false, _) => Completion::ProblemsFound,
-    })
+    }
 }
 
 async fn named(handles: &[String], accounts: &impl Accounts) -> anyhow::Result<Vec<UserId>> {
@@ -214,20 +236,12 @@ fn description(finding: &Finding) -> String {
     lines.join("\n      ")
 }
 
-fn print_tally(tally: &Tally, repair: bool, interrupted: bool) -> anyhow::Result<()> {
+pub(super) fn print_tally(tally: &Tally, interrupted: bool) -> anyhow::Result<()> {
     let Tally { readers, pages, wrong, counted, miscounts } = tally;
     let how = if interrupted { "Interrupted after" } else { "Audited" };
     print::line(format!("{how} {readers} readers, {pages} pages: {wrong} timelines wrong"))?;
     if *counted > 0 {
         print::line(format!("Counted again for {counted} contents and users: {miscounts} counters wrong"))?;
-    }
-    if *wrong + *miscounts > 0 {
-        let next = if repair {
-            "They are repaired. A wrong timeline or counter is a defect of Tidefeed or of the servers' storage: report it with the lines above."
-        } else {
-            "Run `tidefeed audit` without --no-repair to repair them."
-        };
-        print::line(next)?;
     }
     Ok(())
 }

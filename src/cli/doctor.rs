@@ -47,7 +47,7 @@ pub async fn run(config: &Config) -> anyhow::Result<Completion> {
 }
 
 /// `FAIL subject: what was seen -> what to do`.
-fn line(finding: &Finding) -> String {
+pub(super) fn line(finding: &Finding) -> String {
     let word = match finding.verdict {
         Verdict::Fine => "ok  ",
         Verdict::Doubtful => "warn",
@@ -57,7 +57,7 @@ fn line(finding: &Finding) -> String {
     format!("{word} {}: {}{next}", finding.subject, finding.seen)
 }
 
-fn secret(config: &Config) -> Finding {
+pub(super) fn secret(config: &Config) -> Finding {
     match (config.auth.secret.is_empty(), config.store.url.sqlite_file()) {
         (false, _) => Finding::fine("secret", "auth.secret is set"),
         (true, Some(file)) => {
@@ -165,7 +165,7 @@ fn own_connections(opened: Result<(), AppError>) -> Finding {
 }
 
 /// `pending`: names of the migrations that have not run.
-fn tables(pending: Result<Vec<String>, StoreError>) -> Finding {
+pub(super) fn tables(pending: Result<Vec<String>, StoreError>) -> Finding {
     match pending {
         Ok(pending) if pending.is_empty() => Finding::fine("tables", "up to date"),
         Ok(pending) => Finding::broken(

@@ -27,8 +27,8 @@ enum Action {
     Status,
     /// Move all inboxes to SQL. First stop the nodes that have inbox.store = "redis" or "cassandra".
     Move,
-    /// Rebuild each inbox outside SQL when its reader next comes. Run this after Redis was restored from a backup, or
-    /// after Cassandra may have lost what it acknowledged.
+    /// Rebuild each inbox outside SQL when its reader next comes. Run this after SQL or Redis was restored from a
+    /// backup, or after Cassandra may have lost what it acknowledged.
     Renew,
 }
 

@@ -2,6 +2,7 @@
 //! business rules.
 
 mod audit;
+mod backup;
 mod completion;
 mod configuration;
 mod doctor;
@@ -65,6 +66,8 @@ enum Command {
     Config(configuration::ConfigArguments),
     /// Compare every timeline with what it should be, report differences and repair them.
     Audit(audit::AuditArguments),
+    /// Say whether a restored backup would serve exact pages.
+    Backup(backup::BackupArguments),
     /// Show, move or renew the inboxes that lie in Redis or Cassandra.
     Inbox(inbox::InboxArguments),
     /// Make, list, rotate and revoke the keys of other services, and show what they did.
@@ -142,6 +145,7 @@ async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Comple
         Command::Migrate(arguments) => migrate::run(&arguments, config).await,
         Command::Seed(arguments) => seed::run(arguments, config).await,
         Command::Audit(arguments) => audit::run(arguments, config).await,
+        Command::Backup(arguments) => backup::run(&arguments, config).await,
         Command::Inbox(arguments) => inbox::run(&arguments, config).await,
         Command::Service(arguments) => service::run(arguments, config).await,
         Command::Export(arguments) => moving_in::exporting::run(&arguments, config).await,

@@ -55,6 +55,10 @@ pub trait Inspect: Send + Sync {
     /// have run.
     async fn inspect_tables(&self) -> Vec<Finding>;
 
+    /// Findings about a restored backup: whether it is whole, and how much is in it. Ask only once all migrations have
+    /// run. Reads everything, without a time limit of its own.
+    async fn inspect_backup(&self, now_ms: i64) -> Vec<Finding>;
+
     /// The time of the server's clock, in ms since 1970; `None` if the store has no clock of its own.
     async fn server_time_ms(&self) -> Result<Option<i64>, StoreError>;
 }

@@ -45,6 +45,10 @@ impl Inspect for SqlStore {
         vec![judged("writes", self.takes_writes().await), judged("follow changes", self.relations_backlog().await)]
     }
 
+    async fn inspect_backup(&self, now_ms: i64) -> Vec<Finding> {
+        self.backup(now_ms).await
+    }
+
     async fn server_time_ms(&self) -> Result<Option<i64>, StoreError> {
         if self.dialect == Dialect::Sqlite {
             return Ok(None);
@@ -144,14 +148,14 @@ impl SqlStore {
     }
 
     /// The text in the only row's first column.
-    async fn word(&self, sql: &str) -> Result<String, StoreError> {
+    pub(super) async fn word(&self, sql: &str) -> Result<String, StoreError> {
         let rows = self.read(sql, []).await?;
         rows.first().ok_or_else(|| StoreError::Unreadable(format!("no answer to {sql}")))?.get(0)
     }
 }
 
 /// A check that failed is a finding itself.
-fn judged(subject: &str, finding: Result<Finding, StoreError>) -> Finding {
+pub(super) fn judged(subject: &str, finding: Result<Finding, StoreError>) -> Finding {
     finding.unwrap_or_else(|error| {
         let verdict = if error.is_transient() { Verdict::Broken } else { Verdict::Doubtful };
         Finding {

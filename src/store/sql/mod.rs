@@ -5,6 +5,7 @@
 //! shared by all engines.
 
 mod accounts;
+mod backups;
 mod bulk;
 mod cards;
 mod contents;

@@ -8,6 +8,43 @@ use async_trait::async_trait;
 use super::SqlStore;
 use crate::store::{Schema, StoreError};
 
+/// All tables, as the migrations leave them.
+pub(super) const TABLES: &[&str] = &[
+    "account_deletions",
+    "content_objects",
+    "contents",
+    "counter_deltas",
+    "counters",
+    "credentials",
+    "deactivations",
+    "deliveries",
+    "exclusions",
+    "external_identities",
+    "follower_deltas",
+    "follows",
+    "imports",
+    "inbox_buckets",
+    "inbox_states",
+    "inboxes",
+    "name_progress",
+    "outbox_heads",
+    "reactions",
+    "read_markers",
+    "relations",
+    "seaql_migrations",
+    "search_progress",
+    "search_tasks",
+    "search_terms",
+    "service_keys",
+    "service_log",
+    "sessions",
+    "sign_in_attempts",
+    "subtasks",
+    "user_counts",
+    "user_names",
+    "users",
+];
+
 #[async_trait]
 impl Schema for SqlStore {
     async fn pending(&self) -> Result<Vec<String>, StoreError> {

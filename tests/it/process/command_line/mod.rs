@@ -2,6 +2,7 @@
 
 mod apart;
 mod audit;
+mod backup;
 mod configuration;
 mod exporting;
 mod full;
