@@ -36,11 +36,11 @@ SEED=${SEED:-$(fresh_seed)}
 export SEED
 OPERATIONS=${OPERATIONS:-100000} cargo test --locked --profile long --test chaos -- cassandra_nodes:: combinations:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
 
-step "Results: calls, pages and entries checked, faults, wrong pages or devices, longest time until the system was quiet"
-printf '| servers | calls | pages | entries | live events | faults | failed reads | unanswered changes | mismatches | rest, ms | devices, ms | seconds | seed |\n'
-printf '|---|---|---|---|---|---|---|---|---|---|---|---|---|\n'
+step "Results: calls, imports, upserts and revocations beside them, pages and entries checked, faults, wrong pages or devices, longest time until the system was quiet"
+printf '| servers | calls | the product | pages | entries | live events | faults | failed reads | unanswered changes | mismatches | rest, ms | devices, ms | seconds | seed |\n'
+printf '|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n'
 grep -o '| [A-Z][A-Za-z]* with .*|$' "$log" || true
-for servers in "${missing[@]}"; do printf '| %s: NOT RUN | | | | | | | | | | | | |\n' "$servers"; done
+for servers in "${missing[@]}"; do printf '| %s: NOT RUN | | | | | | | | | | | | | |\n' "$servers"; done
 for servers in "${missing[@]}"; do
     loud "NOT RUN WITH ${servers^^}: it cannot be had here (see above). Its combinations have shown nothing."
 done

@@ -4,8 +4,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use tidefeed::domain::{Direction, Position, timeline::cursor};
 
@@ -28,7 +29,7 @@ const REGISTER: &str = "mutation($handle: String!) { registerUser(input: { handl
                         password: \"correct horse battery\" }) { user { id } token userErrors { code } } }";
 const PAGE: &str = "query($first: Int, $after: String, $last: Int, $before: String) { \
                     timeline(first: $first, after: $after, last: $last, before: $before) \
-                    { edges { cursor node { text subjectId } } pageInfo { hasNextPage hasPreviousPage } } }";
+                    { edges { cursor node { text subjectId author { name } } } pageInfo { hasNextPage hasPreviousPage } } }";
 
 /// What a client hears.
 #[derive(Debug)]
@@ -57,7 +58,8 @@ pub struct Window {
 
 struct Account {
     id: String,
-    token: String,
+    /// `None`: the product acts for this user.
+    token: Option<String>,
 }
 
 /// The nodes, and the accounts of the users who call them.
@@ -66,12 +68,19 @@ pub struct Api {
     /// Where each node listens now.
     addresses: Vec<Mutex<String>>,
     accounts: Vec<Account>,
+    /// The key with which the product acts for users.
+    key: String,
 }
 
 impl Api {
     pub fn new(addresses: Vec<String>) -> Result<Self> {
         let http = http_client(LIMIT)?;
-        Ok(Self { http, addresses: addresses.into_iter().map(Mutex::new).collect(), accounts: Vec::new() })
+        Ok(Self {
+            http,
+            addresses: addresses.into_iter().map(Mutex::new).collect(),
+            accounts: Vec::new(),
+            key: String::new(),
+        })
     }
 
     pub fn nodes(&self) -> usize {
@@ -83,21 +92,41 @@ impl Api {
         *self.addresses[node].lock().unwrap_or_else(PoisonError::into_inner) = address;
     }
 
-    /// Registers another account, under a new name after each attempt without an answer.
-    pub async fn register(&mut self) -> Result<()> {
+    /// Registers another account, under a new name after each attempt without an answer. Returns the name.
+    pub async fn register(&mut self) -> Result<String> {
         let mut answered = None;
         for attempt in 0..TRIES {
             let handle = format!("user{}_{attempt}", self.accounts.len());
             if let Answer::Done(data) = self.call(0, None, REGISTER, json!({ "handle": handle })).await? {
-                answered = Some(data);
+                answered = Some((handle, data));
                 break;
             }
         }
-        let data = answered.with_context(|| format!("user {} cannot be registered", self.accounts.len()))?;
+        let (handle, data) = answered.with_context(|| format!("user {} cannot be registered", self.accounts.len()))?;
         let registered = &data["registerUser"];
         let text = |value: &Value| value.as_str().map(str::to_owned).with_context(|| data.to_string());
-        self.accounts.push(Account { id: text(&registered["user"]["id"])?, token: text(&registered["token"])? });
-        Ok(())
+        self.accounts.push(Account { id: text(&registered["user"]["id"])?, token: Some(text(&registered["token"])?) });
+        Ok(handle)
+    }
+
+    /// The key with which the product acts for users from now on.
+    pub fn act_with(&mut self, key: String) {
+        self.key = key;
+    }
+
+    /// Adds the account that the product calls so. It acts for this user.
+    pub async fn adopt(&mut self, external_id: &str) -> Result<User> {
+        let query = format!(r#"{{ userByExternalId(externalId: "{external_id}") {{ id }} }}"#);
+        let Answer::Done(data) = self.call(0, Some(0), &query, Value::Null).await? else {
+            bail!("{external_id} is not answered")
+        };
+        let id = data["userByExternalId"]["id"].as_str().with_context(|| data.to_string())?.to_owned();
+        self.accounts.push(Account { id, token: None });
+        Ok(self.accounts.len() - 1)
+    }
+
+    pub fn id(&self, user: User) -> &str {
+        &self.accounts[user].id
     }
 
     /// Publishes, or learns where what was published with this key stands.
@@ -182,26 +211,50 @@ impl Api {
         answer.is_ok_and(|answer| answer.status().is_success())
     }
 
+    /// Of a user who has registered.
     pub fn token(&self, user: User) -> &str {
-        &self.accounts[user].token
+        self.accounts[user].token.as_deref().unwrap_or_default()
     }
 
     /// Sends an operation to a node. Fails on an answer that no fault explains.
     pub async fn call(&self, node: usize, user: Option<User>, query: &str, variables: Value) -> Result<Answer<Value>> {
         let mut request = self.http.post(format!("http://{}/graphql", self.address(node)));
-        if let Some(user) = user {
-            request = request.bearer_auth(self.token(user));
+        match user.map(|user| &self.accounts[user]) {
+            None => {}
+            Some(Account { token: Some(token), .. }) => request = request.bearer_auth(token),
+            Some(Account { id, .. }) => request = request.bearer_auth(&self.key).header("tidefeed-act-as", id),
         }
-        let response = request.json(&json!({ "query": query, "variables": variables })).send().await;
-        let Ok(response) = response else { return Ok(Answer::Unknown) };
-        let Ok(mut answer) = response.json::<Value>().await else { return Ok(Answer::Unknown) };
-        if let Some(errors) = answer.get("errors") {
-            let codes: Vec<&str> = errors.as_array().into_iter().flatten().filter_map(code).collect();
-            ensure!(!codes.is_empty() && codes.iter().all(|code| EXCUSED.contains(code)), "{answer}");
-            return Ok(Answer::Unknown);
-        }
-        Ok(Answer::Done(answer["data"].take()))
+        excused(sent(request, query, variables).await)
     }
+
+    /// The same with a key of a service, which acts as nobody. `None`: the key is refused.
+    pub async fn call_with_key(
+        &self,
+        node: usize,
+        key: &str,
+        query: &str,
+        variables: Value,
+    ) -> Result<Option<Answer<Value>>> {
+        let request = self.http.post(format!("http://{}/graphql", self.address(node))).bearer_auth(key);
+        let answer = sent(request, query, variables).await;
+        let is_refused = answer.as_ref().is_some_and(|it| codes(it) == ["UNAUTHENTICATED"]);
+        if is_refused { Ok(None) } else { excused(answer).map(Some) }
+    }
+}
+
+/// What came back, if it is an answer at all.
+async fn sent(request: RequestBuilder, query: &str, variables: Value) -> Option<Value> {
+    request.json(&json!({ "query": query, "variables": variables })).send().await.ok()?.json().await.ok()
+}
+
+fn excused(answer: Option<Value>) -> Result<Answer<Value>> {
+    let Some(mut answer) = answer else { return Ok(Answer::Unknown) };
+    if answer.get("errors").is_some() {
+        let codes = codes(&answer);
+        ensure!(!codes.is_empty() && codes.iter().all(|code| EXCUSED.contains(code)), "{answer}");
+        return Ok(Answer::Unknown);
+    }
+    Ok(Answer::Done(answer["data"].take()))
 }
 
 /// As the API names the content at a position.
@@ -218,13 +271,15 @@ pub fn content_number(id: &str) -> Result<i64> {
 /// Error codes that an unreachable store may cause.
 const EXCUSED: &[&str] = &["INTERNAL_SERVER_ERROR"];
 
-fn code(error: &Value) -> Option<&str> {
-    error["extensions"]["code"].as_str()
+fn codes(answer: &Value) -> Vec<&str> {
+    let errors = answer["errors"].as_array().into_iter().flatten();
+    errors.filter_map(|error| error["extensions"]["code"].as_str()).collect()
 }
 
 fn seen(edge: &Value) -> Result<Seen> {
     let position = cursor::decode(edge["cursor"].as_str().with_context(|| edge.to_string())?)?;
     let node = &edge["node"];
     let subject = node["subjectId"].as_str().map_or(Ok(position.content_number()), content_number)?;
-    Ok(Seen { position, text: node["text"].as_str().map(str::to_owned), subject })
+    let text = |it: &Value| it.as_str().map(str::to_owned);
+    Ok(Seen { position, text: text(&node["text"]), subject, by: text(&node["author"]["name"]) })
 }

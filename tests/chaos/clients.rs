@@ -18,6 +18,8 @@ use crate::history::{Act, Content, History, Moment, Original, Read, Relation, Sp
 
 /// Users, each of whom follows some of the others.
 pub const USERS: usize = 12;
+/// Users whom the product has brought. It acts for them: they read and are followed, and no client is theirs.
+pub const IMPORTED: usize = 2;
 /// Two users are of a kind if their numbers add up to a multiple of this: one may keep the other out, and they do not
 /// repost each other. So a repost is never refused.
 const KINDS: usize = 3;
@@ -64,11 +66,18 @@ impl Clients {
     /// Registers all users of the run.
     pub async fn gather(addresses: Vec<String>) -> Result<Self> {
         let mut api = Api::new(addresses)?;
-        for _ in 0..USERS {
-            api.register().await?;
+        let mut history = History::new(USERS + IMPORTED);
+        for user in 0..USERS {
+            history.renamed(user, api.register().await?, Act::BEFORE.span);
         }
-        let history = Mutex::new(History::new(USERS));
-        Ok(Self { api, counts: Counts::default(), history, began: Instant::now() })
+        Ok(Self { api, counts: Counts::default(), history: Mutex::new(history), began: Instant::now() })
+    }
+
+    /// The next of the users whom the product has brought; the product calls them so, and nobody else has a name yet.
+    pub async fn adopt(&mut self, external_id: &str) -> Result<()> {
+        let user = self.api.adopt(external_id).await?;
+        self.history().renamed(user, external_id.to_owned(), Act::BEFORE.span);
+        Ok(())
     }
 
     pub fn history(&self) -> MutexGuard<'_, History> {
@@ -81,22 +90,22 @@ impl Clients {
 
     /// One thing that some client does, drawn by `draw`; `number` is its own.
     pub async fn act(&self, rng: &SharedRng, number: u64) -> Result<()> {
-        let (user, other) = (below(rng, USERS), below(rng, USERS));
+        let (user, other) = (below(rng, USERS), below(rng, USERS + IMPORTED));
         match below(rng, 100) {
             0..40 => self.write(rng, user, number).await,
             40..50 if user != other => self.set(rng, (user, other), (Relation::Follow, true)).await.map(drop),
             50..58 if user != other => self.set(rng, (user, other), (Relation::Follow, false)).await.map(drop),
             58..63 => {
-                let other = other / KINDS * KINDS + (KINDS - user % KINDS) % KINDS;
+                let other = other % USERS / KINDS * KINDS + (KINDS - user % KINDS) % KINDS;
                 if user == other {
                     return Ok(());
                 }
                 let relation = if below(rng, 2) == 0 { Relation::Mute } else { Relation::Hide };
                 self.set(rng, (user, other), (relation, below(rng, 3) == 0)).await.map(drop)
             }
-            63..94 => self.read(rng, user).await,
+            63..94 => self.read(rng, below(rng, USERS + IMPORTED)).await,
             _ => {
-                let node = self.some_node(rng);
+                let (node, user) = (self.some_node(rng), below(rng, USERS + IMPORTED));
                 self.walk(node, user, 8 + below(rng, 40)).await.map(drop)
             }
         }
@@ -284,7 +293,7 @@ impl Clients {
     /// Where some content stands, or stood.
     fn some_position(&self, rng: &SharedRng) -> Option<Position> {
         let history = self.history();
-        let outbox = &history.outboxes[below(rng, USERS)];
+        let outbox = &history.outboxes[below(rng, USERS + IMPORTED)];
         outbox.keys().nth(below(rng, outbox.len().max(1))).copied()
     }
 }

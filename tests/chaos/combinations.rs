@@ -13,7 +13,7 @@ use crate::master_faults::MasterFault;
 use crate::run::Run;
 
 /// Calls of the API in a short run, at least.
-const FEW: u64 = 600;
+const FEW: u64 = 500;
 /// Calls of a round, at least.
 const OF_A_ROUND: u64 = 5_000;
 
@@ -39,6 +39,10 @@ async fn endure(primary_store: PrimaryStore, redis: RedisSetup) -> Result<()> {
     for fault in MasterFault::of(redis) {
         ensure!(run.found.faults.contains_key(&Fault::Master(*fault)), "{name}: no {}", fault.name());
     }
+    let done = &run.product.done;
+    for (what, count) in [("file", &done.files), ("name", &done.renamed), ("revoked key", &done.revoked)] {
+        ensure!(count.load(Relaxed) > 0, "{name}: no {what} of the product");
+    }
     run.verdict().with_context(|| format!("{name}, seed {seed}"))
 }
 
@@ -56,8 +60,15 @@ fn row(run: &Run, name: &str, seconds: u64, seed: u64) -> Result<String> {
     }
     let [operations, failed, unknown] =
         [&counts.operations, &counts.failed_reads, &counts.unknown].map(|count| count.load(Relaxed));
+    let done = &run.product.done;
+    let [files, lines, killed, went_on, renamed, revoked] =
+        [&done.files, &done.lines, &done.killed, &done.went_on, &done.renamed, &done.revoked]
+            .map(|count| count.load(Relaxed));
+    let product = format!(
+        "{lines} lines of {files} files, {killed} loads killed, {went_on} gone on with; {renamed} names; {revoked} keys"
+    );
     Ok(format!(
-        "| {name} | {operations} | {} | {} | {} | {faults} | {failed} | {unknown} | {} | {} | {} | {seconds} | {seed} |",
+        "| {name} | {operations} | {product} | {} | {} | {} | {faults} | {failed} | {unknown} | {} | {} | {} | {seconds} | {seed} |",
         found.pages,
         found.entries,
         run.events.load(Relaxed),

@@ -17,6 +17,8 @@ use crate::servers::{EmptyDatabase, Kind, Recipe, RedisCluster, Server, connect_
 /// Two nodes, or one where the database is a file.
 const NODES: usize = 2;
 const LIMIT: Duration = Duration::from_mins(3);
+/// How long a node may take a key that was revoked, as in [`SETTINGS`].
+pub const REVOCATION: Duration = Duration::from_secs(2);
 
 /// So small and so quick that in a short time everything turns: chains of subtasks, pulled authors, trimming, leases,
 /// redelivery.
@@ -24,6 +26,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("SERVER__LISTEN", "127.0.0.1:0"),
     ("SERVER__REQUEST_TIMEOUT_MS", "4000"),
     ("SERVER__DRAIN_MS", "1000"),
+    ("AUTH__REVOCATION_S", "2"),
     ("STORE__MAX_CONNECTIONS", "8"),
     ("STORE__ACQUIRE_TIMEOUT_MS", "1000"),
     ("STORE__STATEMENT_TIMEOUT_MS", "1500"),
@@ -126,6 +129,8 @@ pub struct Deployment {
     redis_lines: Vec<Proxy>,
     pub cassandras: Option<Cassandras>,
     database: EmptyDatabase,
+    /// That of `database` for nodes: behind the bad line.
+    url: String,
     /// Lines that nodes wrote and that are no log: a panic's, for instance.
     pub odd_lines: Vec<String>,
     /// What the database's files lie on; the last to go.
@@ -164,6 +169,7 @@ impl Deployment {
             redis_lines,
             cassandras,
             database,
+            url,
             odd_lines: Vec::new(),
             disk,
         };
@@ -203,6 +209,11 @@ impl Deployment {
         self.nodes.len()
     }
 
+    /// Where the database is, past the bad line.
+    pub fn database_url(&self) -> &str {
+        &self.database.url
+    }
+
     /// A connection past the bad line.
     pub async fn database(&self) -> Result<DatabaseConnection> {
         connect_sql(&self.database.url).await
@@ -225,6 +236,13 @@ impl Deployment {
                 Err(_) => self.keep_odd_lines(&node),
             }
         }
+    }
+
+    /// The binary beside the nodes, behind the same bad lines, in a folder of its own.
+    pub fn beside_nodes(&self) -> Result<CommandLine> {
+        let lines =
+            if self.setup.is_cluster() { &self.redis_lines[..] } else { self.redis_lines.get(..1).unwrap_or(&[]) };
+        command_line(&self.url, self.setup, lines, self.cassandras.as_ref())
     }
 
     /// Runs a command of the binary beside the nodes.

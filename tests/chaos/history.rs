@@ -49,6 +49,13 @@ impl Content {
     }
 }
 
+/// What somebody was called from some instant of the span on, for certain.
+#[derive(Debug, Clone)]
+struct Name {
+    name: String,
+    span: Span,
+}
+
 /// What a repost shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Original {
@@ -111,6 +118,8 @@ pub struct Seen {
     pub text: Option<String>,
     /// The number of what it shows; its own as well if the content was gone.
     pub subject: i64,
+    /// The author's name; `None` if the content was gone.
+    pub by: Option<String>,
 }
 
 /// A page that a client has read. A whole walk is a page without a bound whose size is not reached.
@@ -135,6 +144,8 @@ pub struct History {
     /// By author.
     pub outboxes: Vec<BTreeMap<Position, Content>>,
     authors: HashMap<Position, User>,
+    /// By user, one after the other.
+    names: Vec<Vec<Name>>,
     /// By original. While a request to repost it may be under way, neither it nor its reposts are deleted: so it is
     /// known where each repost stands.
     reposting: HashMap<Position, Reposting>,
@@ -154,6 +165,7 @@ impl History {
             switches,
             outboxes: vec![BTreeMap::new(); users],
             authors: HashMap::new(),
+            names: vec![Vec::new(); users],
             reposting: HashMap::new(),
             leaving: HashSet::new(),
             reads: Vec::new(),
@@ -180,6 +192,18 @@ impl History {
     pub fn lets_through(&self, reader: User, author: User, span: Span) -> Option<bool> {
         let [_, mute, hide] = &self.switches[reader][author];
         all([mute, hide].map(|switch| switch.is_on(span).map(|it| !it)))
+    }
+
+    /// Somebody else's renaming of the same user is over before this one begins.
+    pub fn renamed(&mut self, user: User, name: String, span: Span) {
+        self.names[user].push(Name { name, span });
+    }
+
+    /// Whether `user` may have been called so at some instant of the span.
+    pub fn may_be_called(&self, user: User, name: &str, span: Span) -> bool {
+        let replaced = self.names[user].iter().skip(1).map(|later| later.span.end).chain([Moment::MAX]);
+        let mut names = self.names[user].iter().zip(replaced);
+        names.any(|(it, replaced)| it.name == name && it.span.begin < span.end && replaced > span.begin)
     }
 
     /// Who reposts again what they have reposted is answered with the repost that is there: the first request may have
@@ -283,6 +307,12 @@ impl History {
         }
         for outbox in &mut self.outboxes {
             outbox.retain(|_, content| content.deletes.is_empty());
+        }
+        for names in &mut self.names {
+            names.drain(..names.len().saturating_sub(1));
+            for last in names {
+                last.span = Act::BEFORE.span;
+            }
         }
         let outboxes = &self.outboxes;
         self.authors.retain(|position, author| outboxes[*author].contains_key(position));

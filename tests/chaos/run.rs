@@ -18,12 +18,13 @@ use tokio::{
 };
 
 use crate::checker::check;
-use crate::clients::{Clients, USERS, below};
+use crate::clients::{Clients, IMPORTED, USERS, below};
 use crate::coverage::BROKEN;
 use crate::deployment::{Deployment, PrimaryStore, RedisSetup};
 use crate::device::Device;
 use crate::faults::{Fault, Tally, inject, random_pause, shuffled_faults};
 use crate::history::Read;
+use crate::product::Product;
 use crate::servers::numbers;
 
 /// Clients that act at the same time.
@@ -63,6 +64,7 @@ pub struct Findings {
 pub struct Run {
     pub deployment: Deployment,
     pub clients: Arc<Clients>,
+    pub product: Arc<Product>,
     pub found: Findings,
     rng: SharedRng,
     acts: Arc<AtomicU64>,
@@ -75,25 +77,29 @@ pub struct Run {
 impl Run {
     pub async fn start((primary_store, redis): (PrimaryStore, RedisSetup), seed: u64) -> Result<Self> {
         let (deployment, addresses) = Box::pin(Deployment::start(primary_store, redis)).await?;
-        let clients = Arc::new(Clients::gather(addresses).await?);
-        let (found, rng, events) = (Findings::default(), SharedRng::from_seed(seed), Arc::default());
+        let mut clients = Clients::gather(addresses).await?;
+        let rng = SharedRng::from_seed(seed);
+        let product = Arc::new(Product::enter(&deployment, &mut clients, &rng).await?);
+        let clients = Arc::new(clients);
+        let (found, events) = (Findings::default(), Arc::default());
         let devices: Vec<_> = (0..USERS).map(|reader| Arc::new(Device::of(reader, Arc::clone(&events)))).collect();
         let mut watching = JoinSet::new();
         for device in &devices {
             let (device, clients, rng) = (Arc::clone(device), Arc::clone(&clients), SharedRng::from_seed(rng.u64()));
             watching.spawn(async move { device.live(&clients, &rng).await });
         }
-        Ok(Self { deployment, clients, found, rng, acts: Arc::default(), devices, watching, events })
+        Ok(Self { deployment, clients, product, found, rng, acts: Arc::default(), devices, watching, events })
     }
 
     pub fn operations(&self) -> u64 {
         self.clients.counts.operations.load(Relaxed)
     }
 
-    /// Clients work while each fault happens once; then waits for quiescence and checks everything.
+    /// Clients and the product work while each fault happens once; then waits for quiescence and checks everything.
     pub async fn round(&mut self, least_operations: u64) -> Result<()> {
         let (faulty, until) = (Arc::new(AtomicBool::new(true)), self.clients.counts.answered() + least_operations);
         let mut tasks = self.start_clients(&faulty, until);
+        self.start_product(&mut tasks, &faulty, until);
         let faults_ended = self.inject_faults(&tasks).await;
         faulty.store(false, Relaxed);
         while let Some(ended) = tasks.join_next().await {
@@ -132,10 +138,22 @@ impl Run {
         tasks
     }
 
+    /// Starts the product beside the clients, for as long as they work.
+    fn start_product(&self, tasks: &mut JoinSet<Result<()>>, faulty: &Arc<AtomicBool>, until: u64) {
+        let (clients, product, faulty) = (Arc::clone(&self.clients), Arc::clone(&self.product), Arc::clone(faulty));
+        let rng = SharedRng::from_seed(self.rng.u64());
+        tasks.spawn(async move {
+            while faulty.load(Relaxed) || clients.counts.answered() < until {
+                product.act(&clients, &rng).await?;
+            }
+            Ok(())
+        });
+    }
+
     /// Injects each fault once, with pauses.
     async fn inject_faults(&mut self, tasks: &JoinSet<Result<()>>) -> Result<()> {
         for fault in shuffled_faults(&self.deployment, &self.rng) {
-            ensure!(tasks.len() as u64 == CLIENTS, "a client has ended");
+            ensure!(tasks.len() as u64 == CLIENTS + 1, "a client, or the product, has ended");
             sleep(random_pause(&self.rng)).await;
             let before = self.clients.counts.unknown.load(Relaxed);
             inject(fault, &mut self.deployment, &self.clients, &self.rng).await.with_context(|| fault.name())?;
@@ -170,7 +188,7 @@ impl Run {
 
     /// Reads every reader's whole timeline through every node, and checks it. Returns the timelines, folded.
     pub async fn read_everything(&mut self) -> Result<Vec<Vec<Position>>> {
-        let mut timelines = vec![Vec::new(); USERS];
+        let mut timelines = vec![Vec::new(); USERS + IMPORTED];
         for node in 0..self.deployment.nodes() {
             for (reader, timeline) in timelines.iter_mut().enumerate() {
                 let (size, began) = (30 + below(&self.rng, 71), Instant::now());

@@ -69,7 +69,7 @@ impl Judge<'_> {
 
     /// Nothing that cannot have been there.
     fn entries(&self) -> Result<(), Mismatch> {
-        for Seen { position, text, subject } in &self.read.seen {
+        for Seen { position, text, subject, by } in &self.read.seen {
             let Some((author, content)) = self.history.content(*position) else {
                 return Err(format!("{} is nobody's, or was deleted long ago", at(*position)));
             };
@@ -88,6 +88,9 @@ impl Judge<'_> {
             let begun = content.deletes.iter().any(|act| act.span.begin < self.read.span.end);
             if text.as_ref().map_or(!begun, |text| *text != content.text) {
                 return Err(format!("{} says {text:?}, and was {content:?}", at(*position)));
+            }
+            if by.as_ref().is_some_and(|name| !self.history.may_be_called(author, name, self.read.span)) {
+                return Err(format!("{} is by {by:?}, which {author} is not called", at(*position)));
             }
         }
         Ok(())

@@ -44,11 +44,18 @@ fn world() -> History {
         publish(&mut history, AUTHOR, number, Span { begin: 10, end: 20 });
     }
     publish(&mut history, OTHER, 4, Span { begin: 10, end: 20 });
+    for user in [AUTHOR, OTHER] {
+        history.renamed(user, "ann".to_owned(), Span { begin: 0, end: 0 });
+    }
     history
 }
 
+fn seen_by(number: i64, name: &str) -> Seen {
+    Seen { position: position(number), text: Some(number.to_string()), subject: number, by: Some(name.to_owned()) }
+}
+
 fn seen(numbers: &[i64]) -> Vec<Seen> {
-    numbers.iter().map(|it| Seen { position: position(*it), text: Some(it.to_string()), subject: *it }).collect()
+    numbers.iter().map(|it| seen_by(*it, "ann")).collect()
 }
 
 /// A page on which these are reposts: each with its original.
@@ -268,4 +275,25 @@ fn settled_calls_constrain_later_pages_exactly() {
     passes(&history, &page(None, 9, &[6, 5, 4, 2, 1], (false, false)));
     is_refused(&history, &page(None, 9, &[6, 5, 4, 3, 2, 1], (false, false)), "was deleted long ago");
     is_refused(&history, &page(None, 9, &[6, 5, 2, 1], (false, false)), "1004/4 is missing");
+}
+
+#[test]
+fn an_author_has_a_name_of_the_time_of_the_page() {
+    let mut history = world();
+    let by = |name: &str| {
+        let mut read = page(None, 9, &[6, 5, 3, 2, 1], (false, false));
+        read.seen[2] = seen_by(3, name);
+        read
+    };
+    history.renamed(AUTHOR, "bob".to_owned(), Span { begin: 90, end: 101 });
+    history.renamed(AUTHOR, "cat".to_owned(), Span { begin: 109, end: 120 });
+    history.renamed(AUTHOR, "dan".to_owned(), Span { begin: 110, end: 120 });
+    for name in ["ann", "bob", "cat"] {
+        passes(&history, &by(name));
+    }
+    is_refused(&history, &by("dan"), "which 1 is not called");
+    history.renamed(OTHER, "eve".to_owned(), Span { begin: 1, end: 2 });
+    is_refused(&history, &by("eve"), "which 1 is not called");
+    history.settle(130);
+    assert!(history.may_be_called(AUTHOR, "dan", WHILE_READ) && !history.may_be_called(AUTHOR, "cat", WHILE_READ));
 }
