@@ -26,6 +26,8 @@ const UNKNOWN_ARGUMENT: &str = "UndefinedArgument";
 const UNKNOWN_INPUT: &str = "UndefinedInputValue";
 /// The library's name for an object without selections, also for one whose selections it has all refused.
 const NO_SELECTION: &str = "MissingSubselection";
+/// The library's name for a variable without use, also for one that is used in a field which it has refused.
+const UNUSED_VARIABLE: &str = "UnusedVariable";
 
 /// Least similarity (0 to 1) of a known name that is suggested.
 const LIKENESS: f64 = 0.8;
@@ -64,8 +66,10 @@ impl Rules {
                 .collect(),
             Err(invalid) => {
                 let named = |it: &Diagnostic<'_, DiagnosticData>| (fault(it, query), it.error.unstable_error_name());
-                let (emptied, own): (Vec<_>, Vec<_>) = invalid.errors.iter().partition(|it| is_emptied(it, query));
-                let reported = if own.is_empty() { emptied } else { own };
+                let (following, own): (Vec<_>, Vec<_>) = invalid.errors.iter().partition(|it| follows(it, query));
+                let mut reported = if own.is_empty() { following } else { own };
+                // What is required and misspelt is missing, too: that is told second.
+                reported.sort_by_key(|it| !is_unknown(it.error.unstable_error_name()));
                 reported.iter().take(MAX_REPORTED).map(named).collect()
             }
         };
@@ -132,11 +136,24 @@ pub(super) fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -
     known.filter(|name| likeness(name) >= LIKENESS).max_by(|a, b| likeness(a).total_cmp(&likeness(b)).then(b.cmp(a)))
 }
 
-/// Whether it says of a field that it has no selections, although some are written: each of those is a fault of its
-/// own.
-fn is_emptied(diagnostic: &Diagnostic<'_, DiagnosticData>, query: &str) -> bool {
+/// Whether it follows from another fault: a field has no selections although some are written, or a variable no use
+/// although one is. Each of those is in what was refused.
+fn follows(diagnostic: &Diagnostic<'_, DiagnosticData>, query: &str) -> bool {
     let written = || query.get(diagnostic.error.location()?.offset()..diagnostic.error.location()?.end_offset());
-    diagnostic.error.unstable_error_name() == Some(NO_SELECTION) && written().is_some_and(|field| field.ends_with('}'))
+    match diagnostic.error.unstable_error_name() {
+        Some(NO_SELECTION) => written().is_some_and(|field| field.ends_with('}')),
+        Some(UNUSED_VARIABLE) => {
+            let message = diagnostic.error.to_string();
+            let uses = |name| query.split('$').skip(1).filter(|text| words(text).next() == Some(name)).count();
+            words(message.rsplit('$').next().unwrap_or_default()).next().is_some_and(|name| uses(name) > 1)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a fault of this kind is a name that the schema does not have.
+fn is_unknown(kind: Option<&str>) -> bool {
+    matches!(kind, Some(UNKNOWN_FIELD | UNKNOWN_ARGUMENT | UNKNOWN_INPUT))
 }
 
 /// The words of a text that could be names.

@@ -120,11 +120,39 @@ fn a_misspelt_field_is_told_first_also_where_nothing_else_is_selected() {
     for (query, message) in [
         ("{ viewer { idd } }", "Type \"U\" does not have a field \"idd\". Did you mean \"id\"?"),
         ("{ viewer { ... { nam } } }", "Type \"U\" does not have a field \"nam\". Did you mean \"name\"?"),
+        (
+            "query($n: Int) { peoples(first: $n) { nodes { id } } }",
+            "Type \"Q\" does not have a field \"peoples\". Did you mean \"people\"?",
+        ),
+        ("query($n: Int) { plain }", "Unused variable: \"$n\"."),
         ("{ viewer }", "Interface, union and object types must have a subselection set."),
         ("{ people(filter: {limit: 1}) }", "Interface, union and object types must have a subselection set."),
     ] {
         let reported = guard(true).open(query).unwrap_err().into_errors();
         assert_eq!(reported.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [message], "{query}");
+    }
+}
+
+#[test]
+fn a_misspelt_name_that_is_required_is_told_before_its_absence() {
+    for (query, messages) in [
+        (
+            "{ user(handel: \"x\") { id } }",
+            [
+                "The argument \"handel\" is not supported by \"Q.user\". Did you mean \"handle\"?",
+                "The required argument \"Q.user(handle:)\" is not provided.",
+            ],
+        ),
+        (
+            "mutation { put(input: {txt: \"x\"}) { id } }",
+            [
+                "Field \"txt\" does not exist on \"In\". Did you mean \"text\"?",
+                "The required field \"In.text\" is not provided.",
+            ],
+        ),
+    ] {
+        let reported = guard(true).open(query).unwrap_err().into_errors();
+        assert_eq!(reported.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), messages, "{query}");
     }
 }
 
@@ -212,8 +240,8 @@ fn without_introspection_errors_name_only_what_the_client_sent() {
         }
     }
     let reported = guard(false).open("{ user(handel: \"x\") { id } }").unwrap_err().into_errors();
-    assert_eq!(reported[0].message, "The required argument \"…\" is not provided.");
-    assert_eq!(reported[1].message, "The argument \"handel\" is not supported by \"…\".");
+    assert_eq!(reported[0].message, "The argument \"handel\" is not supported by \"…\".");
+    assert_eq!(reported[1].message, "The required argument \"…\" is not provided.");
 }
 
 #[test]
