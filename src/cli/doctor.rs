@@ -101,6 +101,10 @@ fn reason(error: AppError) -> String {
 async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
     // Opening it would make it.
     if let Some(file) = config.store.url.sqlite_file().filter(|file| !file.exists()) {
+        if let Some(occupied) = file.ancestors().skip(1).find(|folder| folder.is_file()) {
+            let seen = format!("{} cannot be made: {} is a file, not a folder", file.display(), occupied.display());
+            return vec![Finding::broken("store", seen, "name a file in a folder in store.url")];
+        }
         let seen = format!("there is no file {} yet: `tidefeed migrate` and `tidefeed serve` make it", file.display());
         return vec![Finding::fine("store", seen), tables(Ok(migration_names()))];
     }

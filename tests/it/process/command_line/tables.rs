@@ -91,7 +91,10 @@ async fn the_doctor_makes_nothing_and_names_the_file_that_cannot_be_opened() -> 
     let failed = it.run(&["migrate"]).await?;
     ensure!(failed.err.contains("data/tidefeed.db") && failed.err.contains("run `tidefeed doctor`"), "{failed:?}");
     std::fs::write(it.path().join("occupied"), "")?;
-    let failed = it.with("TIDEFEED__STORE__URL", "sqlite://occupied/t.db").run(&["migrate"]).await?;
+    let it = it.with("TIDEFEED__STORE__URL", "sqlite://occupied/t.db");
+    let failed = it.run(&["migrate"]).await?;
     ensure!(failed.code == Some(1) && failed.err.contains("the folder occupied cannot be made"), "{failed:?}");
+    let ill = it.run(&["doctor"]).await?;
+    ensure!(ill.out.contains("FAIL store: occupied/t.db cannot be made: occupied is a file"), "{ill:?}");
     Ok(())
 }
