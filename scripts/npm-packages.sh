@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Packs the binary for npm: FOLDER gets the packages of `npx tidefeed`, the launcher (clients/npx) and one with the
 # binary of this platform. BINARY: an executable that is built already; without it a release with the demo is built, on
-# Linux one that needs no library of the system. The version is the workspace's.
+# Linux one that needs no library of the system. The version is the workspace's. GITHUB_REPOSITORY: owner/name of the
+# repository that the package with the binary names, which npm compares with the workflow that publishes it.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -39,8 +40,10 @@ const [os, cpu] = platform.split("-");
 for (const [one, wanted] of Object.entries({ tidefeed: stated, ...optionalDependencies }))
   if (wanted !== version) throw new Error(`${launcher} names version ${wanted} of ${one}, Cargo.toml ${version}.`);
 if (!(name in optionalDependencies)) throw new Error(`${launcher} does not name ${name}.`);
+const { GITHUB_REPOSITORY: home, GITHUB_SERVER_URL: host = "https://github.com" } = process.env;
+const repository = home && { type: "git", url: `git+${host}/${home}.git` };
 const description = `The tidefeed binary for ${platform}. Install the package tidefeed, which chooses it.`;
-writeFileSync(file, `${JSON.stringify({ name, version, description, license, os: [os], cpu: [cpu], files: ["bin"] }, null, 2)}\n`);
+writeFileSync(file, `${JSON.stringify({ name, version, description, license, repository, os: [os], cpu: [cpu], files: ["bin"] }, null, 2)}\n`);
 JS
 cp LICENSE-APACHE LICENSE-MIT "$scratch/binary"
 for package in "$scratch/binary" clients/npx; do

@@ -12,7 +12,7 @@ const POLL_MS = 100;
 export async function demo(binary, given) {
   const { port, still } = read(given);
   const listen = `127.0.0.1:${port}`;
-  const env = { TIDEFEED__API__PUBLIC_PAGES: "true", ...process.env, TIDEFEED__SERVER__LISTEN: listen };
+  const env = { ...process.env, TIDEFEED__SERVER__LISTEN: listen };
   // Without a configuration it is to be thrown away; else the store is the one that is configured.
   if (env.TIDEFEED__STORE__URL === undefined && !existsSync("tidefeed.toml")) {
     env.TIDEFEED__STORE__URL = `sqlite://${FOLDER}/tidefeed.db`;
