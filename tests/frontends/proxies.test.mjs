@@ -101,7 +101,7 @@ async function open(url, person) {
   return page;
 }
 
-const node = await start(TRUSTING);
+const node = await start({ ...TRUSTING, "api.public_pages": true });
 const ann = await node.register("ann");
 
 test("an nginx as operations.md has it serves the page, and its live socket", async () => {
@@ -161,6 +161,13 @@ test("the page is live below a path that nginx strips", async () => {
   page.on("response", (response) => { if (response.status() >= 400) faults.push(`${response.status()} ${response.url()}`); });
   page.on("pageerror", (error) => faults.push(error.message));
   await page.reload();
+  await page.getByText("below a path").first().waitFor();
+  await page.getByText("below a path").first().click();
+  await page.getByTestId("thread-post").waitFor();
+  assert.ok(page.url().startsWith(`${place}post/C_`), page.url());
+  await page.reload();
+  await page.getByTestId("thread-post").waitFor();
+  await page.getByTestId("nav-timeline").click();
   await page.getByText("below a path").first().waitFor();
   await page.waitForFunction(() => [...document.images].every((image) => image.complete && image.naturalWidth > 0));
   await page.getByTestId("nav-graphiql").click();

@@ -7,6 +7,7 @@ import { until } from "../../../tests/clients/server.mjs";
 import { live } from "../../../tests/frontends/live-list.mjs";
 import WebSocket from "ws";
 import { createTidefeed, memoryStore } from "../dist/index.js";
+import { waitMs } from "../dist/waiting.js";
 import { clientOf, mutate, peopleOf, publish, SOON, startServer, timelineOf, watch } from "./world.mjs";
 
 const texts = (timeline) => timeline.getSnapshot().entries.map(({ content }) => content.text);
@@ -210,6 +211,12 @@ test("a list that was read to its end keeps its end when something comes while i
   await mutate(server, "deleteContent", { contentId: outdated }, ann);
   await until("it is compared", () => isPublished && timeline.getSnapshot().isSettled);
   assert.deepEqual(texts(timeline), ["meanwhile", "three", "two", "one"]);
+});
+
+test("clients that have waited as long as they ever do try again within its second half, each at another time", () => {
+  const waits = Array.from({ length: 400 }, () => waitMs(20, 4_000));
+  assert.ok(waits.every((ms) => ms >= 2_000 && ms <= 4_000));
+  for (let from = 2_000; from < 4_000; from += 500) assert.ok(waits.some((ms) => ms >= from && ms < from + 500), `none from ${from} ms on`);
 });
 
 test("where there is no WebSocket the list says what to do, and is read all the same", async (context) => {
