@@ -9,6 +9,8 @@ test("a link that was sent is read without an account, and answered with one", a
   const finn = await register("finn", "Finn Harbour");
   const post = await publish(vera, "Who has seen the wreck?");
   await reply(finn, post, "At low tide");
+  await page.goto("/explore");
+  await expect(page.getByRole("main")).toContainText("The most followed people here.");
   await page.goto(`/post/${post}`);
   await expect(page.getByTestId("thread-post")).toContainText("Who has seen the wreck?");
   await expect(page.getByTestId("post-text")).toHaveText(["Who has seen the wreck?", "At low tide"]);
@@ -67,7 +69,7 @@ test("where there is nothing, the page says so and leads on, without scripts, to
   ] as const) {
     expect((await page.goto(path))?.status(), path).toBe(status);
     await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
-    await takePicture(page, `nothing-${status}`);
+    await (path === "/nowhere/at/all" ? takePictures(page, "nothing-here") : takePicture(page, `nothing-${status}`));
     await page.getByRole("link", { name: /start page\.?$/ }).last().click();
     await expect(page.getByTestId("sign-in")).toBeVisible();
   }

@@ -82,7 +82,7 @@ test("pictures are seen before they are published, several of them, and what wou
   await expect(postWith(page, "Two of the harbour").getByTestId("post-picture")).toHaveCount(2);
 });
 
-test("text at twice its size fits on the smallest phone, and live regions are always there", async ({ page }) => {
+test("text at twice its size fits on the smallest phone, live regions are always there, and one types in any direction", async ({ page }) => {
   await page.setViewportSize({ width: 320, height: 720 });
   await publishMany(finn, ["The ferry was late again, but the light was worth it."]);
   await page.addInitScript(() => { document.addEventListener("DOMContentLoaded", () => { document.documentElement.style.fontSize = "200%"; }); });
@@ -100,5 +100,7 @@ test("text at twice its size fits on the smallest phone, and live regions are al
     expect(inHead.find((one) => one.width > 110), `the search box of ${path}`).toBeDefined();
     const gone = await page.locator("[role=status], [role=alert], [aria-live]").evaluateAll((all) => all.filter((one) => !one.checkVisibility()).length);
     expect(gone, `live regions that are not in the tree, on ${path}`).toBe(0);
+    const typed = page.locator("input:not([type=password]), textarea");
+    expect(await typed.and(page.locator(":not([dir=auto])")).count(), `fields of one direction, on ${path}`).toBe(0);
   }
 });

@@ -181,6 +181,7 @@ test("pictures are a list of a profile, for everybody to see", async ({ page, ba
   await page.getByTestId("list-media").click();
   await expect(page).toHaveTitle(`Media of Vera Shore (@${vera.handle}) · Tidefeed`);
   await expect(page.getByTestId("post-text").first()).toHaveText("The bay, day 21");
+  await takePictures(page, "profile-media");
   await scrollTo(page, page.getByTestId("feed-end"));
   await expect(page.getByTestId("post-text")).toHaveText(numbered("The bay, day", 21).toReversed());
   await page.goto(`/#/u/${finn.handle}/media`);

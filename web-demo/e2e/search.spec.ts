@@ -1,7 +1,7 @@
 // Posts are found from the header, Chinese ones by any stretch of their text. Pictures in test-results/screens/.
 import { expect, type Page } from "@playwright/test";
 import { deleteContent, follow, freshHandle, numbered, publish, publishMany, register } from "./api";
-import { AFTER_ALL_TRIES, namesOf, openAs, postWith, scrollTo, takePictures } from "./page";
+import { AFTER_ALL_TRIES, namesOf, openAs, postWith, scrollTo, takePictures, untilAnswered } from "./page";
 import { test } from "./test";
 
 async function search(page: Page, text: string) {
@@ -52,7 +52,21 @@ test("a new person is shown whom to follow, and not whom they follow already", a
   await follow(friend, star);
   await openAs(page, nell);
   await expect(page.getByTestId("some-people").getByTestId("person").first()).toBeVisible();
+  const button = page.getByTestId("some-people").getByTestId("follow").first();
+  await untilAnswered(page, "followUser", () => button.click());
+  await expect(button, "as long as the pointer stays").toHaveText("Following");
+  await page.mouse.move(0, 0);
+  await button.hover();
+  await expect(button.getByText("Unfollow")).toBeVisible();
+  await untilAnswered(page, "unfollowUser", () => button.click());
   await follow(nell, friend);
+  for (const name of numbered("Acquaintance", 3)) await follow(nell, await register("acquaintance", name));
+  await page.reload();
+  await expect(page.getByTestId("some-people"), "of who follows four").toBeVisible();
+  await follow(nell, await register("fifth", "Fifth Friend"));
+  await page.reload();
+  await expect(page.getByTestId("empty-timeline")).toBeVisible();
+  await expect(page.getByTestId("some-people"), "of who follows five").toHaveCount(0);
   await page.goto("/#/explore");
   await page.reload();
   const suggested = page.getByTestId("some-people");

@@ -70,6 +70,14 @@ test("actions stand in the same columns below one's own posts and others', and t
   const own = await publish(vera, "My own");
   await publish(finn, "Not mine");
   await publish(nell, "Nor that");
+  // What the browsers of phones have.
+  await page.addInitScript(() => {
+    const share = ({ url = "" }: ShareData) => {
+      document.body.dataset.shared = url;
+      return Promise.resolve();
+    };
+    Object.defineProperty(navigator, "share", { value: share });
+  });
   await openAs(page, vera);
   await expect(page.getByTestId("post")).toHaveCount(3);
   const columns = await page.locator(".actions").evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll(".action")].map((one) => one.getBoundingClientRect().left)));
@@ -79,7 +87,7 @@ test("actions stand in the same columns below one's own posts and others', and t
   const mine = postWith(page, "My own");
   await mine.getByTestId("more").click();
   const menu = mine.getByRole("menu");
-  await expect(menu.getByRole("menuitem")).toHaveText(["Copy link", "Delete"]);
+  await expect(menu.getByRole("menuitem")).toHaveText(["Copy link", "Share…", "Delete"]);
   await expect(menu.getByRole("menuitem").first()).toBeFocused();
   await page.keyboard.press("ArrowUp");
   await expect(mine.getByTestId("delete")).toBeFocused();
@@ -88,6 +96,8 @@ test("actions stand in the same columns below one's own posts and others', and t
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("notice")).toHaveText("The link is copied.");
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(new URL(`/post/${own}`, baseURL).href);
+  await choose(mine, "share");
+  await expect(page.locator("body")).toHaveAttribute("data-shared", new URL(`/post/${own}`, baseURL).href);
   await mine.getByTestId("more").click();
   await page.keyboard.press("Escape");
   await expect(mine.getByTestId("more")).toBeFocused();

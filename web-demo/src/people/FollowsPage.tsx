@@ -40,7 +40,7 @@ export function FollowsPage({ handle, side }: FollowsPageProps) {
   const people = user?.people;
 
   if (data !== null && user == null) return <NoSuchUser handle={handle} />;
-  const title = user == null ? TITLES[side] : `${TITLES[side]} of ${user.name}`;
+  const title = user == null ? TITLES[side] : side === "followers" ? `Followers of ${user.name}` : `Followed by ${user.name}`;
   return (
     <>
       <title>{`${title} · Tidefeed`}</title>

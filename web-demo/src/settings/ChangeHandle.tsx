@@ -39,7 +39,7 @@ export function ChangeHandle({ handle }: { handle: string }) {
       <h2 id="handle">Handle</h2>
       <form className="credential-form" onSubmit={onSubmit} data-testid="handle-form">
         <TextField label="Your handle" name="handle" autoComplete="username" autoCapitalize="none" spellCheck={false} required defaultValue={handle}
-          hint="Letters, digits and _. Anybody may take the old one at once, and what led to it leads nowhere." error={errorAt(errors, "handle")} />
+          hint="Letters, digits and _. Anybody may take the old one at once, and links to it stop working." error={errorAt(errors, "handle")} />
         <FormErrors messages={failure === null ? errorsElsewhere(errors, ["handle"]) : [failure]} />
         <div><button type="submit" className="button small" disabled={loading} data-testid="handle-save">Change handle</button></div>
       </form>

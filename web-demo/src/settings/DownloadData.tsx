@@ -38,7 +38,7 @@ export function DownloadData() {
     <section className="card settings" aria-labelledby="download">
       <h2 id="download">Your data</h2>
       <p className="muted">
-        One JSON file with your profile, sessions, posts, replies and reposts, bookmarks and likes, whom you follow and who follows you, and whom you keep out. Pictures are in it as links.
+        One JSON file with your profile, sessions, posts, replies and reposts, bookmarks and likes, whom you follow and who follows you, and whom you have muted, hidden from or blocked. Pictures are in it as links.
       </p>
       <div>
         <button type="button" className="button quiet small" disabled={loading} onClick={() => { void download(); }} data-testid="download-data">
