@@ -35,8 +35,8 @@ impl Node {
     /// `tidefeed serve`, ready.
     pub async fn serve(binary: &Path, settings: &Settings, log: &Path) -> Result<Self> {
         let port = free_port()?;
-        let mut program = command(binary, settings);
-        program.arg("serve").env("TIDEFEED__SERVER__LISTEN", format!("127.0.0.1:{port}"));
+        let mut program = command(binary, &["serve"], settings);
+        program.env("TIDEFEED__SERVER__LISTEN", format!("127.0.0.1:{port}"));
         Self::ready(&mut program, port, log).await
     }
 
@@ -74,15 +74,17 @@ async fn is_ready(address: SocketAddr) -> bool {
 /// Runs a command of the binary to its end.
 pub fn run(binary: &Path, arguments: &[&str], settings: &Settings, log: &Path) -> Result<()> {
     let file = std::fs::File::options().create(true).append(true).open(log)?;
-    let mut program = command(binary, settings);
-    program.args(arguments).stdout(file.try_clone()?).stderr(file);
+    let mut program = command(binary, arguments, settings);
+    program.stdout(file.try_clone()?).stderr(file);
     let done = program.status().with_context(|| format!("{} does not start.", binary.display()))?;
     ensure!(done.success(), "tidefeed {arguments:?} failed: {}", std::fs::read_to_string(log)?);
     Ok(())
 }
 
-fn command(binary: &Path, settings: &Settings) -> Command {
+/// A command of the binary, with these settings.
+pub fn command(binary: &Path, arguments: &[&str], settings: &Settings) -> Command {
     let mut program = Command::new(binary);
+    program.args(arguments);
     for (key, value) in settings {
         program.env(format!("TIDEFEED__{}", key.replace('.', "__").to_uppercase()), value);
     }

@@ -201,7 +201,7 @@ fn service_paths(
         log,
         tasks,
         ambient,
-        open_loader: Arc::new(move || loader(&ports, issuer.as_deref(), &of_loader)),
+        open_loader: Arc::new(move || loader(&ports, issuer.as_deref(), &of_loader).beside_readers()),
         max_bulks: settings.max_bulks,
         max_import_bytes: settings.max_import_bytes,
     }

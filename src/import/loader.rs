@@ -12,6 +12,7 @@ use super::{
     Importer, ImporterLimits,
     batches::{FileLine, batch_kind, referred},
     outcomes::LoadedLine,
+    pace::Pace,
     rows::{Drawn, Known, RowMaker, batch},
 };
 use crate::{
@@ -61,6 +62,7 @@ pub struct Loader {
     ambient: Ambient,
     holder: i64,
     drawn: Drawn,
+    pace: Option<Pace>,
 }
 
 impl Loader {
@@ -73,7 +75,14 @@ impl Loader {
             holder: ambient.rng.number(),
             ambient: ambient.clone(),
             drawn: Drawn::default(),
+            pace: None,
         }
+    }
+
+    /// The same, with rests after batches that slow reads of the store (docs/moving-in.md#beside-readers).
+    #[must_use]
+    pub fn beside_readers(self) -> Self {
+        Self { pace: Some(Pace::default()), ..self }
     }
 
     /// The same with other limits of what is delivered.
@@ -106,6 +115,18 @@ impl Loader {
     /// Commits a batch of [`super::cut`]: the lines of a file that has come to line `after_line`. Looks and draws again
     /// if something came in between.
     pub async fn load(&mut self, digest: &str, after_line: u64, part: &[FileLine]) -> Result<Loaded, StoreError> {
+        let Some(mut pace) = self.pace.take() else { return self.committed(digest, after_line, part).await };
+        let (imports, of) = (Arc::clone(&self.ports.imports), digest.to_owned());
+        let probe = || {
+            let (imports, of) = (Arc::clone(&imports), of.clone());
+            async move { imports.import(&of).await.map(drop) }
+        };
+        let loaded = pace.keep(self.committed(digest, after_line, part), probe).await;
+        self.pace = Some(pace);
+        loaded
+    }
+
+    async fn committed(&mut self, digest: &str, after_line: u64, part: &[FileLine]) -> Result<Loaded, StoreError> {
         let mut draws = 0;
         loop {
             match self.try_load(digest, after_line, part).await {

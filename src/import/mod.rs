@@ -7,6 +7,7 @@ mod file_loader;
 mod importer;
 mod loader;
 mod outcomes;
+mod pace;
 mod progress;
 mod rows;
 mod source;

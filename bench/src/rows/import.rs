@@ -1,24 +1,39 @@
-//! Measures how fast a file is loaded into an empty database, and raw inserts of the same rows into another one.
+//! Measures how fast a file is loaded into an empty database, against raw inserts of the same rows into another one;
+//! and pages while a file is loaded.
 
 use std::{
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use anyhow::Result;
-use tokio::time::Instant;
+use anyhow::{Result, ensure};
+use serde_json::json;
+use tokio::time::{Instant, sleep};
 
 use crate::{
+    client::request,
     database::{self, Database},
-    figure::{Figure, Target},
+    figure::{Figure, Target, number},
+    load::{Asking, Burst, Refusal, burst, repeating},
     node::{self, Settings, set},
+    people::PAGE,
+    rounds::Rounds,
+    rows::pages::SIZE,
+    servers::Server,
     site::Site,
     world::Engine,
 };
 
 /// Contents, follows and reactions of the file, each; a tenth as many users.
 const EACH: (usize, usize) = (1_000_000, 300);
+/// The same of a file that is loaded beside readers. Nobody waits for its end.
+const EACH_BESIDE: (usize, usize) = (300_000, 3_000);
+/// Clients who read pages meanwhile, one after the other.
+const CLIENTS: (usize, usize) = (8, 2);
+/// Longer than a file is read for its name, and than a process waits for the lease of a former one.
+const PATIENCE: Duration = Duration::from_mins(3);
 /// Rows of a raw insert, and lines of a transaction.
 const AT_ONCE: usize = 500;
 /// Words that texts are made of, and words of a text.
@@ -39,8 +54,15 @@ const TABLES: [&str; 12] = [
     "reactions",
 ];
 
-/// Lines a second of each side, alone.
+/// Lines a second of a file and of raw inserts, and what loading costs those who read meanwhile.
 pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
+    let mut figures = alone(site).await?;
+    figures.extend(beside(site).await?);
+    Ok(figures)
+}
+
+/// Lines a second of each side, alone.
+async fn alone(site: &Site) -> Result<Vec<Figure>> {
     let each = site.options.size(EACH.0, EACH.1);
     let path = site.store.folder().join("import.ndjson");
     let lines = f64::from(u32::try_from(write_file(&path, each)?)?);
@@ -57,6 +79,63 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     fs::remove_file(path)?;
     let what = format!("{each} contents, follows and reactions each, and {} users", each / 10);
     Ok(vec![Figure::rates(what, (ours, theirs), "lines/s", Target::AtLeast(0.3, 0.3))])
+}
+
+/// p99 of pages while a file is loaded into the same store, against before; and the rate at which it is loaded.
+async fn beside(site: &Site) -> Result<Vec<Figure>> {
+    let path = site.store.folder().join("beside.ndjson");
+    write_file(&path, site.options.size(EACH_BESIDE.0, EACH_BESIDE.1))?;
+    let mut all = Vec::new();
+    for reader in site.readers()?.iter().take(site.options.size(CLIENTS.0, CLIENTS.1)) {
+        let asked = request(Some(&reader.token), PAGE, &json!({ "first": SIZE }));
+        all.push(repeating(site.address(), "page", asked).await?);
+    }
+    burst(&mut all, &[], site.options.length(), Refusal::Fails).await?;
+    let (mut medians, mut slowest, mut rates) = (Rounds::default(), Rounds::default(), Vec::new());
+    for _ in 0..site.options.rounds() {
+        let alone = burst(&mut all, &[], site.options.length(), Refusal::Fails).await?;
+        let (beside, rate) = while_loading(site, &path, &mut all).await?;
+        for (rounds, share) in [(&mut medians, 0.5), (&mut slowest, 0.99)] {
+            rounds.ours.push(beside.quantile("page", share) / 1e3);
+            rounds.theirs.push(alone.quantile("page", share) / 1e3);
+        }
+        rates.push(rate);
+    }
+    fs::remove_file(path)?;
+    let clients = all.len();
+    let what =
+        |share: &str| format!("{share} of the pages of {clients} readers while a file is loaded, against before");
+    let (least, most) =
+        rates.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(*it), most.max(*it)));
+    let rate = format!("{} to {}", number(least, "lines/s"), number(most, "lines/s"));
+    Ok(vec![
+        Figure::multiple(what("p50"), &medians, ("ms", "ms"), Target::Free),
+        Figure::multiple(what("p99"), &slowest, ("ms", "ms"), Target::AtMost(2.0, 2.0)),
+        Figure::reported("loaded meanwhile", rate),
+    ])
+}
+
+/// Begins to load the file, or goes on; reads pages for a while, and ends the process. Has lines a second, too.
+async fn while_loading(site: &Site, path: &Path, all: &mut [Asking]) -> Result<(Burst, f64)> {
+    const COME_TO: &str = "SELECT COALESCE(MAX(through_line), 0) FROM imports";
+    let (mut database, begun) = (site.database().await?, Instant::now());
+    let log = site.store.folder().join("beside.log");
+    let before = database.number(COME_TO).await?;
+    let arguments = ["import", "load", &path.display().to_string()];
+    let mut loading =
+        Server::start(&mut node::command(&site.options.tidefeed, &arguments, &site.store.settings()), 0, &log)?;
+    while database.number(COME_TO).await? == before {
+        loading.check()?;
+        ensure!(begun.elapsed() < PATIENCE, "Loading does not begin; its log is {}", log.display());
+        sleep(Duration::from_millis(20)).await;
+    }
+    let before = database.number(COME_TO).await?;
+    let seen = burst(all, &[], site.options.length(), Refusal::Fails).await?;
+    let lines = database.number(COME_TO).await? - before;
+    loading.check()?;
+    loading.stop().await?;
+    let rate = f64::from(u32::try_from(lines)?) / seen.seconds;
+    Ok((seen, rate))
 }
 
 /// A database with tables, and the configuration of a process on it.

@@ -42,6 +42,9 @@ pub struct LoadArguments {
     /// The file to which the report is added, instead of standard output.
     #[arg(long, value_name = "PATH")]
     report: Option<PathBuf>,
+    /// Do not slow down while reads of the store take longer beside batches than between them.
+    #[arg(long)]
+    full_speed: bool,
 }
 
 pub async fn run(arguments: &LoadArguments, config: &Config) -> anyhow::Result<Completion> {
@@ -64,8 +67,9 @@ async fn load(arguments: &LoadArguments, config: &Config, lifecycle: &Lifecycle)
             None => return Ok(Completion::Interrupted),
         }
     }
+    let loader = open_loader(config, lifecycle, &ambient).await?;
     let mut loader = FileLoader {
-        loader: open_loader(config, lifecycle, &ambient).await?,
+        loader: if arguments.full_speed { loader } else { loader.beside_readers() },
         latest,
         batch: usize::try_from(arguments.batch).unwrap_or(MAX_BATCH_LINES),
         stop: lifecycle.draining(),
