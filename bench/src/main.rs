@@ -10,6 +10,7 @@ mod database;
 mod figure;
 mod load;
 mod memories;
+mod metrics;
 mod node;
 mod options;
 mod people;

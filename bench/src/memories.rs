@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use crate::client::Client;
+use crate::metrics::Metrics;
 
 /// Counters with an outcome, `hit` or `miss` among them, and pages by way, with what the table calls them. A label
 /// before the outcome says what was counted.
@@ -24,10 +24,8 @@ pub struct Counts(BTreeMap<(String, String), f64>);
 impl Counts {
     /// Of the node at this address, now.
     pub async fn of(address: SocketAddr) -> Result<Self> {
-        let mut client = Client::to(address).await?;
-        client.ask(b"GET /metrics HTTP/1.1\r\nhost: bench\r\n\r\n").await?;
         let mut counts = BTreeMap::new();
-        for line in String::from_utf8_lossy(client.body()).lines() {
+        for line in Metrics::of(address).await?.lines() {
             let Some((name, rest)) = line.split_once('{') else { continue };
             let Some((_, shown)) = COUNTERS.iter().find(|(counter, _)| *counter == name) else { continue };
             let (labels, value) = rest.split_once("} ").context("A metric has no value.")?;

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use crate::{
     client::{Client, request},
     figure::{Figure, Target},
+    metrics::Metrics,
     node::{Node, set},
     people::{self, Person},
     processes,
@@ -162,10 +163,8 @@ pub async fn subscribe(site: &Site, sockets: &mut [Socket], on_each: usize) -> R
 }
 
 async fn subscriptions(site: &Site) -> Result<usize> {
-    let mut client = Client::to(site.address()).await?;
-    client.ask(b"GET /metrics HTTP/1.1\r\nhost: bench\r\n\r\n").await?;
-    let text = std::str::from_utf8(client.body())?;
-    let line = text.lines().find_map(|line| line.strip_prefix("tidefeed_subscriptions "));
+    let metrics = Metrics::of(site.address()).await?;
+    let line = metrics.lines().find_map(|line| line.strip_prefix("tidefeed_subscriptions "));
     Ok(line.map_or(Ok(0), str::parse)?)
 }
 

@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result, ensure};
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    client::Client,
     database::Database,
     figure::{Figure, Target},
     load::{Asking, Refusal, burst},
+    metrics::Metrics,
     people::Person,
     rounds::Rounds,
     rows::{away::AWAY_MS, stampede::each_in_turn},
@@ -105,15 +105,12 @@ struct Pages {
 
 impl Pages {
     async fn of(site: &Site) -> Result<Self> {
-        let mut client = Client::to(site.address()).await?;
-        client.ask(b"GET /metrics HTTP/1.1\r\nhost: bench\r\n\r\n").await?;
-        let text = String::from_utf8_lossy(client.body()).into_owned();
-        let number = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.parse::<f64>().ok());
-        let way = |way| number(&format!("tidefeed_timeline_pages_total{{way=\"{way}\"}} "));
+        let metrics = Metrics::of(site.address()).await?;
+        let way = |way| metrics.number(&format!("tidefeed_timeline_pages_total{{way=\"{way}\"}} "));
         let from_inboxes = way("candidates").context("The node reports no pages.")?;
         let others = ["stretch", "definition"].map(|name| way(name).unwrap_or(0.0));
         let all = from_inboxes + others.iter().sum::<f64>();
-        Ok(Self { from_inboxes, all, waiting: number(WAITING).unwrap_or(0.0) })
+        Ok(Self { from_inboxes, all, waiting: metrics.number(WAITING).unwrap_or(0.0) })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     client::{Client, request},
     figure::{Figure, Target},
     load::{self, Asking, Refusal, burst, quantile},
+    metrics::Metrics,
     node::set,
     people::{self, PAGE, Person},
     rounds::Rounds,
@@ -149,13 +150,10 @@ struct Builds {
 
 impl Builds {
     async fn of(site: &Site) -> Result<Self> {
-        let mut client = Client::to(site.address()).await?;
-        client.ask(b"GET /metrics HTTP/1.1\r\nhost: bench\r\n\r\n").await?;
-        let text = String::from_utf8_lossy(client.body()).into_owned();
-        let number = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
+        let metrics = Metrics::of(site.address()).await?;
         Ok(Self {
-            built: number(BUILT).context("the node reports no builds")?,
-            at_once: number(BUILDING).unwrap_or(0.0),
+            built: metrics.number(BUILT).context("the node reports no builds")?,
+            at_once: metrics.number(BUILDING).unwrap_or(0.0),
         })
     }
 }
