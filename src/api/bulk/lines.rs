@@ -1,4 +1,4 @@
-//! Reads a body line by line, and holds no more of it than a line and a piece.
+//! Reads a body line by line. It holds one line and one received piece of the body at a time.
 
 use axum::body::{Body, BodyDataStream, Bytes};
 use futures_util::StreamExt as _;
