@@ -16,7 +16,7 @@ use crate::{
         Announcements, InboxStore, OutboxCache, Ports, Queue,
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue, SentinelOptions},
-        sql::{SqlOptions, SqlStore},
+        sql::{ReplicaOptions, SqlOptions, SqlStore},
     },
     tier::{OutsideStores, OutsideTier},
 };
@@ -60,9 +60,20 @@ pub fn migration_names() -> Vec<String> {
     SqlStore::migration_names()
 }
 
-/// Opens the SQL store as configured. Touches no table.
+/// Opens the SQL store as configured, with its replicas. Touches no table, and connects to no replica yet.
 pub async fn open_store(config: &Config) -> Result<SqlStore, AppError> {
-    SqlStore::connect(&store_options(config)).await.map_err(AppError::Store)
+    let options = store_options(config);
+    let store = SqlStore::connect(&options).await.map_err(AppError::Store)?;
+    match replica_options(config) {
+        Some(replicas) => store.with_replicas(&options, &replicas).map_err(AppError::Store),
+        None => Ok(store),
+    }
+}
+
+/// `None` without replicas.
+fn replica_options(config: &Config) -> Option<ReplicaOptions> {
+    let urls: Vec<String> = config.store.replicas.iter().map(|url| url.expose().to_owned()).collect();
+    (!urls.is_empty()).then(|| ReplicaOptions { urls, wait: config.store.replica_wait_ms.duration() })
 }
 
 pub(super) fn store_options(config: &Config) -> SqlOptions {

@@ -129,8 +129,8 @@ async fn no_room() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")], text).into_response()
 }
 
-/// 200 while the node accepts work, SQL answers, and SQL is not known to refuse writes. Redis does not matter: without
-/// it pages only cost more.
+/// 200 while the node accepts work, SQL answers, and SQL is not known to refuse writes. Redis and replicas do not
+/// matter: without them pages only cost more.
 async fn ready(State(operators): State<Arc<Operators>>) -> Response {
     let welcome = operators.lifecycle.is_ready();
     let store = operators.adapters.store.ping();
@@ -149,11 +149,16 @@ async fn ready(State(operators): State<Arc<Operators>>) -> Response {
         },
         None => ("not used", None),
     };
+    let replicas = match operators.adapters.store.serving_replicas() {
+        Some((all, serving)) => format!("{serving} of {all} serve"),
+        None => "not used".to_owned(),
+    };
     let is_ready = welcome && store == "up";
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let (ready, leaving) = (is_ready, !welcome);
     let body = json!({
-        "ready": ready, "leaving": leaving, "store": store, "reason": reason, "redis": redis, "redis_reason": redis_reason
+        "ready": ready, "leaving": leaving, "store": store, "reason": reason, "replicas": replicas,
+        "redis": redis, "redis_reason": redis_reason
     });
     (status, Json(body)).into_response()
 }

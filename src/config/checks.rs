@@ -3,8 +3,8 @@
 use url::{Host, Url};
 
 use super::{
-    Address, CassandraSettings, Config, InboxPlace, InboxSettings, RedisSettings, SqlEngine, reader::Reader,
-    signing_secret::MIN_SECRET_BYTES,
+    Address, CassandraSettings, Config, InboxPlace, InboxSettings, RedisSettings, SqlEngine, StoreSettings,
+    reader::Reader, signing_secret::MIN_SECRET_BYTES,
 };
 
 /// Each former secret is tried on tokens that name none of our keys.
@@ -22,6 +22,7 @@ pub fn check(config: &Config, reader: &mut Reader) {
     service(config, reader);
     issuer(config, reader);
     delivery(config, reader);
+    store(&config.store, reader);
     redis(config, reader);
     cassandra(&config.cassandra, reader);
     server(config, reader);
@@ -47,6 +48,19 @@ fn inbox(config: &Config, reader: &mut Reader) {
     if config.inbox.store != InboxPlace::Sql && u64::from(outside_hours) > u64::from(dormant) * 24 {
         let days = format!("expected at most delivery.dormant_days, {dormant} days");
         reader.refuse("inbox.outside_hours", days);
+    }
+}
+
+fn store(store: &StoreSettings, reader: &mut Reader) {
+    if store.replicas.is_empty() {
+        return;
+    }
+    let is_file = |address: &Address| address.engine() == SqlEngine::Sqlite;
+    if is_file(&store.url) {
+        let why = "is for MySQL and MariaDB: a SQLite file has no replicas, and is read on this machine alone";
+        reader.refuse("store.replicas", why.to_owned());
+    } else if store.replicas.iter().any(is_file) {
+        reader.refuse("store.replicas", "expected mysql://user:password@host:3306/database in each".to_owned());
     }
 }
 

@@ -94,6 +94,8 @@ fn server(reader: &mut Reader) -> ServerSettings {
 fn store(reader: &mut Reader) -> StoreSettings {
     StoreSettings {
         url: reader.parsed("store.url", Address::store),
+        replicas: addresses(reader, "store.replicas", Address::store),
+        replica_wait_ms: millis(reader, "store.replica_wait_ms", 1, MINUTE_MS),
         max_connections: reader.whole("store.max_connections", 2..=10_000),
         delivery_connections: reader.whole("store.delivery_connections", 0..=5_000),
         sqlite_readers: reader.whole("store.sqlite_readers", 0..=1_000),
@@ -377,9 +379,12 @@ fn redis_urls(reader: &mut Reader) -> Vec<Address> {
     if alias && !reader.list("redis.urls").is_empty() {
         reader.refuse(URL_ALIAS, "redis.urls is set as well; keep one of them".to_owned());
     }
+    addresses(reader, key, Address::redis)
+}
+
+fn addresses(reader: &mut Reader, key: &str, parse: fn(&str) -> Result<Address, String>) -> Vec<Address> {
     let texts = reader.list(key);
-    let read: Result<Vec<_>, _> =
-        texts.iter().filter(|text| !text.is_empty()).map(|text| Address::redis(text)).collect();
+    let read: Result<Vec<_>, _> = texts.iter().filter(|text| !text.is_empty()).map(|text| parse(text)).collect();
     read.unwrap_or_else(|expected| {
         reader.refuse(key, expected);
         Vec::new()

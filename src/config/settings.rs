@@ -106,6 +106,8 @@ impl ServerSettings {
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
     pub url: Address,
+    pub replicas: Vec<Address>,
+    pub replica_wait_ms: Millis,
     pub max_connections: u32,
     pub delivery_connections: u32,
     pub sqlite_readers: u32,

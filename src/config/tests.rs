@@ -119,6 +119,18 @@ fn mysql_asks_for_a_secret_and_says_how_to_make_one() {
 }
 
 #[test]
+fn replicas_are_for_servers_alone_and_their_passwords_stay_hidden() {
+    let replicas = ("TIDEFEED__STORE__REPLICAS", "mysql://r:hush@a/d, mysql://r:hush@b/d");
+    let of_file = problems(&[replicas]);
+    assert!(of_file.len() == 1 && of_file[0].contains("a SQLite file has no replicas"), "{of_file:?}");
+    assert!(!of_file[0].contains("hush"), "{of_file:?}");
+    let server = ("TIDEFEED__STORE__URL", "mysql://u:pw@h/d");
+    let secret = ("TIDEFEED__AUTH__SECRET", "0123456789abcdef0123456789abcdef");
+    assert_eq!(load(&[server, secret, replicas]).map(|config| config.store.replicas.len()).ok(), Some(2));
+    assert_eq!(problems(&[server, secret, ("TIDEFEED__STORE__REPLICAS", "sqlite://a")]).len(), 1);
+}
+
+#[test]
 fn a_malformed_section_or_file_is_reported() {
     let problems = problems(&[("TIDEFEED__DELIVERY", "fast")]);
     assert!(problems[0].contains("is a section: write [delivery]"), "{problems:?}");

@@ -2,7 +2,7 @@
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
-use sql_driver::{CONNECTION_WAITS, CONNECTION_WAITS_FAILED};
+use sql_driver::{CONNECTION_WAITS, CONNECTION_WAITS_FAILED, REPLICA_READS, REPLICA_WAIT_SECONDS, REPLICAS_SERVING};
 
 /// HTTP requests answered, by route and status.
 pub const HTTP_REQUESTS: &str = "tidefeed_http_requests_total";
@@ -315,6 +315,20 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         Unit::Count,
         "Statements and transactions that waited store.acquire_timeout_ms for a connection to SQL, and failed",
     ),
+    (
+        REPLICA_READS,
+        Kind::Counter,
+        Unit::Count,
+        "Statements that may run on a replica, by outcome: served there; or by the primary, because the replica was late, \
+         away or unfit, because none was free (none), or because the primary did not say where it is (unasked)",
+    ),
+    (
+        REPLICA_WAIT_SECONDS,
+        Kind::Histogram,
+        Unit::Seconds,
+        "Time until a replica had what was committed before the read",
+    ),
+    (REPLICAS_SERVING, Kind::Gauge, Unit::Count, "Replicas that have served the last read that was tried there"),
     (REDIS_WAITS, Kind::Gauge, Unit::Count, "Requests that wait because many to the Redis Cluster are under way"),
     (
         ANNOUNCEMENT_GROUPS,

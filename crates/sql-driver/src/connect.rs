@@ -20,6 +20,7 @@ use crate::{
     error::{connect_error, died, sqlite_error},
     finish::Finisher,
     options::SqlOptions,
+    replicas::{ReplicaLimits, ReplicaOptions, Replicas},
     server::connections::ServerConnections,
     sqlite::readers::SqliteReaders,
     sqlite::shared_commits::SharedCommits,
@@ -40,6 +41,10 @@ enum Unusable {
         "this MySQL takes a password over TLS alone: remove ssl-mode=DISABLED from store.url, and let the server speak TLS (it does unless its tls_version is empty)"
     )]
     PasswordWithoutTls,
+    #[error("store.replicas is for MySQL and MariaDB: a SQLite file has none")]
+    ReplicasOfAFile,
+    #[error("each of store.replicas must name the database that store.url names")]
+    OtherDatabase,
 }
 
 impl From<Unusable> for StoreError {
@@ -55,20 +60,43 @@ impl Database {
         open(options).await
     }
 
+    /// The same database, whose single statements may be read on these replicas, too, over up to
+    /// `options.max_connections` connections to each. `options` are those of this database. Connects to none of them
+    /// yet: the primary serves while they are away.
+    pub fn with_replicas(&self, options: &SqlOptions, replicas: &ReplicaOptions) -> Result<Self, StoreError> {
+        let Readers::Server(primary) = &self.readers else { return Err(Unusable::ReplicasOfAFile.into()) };
+        let mut all = Vec::with_capacity(replicas.urls.len());
+        for url in &replicas.urls {
+            let options = SqlOptions { url: url.clone(), ..options.clone() };
+            let connections = to_server(&options, reading_session(&options))?;
+            let server = connections.server();
+            if server.get_database() != primary.server().get_database() {
+                return Err(Unusable::OtherDatabase.into());
+            }
+            all.push((format!("{}:{}", server.get_host(), server.get_port()), connections));
+        }
+        let limits = ReplicaLimits {
+            running: usize::try_from(options.connections()).unwrap_or(usize::MAX),
+            wait: replicas.wait,
+            operation: self.limits.operation,
+        };
+        Ok(Self { replicas: Some(Replicas::of(primary, all, limits)), ..self.clone() })
+    }
+
     /// Opens the same database with separate connections, `options.max_connections` of them, so its users never wait
     /// for users of these. On SQLite only the reading connections are separate: the one writing connection is shared.
-    /// All other `options` must equal those of these connections.
+    /// All other `options` must equal those of these connections. Replicas are left out.
     pub async fn with_own_connections(&self, options: &SqlOptions) -> Result<Self, StoreError> {
         match &self.readers {
             Readers::File(readers) => {
                 let readers = Readers::File(Arc::new(SqliteReaders::open(readers.file(), options).await?));
-                Ok(Self { readers, ..self.clone() })
+                Ok(Self { readers, replicas: None, ..self.clone() })
             }
             Readers::Server(connections) => {
                 let connections = connections.separate(options.acquire_timeout);
                 let permits = ConnectionPermits::new(options.connections(), options.acquire_timeout);
                 let (readers, writer) = (Readers::Server(connections.clone()), Writer::Server(connections));
-                Ok(Self { readers, writer, permits, ..self.clone() })
+                Ok(Self { readers, writer, permits, replicas: None, ..self.clone() })
             }
         }
     }
@@ -100,6 +128,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<Database, St
     Ok(Database {
         readers: Readers::File(Arc::new(readers)),
         writer: Writer::File(Arc::new(writer), SharedCommits::new(permits.clone())),
+        replicas: None,
         permits,
         finisher: Finisher::new(limits.operation),
         dialect: Dialect::Sqlite,
@@ -135,19 +164,12 @@ async fn make_private(file: &Path) {
 }
 
 async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<Database, StoreError> {
-    let server: MySqlConnectOptions = options.url.parse().map_err(connect_error)?;
-    if server.get_database().is_none_or(str::is_empty) {
-        return Err(Unusable::NoDatabase.into());
-    }
-    let server = server.charset("utf8mb4").disable_statement_logging();
-    let certificates = options.certificate_files();
-    certificates.read().map_err(|error| StoreError::Refused(Box::new(error)))?;
-    let authorities = certificates.authorities();
-    let connections = ServerConnections::to(server, mysql_session(options), options.acquire_timeout, authorities);
+    let connections = to_server(options, mysql_session(options))?;
     connections.try_take().await.map_err(|error| refused(error, &options.url))?.give_back();
     Ok(Database {
         readers: Readers::Server(connections.clone()),
         writer: Writer::Server(connections),
+        replicas: None,
         permits: ConnectionPermits::new(options.connections(), options.acquire_timeout),
         finisher: Finisher::new(limits.operation),
         dialect: Dialect::Mysql,
@@ -156,6 +178,18 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<Database, Sto
         begun: Arc::default(),
         writability: Writability::default(),
     })
+}
+
+/// Connects to nobody yet.
+fn to_server(options: &SqlOptions, session: String) -> Result<ServerConnections, StoreError> {
+    let server: MySqlConnectOptions = options.url.parse().map_err(connect_error)?;
+    if server.get_database().is_none_or(str::is_empty) {
+        return Err(Unusable::NoDatabase.into());
+    }
+    let server = server.charset("utf8mb4").disable_statement_logging();
+    let certificates = options.certificate_files();
+    certificates.read().map_err(|error| StoreError::Refused(Box::new(error)))?;
+    Ok(ServerConnections::to(server, session, options.acquire_timeout, certificates.authorities()))
 }
 
 /// Without certificates in the address, only one thing is wrong with the configuration of a connection that was begun:
@@ -185,4 +219,10 @@ fn mysql_session(options: &SqlOptions) -> String {
         seconds = statement.as_secs_f64(),
         millis = statement.as_millis(),
     )
+}
+
+/// As [`mysql_session`], of a session that cannot write, whatever its user may do.
+fn reading_session(options: &SqlOptions) -> String {
+    let session = mysql_session(options);
+    format!("{session} /*M! , tx_read_only = 1 */ /*!80000 , transaction_read_only = 1 */")
 }

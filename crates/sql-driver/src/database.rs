@@ -17,6 +17,7 @@ use crate::{
     dialect::Dialect,
     error::{died, read_error},
     finish::Finisher,
+    replicas::{ReplicaCondition, Replicas},
     rows::Row,
     server::connections::ServerConnections,
     sqlite::readers::SqliteReaders,
@@ -35,6 +36,8 @@ pub struct Database {
     pub(crate) readers: Readers,
     /// Transactions, and single statements that write.
     pub(crate) writer: Writer,
+    /// Where single statements that read may run, too.
+    pub(crate) replicas: Option<Replicas>,
     /// Permits for the connections of `writer`.
     pub(crate) permits: ConnectionPermits,
     pub(crate) finisher: Finisher,
@@ -123,6 +126,9 @@ impl Database {
         if let Readers::File(readers) = &self.readers {
             readers.close().await;
         }
+        if let Some(replicas) = &self.replicas {
+            replicas.close();
+        }
         self.permits.close().await;
         match &self.writer {
             Writer::Server(connections) => connections.close().await,
@@ -148,6 +154,47 @@ impl Database {
             }
             Readers::File(readers) => self.in_time(readers.read(sql, values)).await,
         }
+    }
+
+    /// As [`Self::read`], on a replica if there is one that has everything which was committed before this call: also
+    /// what nobody has acknowledged yet and somebody has seen. Otherwise on the primary.
+    pub async fn read_anywhere(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let Some(replicas) = &self.replicas else { return self.read(sql, values).await };
+        let (sql, values): (Arc<str>, Vec<Value>) = (sql.into(), values.into_iter().collect());
+        match replicas.read(&sql, &values).await {
+            Some(rows) => {
+                self.sent.fetch_add(1, Ordering::Relaxed);
+                Ok(rows)
+            }
+            None => self.read(&sql, values).await,
+        }
+    }
+
+    /// As [`Self::read_few`], where [`Self::read_anywhere`] reads.
+    pub async fn read_few_anywhere(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<Row>, StoreError> {
+        if self.replicas.is_some() { self.read_anywhere(sql, values).await } else { self.read_few(sql, values).await }
+    }
+
+    /// Tries each replica over a new connection, for some seconds.
+    pub async fn replica_conditions(&self) -> Vec<ReplicaCondition> {
+        match &self.replicas {
+            Some(replicas) => replicas.conditions().await,
+            None => Vec::new(),
+        }
+    }
+
+    /// How many replicas there are, and how many have served the last read that was tried there. `None` without
+    /// replicas.
+    pub fn serving_replicas(&self) -> Option<(usize, usize)> {
+        self.replicas.as_ref().map(Replicas::serving)
     }
 
     /// As [`Self::read`], for a statement that finds some dozen rows by their keys. On SQLite it runs on the caller's

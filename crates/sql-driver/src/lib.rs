@@ -6,7 +6,8 @@
 //! Errors are sorted by the engine's number into a [`StoreError`].
 //!
 //! A server's connections are sqlx's, kept without its pool (`server`); a file's are rusqlite's (`sqlite`). Migrations
-//! are sea-orm's, over a connection of their own ([`Database::for_migrations`]).
+//! are sea-orm's, over a connection of their own ([`Database::for_migrations`]). Replicas of a server read single
+//! statements as exactly as it does (`replicas`, [`Database::read_anywhere`]).
 
 mod connect;
 mod connection_permits;
@@ -18,6 +19,7 @@ pub mod fragment;
 mod migrations;
 mod open_transaction;
 mod options;
+mod replicas;
 pub mod rows;
 mod server;
 mod sqlite;
@@ -39,6 +41,7 @@ pub use self::{
     migrations::MigrationConnection,
     open_transaction::{Ended, Runs, Tx},
     options::SqlOptions,
+    replicas::{REPLICA_READS, REPLICA_WAIT_SECONDS, REPLICAS_SERVING, ReplicaCondition, ReplicaOptions},
     rows::{Answers, MAX_LIST, Readable, Row, id_list, value_list},
     writability::Writes,
 };

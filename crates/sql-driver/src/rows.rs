@@ -46,6 +46,14 @@ impl Row {
         }
     }
 
+    /// The text of the column with this name, of a server that was sent text and answers by text; `None` if there is no
+    /// such column, or if it is null.
+    pub(crate) fn named(&self, name: &str) -> Option<String> {
+        let Values::Server(row) = &self.0 else { return None };
+        let bytes: Option<Vec<u8>> = row.try_get_unchecked(name).ok()?;
+        String::from_utf8(bytes?).ok()
+    }
+
     /// A count; a negative one is an error.
     pub fn count(&self, column: usize) -> Result<u64, StoreError> {
         let number: i64 = self.get(column)?;

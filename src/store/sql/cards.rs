@@ -38,7 +38,7 @@ impl Cards for SqlStore {
         let mut cards = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let Fragment { text, values } = asked.contents(ids, parts);
-            for row in self.read_few(&text, values).await? {
+            for row in self.read_few_anywhere(&text, values).await? {
                 cards.push(asked.content_card(&mut Cursor { row: &row, column: 0 }, parts)?);
             }
         }
@@ -55,7 +55,7 @@ impl Cards for SqlStore {
         let mut cards = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let Fragment { text, values } = asked.users(ids, parts);
-            for row in self.read_few(&text, values).await? {
+            for row in self.read_few_anywhere(&text, values).await? {
                 cards.push(asked.user_card(&mut Cursor { row: &row, column: 0 }, parts)?);
             }
         }

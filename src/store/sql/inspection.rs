@@ -2,7 +2,7 @@
 //! nothing.
 
 use async_trait::async_trait;
-use sql_driver::Dialect;
+use sql_driver::{Dialect, ReplicaCondition};
 
 use super::SqlStore;
 use crate::store::{
@@ -36,6 +36,7 @@ impl Inspect for SqlStore {
                 findings.push(judged("binary log", self.binary_log().await));
                 findings.push(judged("table engine", self.table_engines().await));
                 findings.push(judged("memory", self.buffer_pool().await));
+                findings.extend(self.database.replica_conditions().await.into_iter().map(replica));
             }
         }
         findings
@@ -151,6 +152,18 @@ impl SqlStore {
     pub(super) async fn word(&self, sql: &str) -> Result<String, StoreError> {
         let rows = self.read(sql, []).await?;
         rows.first().ok_or_else(|| StoreError::Unreadable(format!("no answer to {sql}")))?.get(0)
+    }
+}
+
+fn replica(condition: ReplicaCondition) -> Finding {
+    let subject = format!("replica {}", condition.name);
+    match condition.fault {
+        None => Finding::fine(&subject, "it shows what the primary has committed, in order"),
+        Some(fault) => Finding::broken(
+            &subject,
+            format!("nothing is read there: {fault}"),
+            "repair what is named, or take it out of store.replicas; pages are right meanwhile, because the primary serves",
+        ),
     }
 }
 

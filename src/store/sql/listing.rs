@@ -76,7 +76,7 @@ impl SqlStore {
         for lists in lists.chunks(MEMBERS_PER_STATEMENT / sides_each) {
             let Fragment { text, values } = pages(lists, request);
             let mut read: Vec<Sides> = lists.iter().map(|_| Sides::default()).collect();
-            for row in self.read(&text, values).await? {
+            for row in self.read_anywhere(&text, values).await? {
                 let side = row.count(0)?;
                 let list = usize::try_from(side / 2).ok().and_then(|index| read.get_mut(index));
                 let list = list.ok_or_else(|| StoreError::Unreadable(format!("side {side} of {}", lists.len())))?;

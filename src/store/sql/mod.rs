@@ -33,7 +33,7 @@ mod sql_store;
 mod timelines;
 mod visibility;
 
-pub use sql_driver::{SqlOptions, Writes};
+pub use sql_driver::{ReplicaOptions, SqlOptions, Writes};
 // Beside the texts of this module for those who write statements.
 use sql_driver::{dialect, fragment};
 

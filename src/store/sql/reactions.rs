@@ -62,7 +62,7 @@ impl Reactions for SqlStore {
                  WHERE content_id IN {list} AND kind IN ({like}, {bookmark}) AND user_id = ?",
                 by_key = self.dialect.force_index("PRIMARY"),
             );
-            for row in self.read_few(&sql, ids.into_iter().chain([Value::from(user.get())])).await? {
+            for row in self.read_few_anywhere(&sql, ids.into_iter().chain([Value::from(user.get())])).await? {
                 let (own, kind) = (found.entry(row.content(0)?).or_default(), row.get::<i32>(1)?);
                 own.liked |= kind == like;
                 own.bookmarked |= kind == bookmark;

@@ -22,7 +22,7 @@ impl ReadMarkers for SqlStore {
 
     async fn marker(&self, reader: UserId) -> Result<Option<Position>, StoreError> {
         let sql = "SELECT publish_time, content_id FROM read_markers WHERE user_id = ?";
-        let rows = self.read_few(sql, [reader.get().into()]).await?;
+        let rows = self.read_few_anywhere(sql, [reader.get().into()]).await?;
         rows.first().map(|row| Ok(Position::bound(row.get(0)?, row.get(1)?))).transpose()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use sql_driver::{Database, Dialect, Ended, Row, SqlOptions, StoreError, Tx, Value, Writes};
+use sql_driver::{Database, Dialect, Ended, ReplicaOptions, Row, SqlOptions, StoreError, Tx, Value, Writes};
 use tokio::sync::watch;
 
 use super::search::task_terms::RememberedTask;
@@ -22,6 +22,11 @@ impl SqlStore {
     pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
         let database = Database::connect(options).await?;
         Ok(Self { dialect: database.dialect(), database, last_task: RememberedTask::default(), ahead: None })
+    }
+
+    /// As [`Database::with_replicas`].
+    pub fn with_replicas(&self, options: &SqlOptions, replicas: &ReplicaOptions) -> Result<Self, StoreError> {
+        Ok(Self { database: self.database.with_replicas(options, replicas)?, ..self.clone() })
     }
 
     /// As [`Database::with_own_connections`]; what is remembered is shared.
@@ -57,6 +62,11 @@ impl SqlStore {
         self.database.writes()
     }
 
+    /// As [`Database::serving_replicas`].
+    pub fn serving_replicas(&self) -> Option<(usize, usize)> {
+        self.database.serving_replicas()
+    }
+
     /// As [`Database::ping`].
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.database.ping().await
@@ -83,6 +93,25 @@ impl SqlStore {
         values: impl IntoIterator<Item = Value>,
     ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
         self.database.read_few(sql, values)
+    }
+
+    /// As [`Database::read_anywhere`], docs/protocol.md#replicas. For what clients are shown: never for what decides
+    /// who may do something, and not for a statement that must come before others.
+    pub(super) fn read_anywhere(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
+        self.database.read_anywhere(sql, values)
+    }
+
+    /// As [`Database::read_few_anywhere`], for what [`Self::read_anywhere`] is for.
+    pub(super) fn read_few_anywhere(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> {
+        self.database.read_few_anywhere(sql, values)
     }
 
     /// As [`Database::write`].

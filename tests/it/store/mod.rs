@@ -9,6 +9,7 @@ mod full;
 mod full_text;
 mod redis_outage;
 mod refused_writes;
+mod replicas;
 pub mod rows_touched;
 mod sql;
 mod transport;

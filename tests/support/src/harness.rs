@@ -189,12 +189,27 @@ impl TestApp {
         Self::open(Arc::clone(&self.database), self.setup.clone(), 8).await
     }
 
+    /// Starts on this store of a database without rows, without an outbox cache.
+    pub async fn over(database: servers::MigratedDatabase, store: SqlStore) -> Result<Arc<Self>> {
+        let setup = Setup { cache_backend: CacheBackend::NoCache, redis: None, settings: settings(), outside: None };
+        Self::open_over(Arc::new(database), store, setup, 7).await
+    }
+
     async fn begin(backend: Backend, setup: Setup) -> Result<Arc<Self>> {
         Self::open(Arc::new(backend.migrated_database().await?), setup, 7).await
     }
 
     async fn open(database: Arc<servers::MigratedDatabase>, setup: Setup, seed: u64) -> Result<Arc<Self>> {
         let store = servers::open_store(&database.url).await?;
+        Self::open_over(database, store, setup, seed).await
+    }
+
+    async fn open_over(
+        database: Arc<servers::MigratedDatabase>,
+        store: SqlStore,
+        setup: Setup,
+        seed: u64,
+    ) -> Result<Arc<Self>> {
         let stop = CancellationToken::new();
         let (queue, outbox_cache, announcements) = surroundings(&setup, &stop).await?;
         let mut ports = Ports::with_primary_store(Arc::new(store.clone()), queue, outbox_cache, announcements);

@@ -101,8 +101,8 @@ impl ServerConnections {
         taken.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    /// A new connection, after an idle one was found to have ended.
-    async fn replace(&self) -> Result<ServerConnection, sqlx::Error> {
+    /// A new connection, such as after an idle one was found to have ended.
+    pub(crate) async fn fresh(&self) -> Result<ServerConnection, sqlx::Error> {
         let made = timeout(self.0.patience, Box::pin(self.connect())).await;
         made.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(unreachable)
     }
@@ -113,7 +113,7 @@ impl ServerConnections {
         let mut connection = self.take().await?;
         let mut rows = connection.query(Arc::clone(&sql), &values).await;
         if connection.was_idle && !is_usable_after(&rows) {
-            connection = self.replace().await?;
+            connection = self.fresh().await?;
             rows = connection.query(sql, &values).await;
         }
         connection.give_back_after(&rows);
@@ -127,7 +127,7 @@ impl ServerConnections {
         let mut connection = self.take().await?;
         let mut begun = connection.all(text.clone()).await;
         if connection.was_idle && !is_usable_after(&begun.1) {
-            connection = self.replace().await?;
+            connection = self.fresh().await?;
             begun = connection.all(text).await;
         }
         if !begun.0.is_empty() {
@@ -239,6 +239,11 @@ pub(crate) struct ServerConnection {
 }
 
 impl ServerConnection {
+    /// Whether it need not be replaced yet.
+    pub(crate) fn is_young(&self) -> bool {
+        self.made.elapsed() <= LONGEST_LIFE
+    }
+
     /// The rows of a statement, which stays prepared.
     pub(crate) async fn query(&mut self, sql: Arc<str>, values: &[Value]) -> Result<Vec<Row>, sqlx::Error> {
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);

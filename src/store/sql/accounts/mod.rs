@@ -68,7 +68,7 @@ impl Accounts for SqlStore {
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
             let sql = format!("SELECT {COLUMNS} FROM users WHERE id IN {list}{}", account_exists("users.id"));
-            for row in self.read_few(&sql, values).await? {
+            for row in self.read_few_anywhere(&sql, values).await? {
                 profiles.push(profile(&row)?);
             }
         }
@@ -89,7 +89,7 @@ impl Accounts for SqlStore {
             let sql = format!(
                 "SELECT n.user_id, {followers}, n.following, n.contents FROM user_counts n WHERE n.user_id IN {list}"
             );
-            for row in self.read_few(&sql, values).await? {
+            for row in self.read_few_anywhere(&sql, values).await? {
                 let of_user = ProfileCounts { followers: row.get(1)?, following: row.get(2)?, contents: row.get(3)? };
                 counts.push((row.user(0)?, of_user));
             }

@@ -132,7 +132,7 @@ impl Contents for SqlStore {
                 "SELECT {COLUMNS} FROM {TABLES} WHERE c.id IN {list} AND c.removed_at IS NULL{}",
                 unblocked.text
             );
-            for row in self.read_few(&sql, values.into_iter().chain(unblocked.values)).await? {
+            for row in self.read_few_anywhere(&sql, values.into_iter().chain(unblocked.values)).await? {
                 contents.push(content(&row)?);
             }
         }
@@ -153,7 +153,7 @@ impl Contents for SqlStore {
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
             let sql = format!("SELECT k.content_id, {COUNTER_COLUMNS} FROM counters k WHERE k.content_id IN {list}");
-            for row in self.read_few(&sql, values).await? {
+            for row in self.read_few_anywhere(&sql, values).await? {
                 counters.push((row.content(0)?, spread_counts::counters(&row, 1)?.unwrap_or_default()));
             }
         }

@@ -83,7 +83,7 @@ impl SqlStore {
         let mut heads = Vec::with_capacity(authors.len());
         for authors in authors.chunks(MEMBERS_PER_STATEMENT) {
             let Fragment { text, values } = heads_statement(authors, limit);
-            let rows = self.read(&text, values).await?;
+            let rows = self.read_anywhere(&text, values).await?;
             for author in authors {
                 heads.push(head(*author, &rows, limit)?);
             }

@@ -78,7 +78,7 @@ impl SqlStore {
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
             let sql = format!("SELECT id, COALESCE(repost_of, id) FROM contents WHERE id IN {list}");
-            for row in self.read(&sql, values).await? {
+            for row in self.read_anywhere(&sql, values).await? {
                 subjects.push((row.content(0)?, row.content(1)?));
             }
         }
@@ -98,7 +98,7 @@ impl SqlStore {
                 "SELECT repost_of, id FROM contents{} WHERE repost_of IN {list} AND author_id = ? AND removed_at IS NULL",
                 self.dialect.force_index("reposts")
             );
-            for row in self.read(&sql, values.into_iter().chain([author.get().into()])).await? {
+            for row in self.read_anywhere(&sql, values.into_iter().chain([author.get().into()])).await? {
                 reposts.push((row.content(0)?, row.content(1)?));
             }
         }
@@ -115,7 +115,7 @@ impl SqlStore {
         let mut upward: HashMap<ContentId, Vec<ContentId>> = HashMap::new();
         for contents in contents.chunks(MAX_LIST) {
             let Fragment { text, values } = upward_statement(contents, limit);
-            for row in self.read(&text, values).await? {
+            for row in self.read_anywhere(&text, values).await? {
                 upward.entry(row.content(0)?).or_default().push(row.content(1)?);
             }
         }

@@ -93,7 +93,7 @@ impl Exclusions for SqlStore {
             );
             let user = Value::from(user.get());
             let values = std::iter::once(user.clone()).chain(ids.clone()).chain([user]).chain(ids);
-            for row in self.read_few(&sql, values).await? {
+            for row in self.read_few_anywhere(&sql, values).await? {
                 let exclusions = exclusion_states.entry(row.user(0)?).or_default();
                 match ExclusionKind::from_code(row.get(1)?) {
                     Some(ExclusionKind::Muted) => exclusions.has_muted = true,
@@ -125,7 +125,7 @@ impl Exclusions for SqlStore {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let after = after.map_or(0, UserId::get);
         let values: [Value; 4] = [user.get().into(), cause.code().into(), after.into(), limit.into()];
-        self.read(&sql, values).await?.iter().map(|row| row.user(0)).collect()
+        self.read_anywhere(&sql, values).await?.iter().map(|row| row.user(0)).collect()
     }
 }
 

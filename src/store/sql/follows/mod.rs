@@ -92,7 +92,7 @@ impl Follows for SqlStore {
             let (list, values) = id_list(authors);
             let sql = format!("SELECT author_id FROM follows WHERE follower_id = ? AND author_id IN {list}");
             let values = std::iter::once(Value::from(follower.get())).chain(values);
-            for row in self.read_few(&sql, values).await? {
+            for row in self.read_few_anywhere(&sql, values).await? {
                 among.push(row.user(0)?);
             }
         }

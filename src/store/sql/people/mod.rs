@@ -35,7 +35,7 @@ impl People for SqlStore {
     ) -> Result<Vec<FoundUser>, StoreError> {
         let Fragment { text, values } = named(self.dialect, viewer, prefix, after, limit);
         let found = |row: &Row| Ok(FoundUser { key: row.get(0)?, user: row.user(1)? });
-        self.read(&text, values).await?.iter().map(found).collect()
+        self.read_anywhere(&text, values).await?.iter().map(found).collect()
     }
 
     async fn is_current(&self) -> Result<bool, StoreError> {
@@ -72,7 +72,7 @@ impl SqlStore {
 
     /// The users whom a statement of one column returns.
     async fn users(&self, part: Fragment) -> Result<Vec<UserId>, StoreError> {
-        self.read(&part.text, part.values).await?.iter().map(|row| row.user(0)).collect()
+        self.read_anywhere(&part.text, part.values).await?.iter().map(|row| row.user(0)).collect()
     }
 }
 

@@ -39,7 +39,7 @@ impl SearchTerms for SqlStore {
             return Ok(counts);
         }
         let Fragment { text, values } = count(sources, span);
-        for row in self.read(&text, values).await? {
+        for row in self.read_anywhere(&text, values).await? {
             let index = usize::try_from(row.count(0)?).unwrap_or(usize::MAX);
             if let Some(count) = counts.get_mut(index) {
                 *count = usize::try_from(row.count(1)?).unwrap_or(usize::MAX);
@@ -57,7 +57,7 @@ impl SearchTerms for SqlStore {
     ) -> Result<Candidates, StoreError> {
         let Fragment { text, values } = candidates(self.dialect, viewer, look, span, limit);
         let (mut rows, mut cut) = (Vec::new(), None);
-        for row in self.read(&text, values).await? {
+        for row in self.read_anywhere(&text, values).await? {
             if row.get::<i64>(0)? == CANDIDATE {
                 let entry = Entry { publish_time: row.get(1)?, content: row.content(2)?, author: row.user(3)? };
                 rows.push(Candidate { entry, text: row.get(4)? });
@@ -88,7 +88,7 @@ impl SearchTerms for SqlStore {
         let mut texts = Vec::with_capacity(contents.len());
         for ids in contents.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
-            for row in self.read(&format!("SELECT id, text FROM contents WHERE id IN {list}"), values).await? {
+            for row in self.read_anywhere(&format!("SELECT id, text FROM contents WHERE id IN {list}"), values).await? {
                 texts.push((row.content(0)?, row.get(1)?));
             }
         }

@@ -50,7 +50,7 @@ impl Timelines for SqlStore {
         let bindings = Bindings::of(reader, request);
         let statement =
             Timeline { dialect: self.dialect, bindings: &bindings }.definition(PageShape::of(request), with_facts);
-        definition::whole(&self.read(&statement.text, statement.values).await?, request, with_facts)
+        definition::whole(&self.read_anywhere(&statement.text, statement.values).await?, request, with_facts)
     }
 
     async fn stretch(
@@ -64,7 +64,12 @@ impl Timelines for SqlStore {
             return Ok(None);
         }
         let statement = self::stretch(self.dialect, reader, request, (stretch, authors));
-        definition::to_an_end(&self.read_few(&statement.text, statement.values).await?, request, stretch, authors)
+        definition::to_an_end(
+            &self.read_few_anywhere(&statement.text, statement.values).await?,
+            request,
+            stretch,
+            authors,
+        )
     }
 
     fn max_stretch_authors(&self) -> usize {
@@ -73,12 +78,16 @@ impl Timelines for SqlStore {
 
     async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
         let statement = self::reader(self.dialect, reader);
-        candidates::reader(&self.read(&statement.text, statement.values).await?)
+        candidates::reader(&self.read_anywhere(&statement.text, statement.values).await?)
     }
 
     async fn candidates(&self, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Result<Candidates, StoreError> {
         let statement = self::candidates(self.dialect, reader, request, ask);
-        candidates::candidates(&self.read_few(&statement.text, statement.values).await?, ask.wanted, request.direction)
+        candidates::candidates(
+            &self.read_few_anywhere(&statement.text, statement.values).await?,
+            ask.wanted,
+            request.direction,
+        )
     }
 
     async fn candidates_with(

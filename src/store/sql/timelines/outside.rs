@@ -37,7 +37,7 @@ pub(super) async fn candidates_with(
     ask: &Ask<'_>,
 ) -> Result<OutsideCandidates, StoreError> {
     let statement = candidates(store.dialect, reader, request, sides, ask);
-    let rows = store.read(&statement.text, statement.values).await?;
+    let rows = store.read_anywhere(&statement.text, statement.values).await?;
     let (fences, rows): (Vec<Row>, Vec<Row>) = partition(rows)?;
     let Header { fence, floor, .. } = sides.0.slice.header;
     let found = Candidates { floor: Floor::At(floor), ..all_candidates(&rows, ask.wanted, request.direction)? };

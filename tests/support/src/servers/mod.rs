@@ -15,6 +15,7 @@ mod line;
 mod pool;
 mod recipe;
 mod redis;
+mod replicated;
 mod server;
 mod sql;
 mod tags;
@@ -31,6 +32,7 @@ pub use self::line::{Line, Stop};
 pub use self::pool::DatabasePool;
 pub use self::recipe::{Kind, Recipe};
 pub use self::redis::{FreshKeys, RedisCluster, connect as connect_redis};
+pub use self::replicated::Replicated;
 pub use self::server::Server;
 pub use self::sql::{
     Session, column, connect as connect_sql, connect_within as connect_sql_within, execute, numbers, open_store,
