@@ -66,6 +66,7 @@ pub fn use_cases(config: &Config) -> Settings {
             catch_ups: config.live.catch_ups,
             check_every: config.live.check_ms.duration(),
             of_reader: config.live.max_per_viewer,
+            anonymous_bytes: config.live.max_anonymous_bytes,
         },
     }
 }

@@ -298,6 +298,7 @@ fn live(reader: &mut Reader) -> LiveSettings {
         buffer: reader.whole("live.buffer", 1..=100_000),
         catch_up: reader.whole("live.catch_up", MIN_CATCH_UP..=MAX_CATCH_UP),
         max_per_viewer: reader.whole("live.max_per_viewer", 1..=1_000_000),
+        max_anonymous_bytes: reader.whole("live.max_anonymous_bytes", 0..=1024 * 1024 * MIB),
         catch_ups: reader.whole("live.catch_ups", 1..=10_000),
         check_ms: millis(reader, "live.check_ms", 0, DAY_MS),
     }

@@ -371,6 +371,7 @@ pub struct LiveSettings {
     pub buffer: usize,
     pub catch_up: u16,
     pub max_per_viewer: usize,
+    pub max_anonymous_bytes: usize,
     pub catch_ups: usize,
     pub check_ms: Millis,
 }

@@ -10,6 +10,14 @@ pub enum LiveError {
     /// The viewer has as many subscriptions on this node as they may.
     #[error("this viewer has {0} subscriptions here already, as many as one may have: end one first")]
     TooMany(usize),
+    /// Clients of this network have as many watches without a viewer on this node as they may.
+    #[error(
+        "this address has {0} subscriptions without a viewer here already, as many as one may have: sign in, or end one first"
+    )]
+    TooManyOfAddress(usize),
+    /// This node keeps as much for watches without a viewer as it may, or leaves too little of that for others.
+    #[error("too much is watched here without a viewer: sign in, or try again later")]
+    NoRoom,
     /// The store failed. It is logged: all subscriptions that share a read have the same error.
     #[error("the store failed")]
     Store(#[source] Arc<StoreError>),

@@ -1,7 +1,7 @@
 //! Runs one live subscription: receives signals, reads the timeline when the state machine asks for it, and yields
 //! updates.
 
-use std::{collections::HashSet, iter, sync::Arc, time::Duration};
+use std::{collections::HashSet, iter, net::IpAddr, sync::Arc, time::Duration};
 
 use tokio::{
     sync::Semaphore,
@@ -16,6 +16,7 @@ use super::{
     hub::{Hub, Registration},
     mailbox::Signal,
     shared_reads::SharedReads,
+    shown::{AnonymousLimits, WatchedBy},
     subscriber_state::{RereadCause, SubscriberState, Update},
 };
 use crate::{
@@ -44,13 +45,22 @@ pub struct LiveSettings {
     /// Time between two comparisons of a subscription with its timeline. They find losses that nothing has reported.
     /// Zero: never.
     pub check_every: Duration,
-    /// Subscriptions of one reader.
+    /// Subscriptions of one reader, and watches of one network without a viewer.
     pub of_reader: usize,
+    /// Bytes that watches without a viewer keep at most. 0: there are none.
+    pub anonymous_bytes: usize,
 }
 
 impl Default for LiveSettings {
     fn default() -> Self {
-        Self { buffer: 64, catch_up: 200, catch_ups: 8, check_every: Duration::from_mins(5), of_reader: 200 }
+        Self {
+            buffer: 64,
+            catch_up: 200,
+            catch_ups: 8,
+            check_every: Duration::from_mins(5),
+            of_reader: 200,
+            anonymous_bytes: 64 * 1024 * 1024,
+        }
     }
 }
 
@@ -63,6 +73,7 @@ pub struct LiveFeed<S> {
     settings: LiveSettings,
     /// See [`CHECKS`].
     checks: Arc<Semaphore>,
+    anonymous_checks: Arc<Semaphore>,
     /// Reads of follows.
     followed: SharedReads<(), Followed>,
     /// Reads of timelines, each above the lowest floor of those who ask.
@@ -98,9 +109,9 @@ impl<S: Default> LiveFeed<S> {
         timelines: Arc<TimelineReader>,
         settings: LiveSettings,
     ) -> Self {
-        let checks = Arc::new(Semaphore::new(CHECKS));
+        let [checks, anonymous_checks] = [(); 2].map(|()| Arc::new(Semaphore::new(CHECKS)));
         let (followed, tops) = (SharedReads::new(READING_FOLLOWS), SharedReads::new(settings.catch_ups));
-        Self { hub, follows, contents, timelines, settings, checks, followed, tops }
+        Self { hub, follows, contents, timelines, settings, checks, anonymous_checks, followed, tops }
     }
 
     /// Subscribes `reader`'s client, which holds what `point` says, and first sends what it has missed. Without a
@@ -135,8 +146,24 @@ impl<S: Default> LiveFeed<S> {
         shown: HashSet<Shown>,
     ) -> Result<ShownHints, LiveError> {
         let most = if is_service { self.of_service() } else { self.settings.of_reader };
-        let watch = self.hub.shown.watch(reader, shown, most).ok_or(LiveError::TooMany(most))?;
+        let watch = self.hub.shown.watch(WatchedBy::Viewer(reader, most), shown)?;
         Ok(ShownHints::new(watch, Arc::clone(&self.contents), Arc::clone(&self.checks)))
+    }
+
+    /// Whether clients without a viewer may watch.
+    pub const fn is_open_to_anybody(&self) -> bool {
+        self.settings.anonymous_bytes > 0
+    }
+
+    /// As [`Self::watch_shown`], for a client of this network without a viewer.
+    pub fn watch_shown_anonymously(
+        &self,
+        network: Option<IpAddr>,
+        shown: HashSet<Shown>,
+    ) -> Result<ShownHints, LiveError> {
+        let limits = AnonymousLimits { watches: self.settings.of_reader, bytes: self.settings.anonymous_bytes };
+        let watch = self.hub.shown.watch(WatchedBy::Anonymous(network, limits), shown)?;
+        Ok(ShownHints::new(watch, Arc::clone(&self.contents), Arc::clone(&self.anonymous_checks)))
     }
 
     async fn subscribe_within(

@@ -10,7 +10,8 @@ use crate::{
     store::{Contents, StoreError},
 };
 
-/// Watches of this node of which it is read at the same time what their viewers see; the others queue.
+/// Watches of this node of which it is read at the same time what their viewers see; the others queue. Those without a
+/// viewer have as many of their own.
 pub const CHECKS: usize = 8;
 
 /// A running watch.
@@ -23,7 +24,8 @@ pub struct ShownHints {
 }
 
 impl ShownHints {
-    /// `contents` says what the viewer of `watch` sees. All hints of a node share `checks`.
+    /// `contents` says what the viewer of `watch` sees, or anybody. All hints of a node share `checks`, of those with a
+    /// viewer and without.
     pub fn new(watch: ShownWatch, contents: Arc<dyn Contents>, checks: Arc<Semaphore>) -> Self {
         Self { watch, contents, checks, unseen: HashSet::new() }
     }
@@ -52,7 +54,8 @@ impl ShownHints {
         }
     }
 
-    /// One statement when the watch begins, when the viewer's exclusions change, and after a gap.
+    /// One statement when the watch begins, when the viewer's exclusions change, when an author has deleted the
+    /// account, and after a gap.
     async fn newly_unseen(&mut self) -> Result<Vec<Shown>, StoreError> {
         if !self.watch.is_unchecked() {
             return Ok(Vec::new());
@@ -60,8 +63,9 @@ impl ShownHints {
         let content = |shown| if let Shown::Content(content) = shown { Some(content) } else { None };
         let contents: Vec<ContentId> = self.watch.shown().filter_map(content).collect();
         let permit = self.checks.acquire().await;
-        let seen = self.contents.by_ids(Some(self.watch.viewer()), &contents).await?;
+        let seen = self.contents.by_ids(self.watch.viewer(), &contents).await?;
         drop(permit);
+        self.watch.note_authors(seen.iter().map(|content| (content.id, content.author)));
         let seen: HashSet<Shown> = seen.iter().map(|content| content.id.into()).collect();
         let unseen: HashSet<Shown> = contents.into_iter().map(Shown::from).filter(|it| !seen.contains(it)).collect();
         let gone = unseen.difference(&self.unseen).copied().collect();

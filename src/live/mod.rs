@@ -19,4 +19,5 @@ pub use feed::{Event, LiveFeed, LiveSettings, Subscription};
 pub use fresh::Batch;
 pub use hints::ShownHints;
 pub use hub::Hub;
+pub use shown::{BYTES_OF_SHOWN, BYTES_OF_WATCH};
 pub use subscriber_state::Update;

@@ -3,8 +3,11 @@
 //!
 //! The hub of timelines is separate, because it delivers each change; here one hint may stand for many.
 
+mod anonymous;
+
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
+    net::IpAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -17,8 +20,11 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
+use self::anonymous::AnonymousWatches;
+pub use self::anonymous::{AnonymousLimits, BYTES_OF_SHOWN, BYTES_OF_WATCH};
+use super::error::LiveError;
 use crate::{
-    domain::{Shown, UserId},
+    domain::{ContentId, Shown, UserId},
     store::{
         Announcements,
         announcements::{Announcement, CHANGED_MS, RelationChange},
@@ -32,6 +38,24 @@ const LONGEST_MS: u64 = 30_000;
 /// not followed for as long.
 const BEFORE: Duration = Duration::from_secs(10);
 
+/// Who watches, and how much they may.
+#[derive(Debug, Clone, Copy)]
+pub enum WatchedBy {
+    /// A viewer, who has at most this many watches.
+    Viewer(UserId, usize),
+    /// A client of this network without a viewer. Of an address that is unknown all are one.
+    Anonymous(Option<IpAddr>, AnonymousLimits),
+}
+
+impl WatchedBy {
+    const fn viewer(self) -> Option<UserId> {
+        match self {
+            Self::Viewer(viewer, _) => Some(viewer),
+            Self::Anonymous(..) => None,
+        }
+    }
+}
+
 /// This node's clients that watch what they show.
 pub struct ShownHub {
     announcements: Arc<dyn Announcements>,
@@ -43,6 +67,7 @@ struct State {
     watchers: HashMap<u64, Arc<Watcher>>,
     by_shown: HashMap<Shown, Watched>,
     by_viewer: HashMap<UserId, HashSet<u64>>,
+    anonymous: AnonymousWatches,
     next: u64,
 }
 
@@ -70,9 +95,18 @@ struct Watcher {
     arrived: Notify,
     /// What the viewer sees may have become different.
     is_unchecked: AtomicBool,
+    /// Whose the shown contents are; `None` until that is read.
+    authors: Mutex<Option<Authors>>,
 }
 
+type Authors = Box<[(ContentId, UserId)]>;
+
 impl Watcher {
+    fn new(shown: HashSet<Shown>) -> Self {
+        let (changed, arrived, is_unchecked) = (Mutex::default(), Notify::new(), AtomicBool::new(true));
+        Self { shown, changed, arrived, is_unchecked, authors: Mutex::default() }
+    }
+
     fn touch(&self, changed: impl IntoIterator<Item = Shown>) {
         let now = Instant::now();
         let mut known = self.changed();
@@ -88,11 +122,28 @@ impl Watcher {
         self.touch(self.shown.iter().copied());
     }
 
+    /// Nobody sees contents of `author` any more.
+    fn lose_author(&self, author: UserId) {
+        let authors = self.authors();
+        let Some(known) = &*authors else {
+            drop(authors);
+            return self.touch_all();
+        };
+        let of_author = known.iter().filter(|(_, by)| *by == author);
+        let lost: Vec<Shown> = of_author.map(|(content, _)| (*content).into()).collect();
+        drop(authors);
+        if !lost.is_empty() {
+            self.is_unchecked.store(true, Ordering::Relaxed);
+            self.touch(lost);
+        }
+    }
+
     /// What was announced first at least `gathered` ago. It stays for another hint if it was announced again since
     /// then: a change is announced with the first of all changes of [`CHANGED_MS`].
     fn take(&self, gathered: Duration) -> HashSet<Shown> {
         let (now, mut taken) = (Instant::now(), HashSet::new());
-        self.changed().retain(|shown, (first, last)| {
+        let mut known = self.changed();
+        known.retain(|shown, (first, last)| {
             if now.duration_since(*first) < gathered {
                 return true;
             }
@@ -100,11 +151,16 @@ impl Watcher {
             *first = *last;
             now.duration_since(*last) < gathered
         });
+        known.shrink_to_fit();
         taken
     }
 
     fn changed(&self) -> MutexGuard<'_, HashMap<Shown, (Instant, Instant)>> {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn authors(&self) -> MutexGuard<'_, Option<Authors>> {
+        self.authors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -112,7 +168,7 @@ impl Watcher {
 pub struct ShownWatch {
     hub: Arc<ShownHub>,
     id: u64,
-    viewer: UserId,
+    by: WatchedBy,
     watcher: Arc<Watcher>,
 }
 
@@ -122,17 +178,22 @@ impl ShownHub {
         Self { announcements, state: Mutex::default() }
     }
 
-    /// Watches `shown` for a client of `viewer`. `None`: the viewer has `most` watches already.
-    pub fn watch(self: &Arc<Self>, viewer: UserId, shown: HashSet<Shown>, most: usize) -> Option<ShownWatch> {
+    /// Watches `shown`. Fails if they watch as much already as they may.
+    pub fn watch(self: &Arc<Self>, by: WatchedBy, shown: HashSet<Shown>) -> Result<ShownWatch, LiveError> {
         let mut state = self.lock();
         let id = state.next;
-        let own = state.by_viewer.entry(viewer).or_default();
-        if own.len() >= most {
-            return None;
-        }
-        own.insert(id);
-        if own.len() == 1 {
-            self.announcements.want(viewer.into());
+        match by {
+            WatchedBy::Viewer(viewer, most) => {
+                let own = state.by_viewer.entry(viewer).or_default();
+                if own.len() >= most {
+                    return Err(LiveError::TooMany(most));
+                }
+                own.insert(id);
+                if own.len() == 1 {
+                    self.announcements.want(viewer.into());
+                }
+            }
+            WatchedBy::Anonymous(network, limits) => state.anonymous.add(network, shown.len(), limits)?,
         }
         state.next += 1;
         let mut doubtful = Vec::new();
@@ -146,12 +207,11 @@ impl ShownHub {
                 doubtful.push(*one);
             }
         }
-        let (changed, arrived, is_unchecked) = (Mutex::default(), Notify::new(), AtomicBool::new(true));
-        let watcher = Arc::new(Watcher { shown, changed, arrived, is_unchecked });
+        let watcher = Arc::new(Watcher::new(shown));
         watcher.touch(doubtful);
         state.watchers.insert(id, Arc::clone(&watcher));
         metrics::gauge!(SHOWN_SUBSCRIPTIONS).increment(1);
-        Some(ShownWatch { hub: Arc::clone(self), id, viewer, watcher })
+        Ok(ShownWatch { hub: Arc::clone(self), id, by, watcher })
     }
 
     /// The number of watches on this node.
@@ -176,16 +236,21 @@ impl ShownHub {
                 let own = state.by_viewer.get(reader).into_iter().flatten();
                 own.filter_map(|id| state.watchers.get(id)).for_each(|watcher| watcher.touch_all());
             }
-            Announcement::AccountDeleted { user } => state.touch((*user).into()),
+            Announcement::AccountDeleted { user } => {
+                state.touch((*user).into());
+                state.watchers.values().for_each(|watcher| watcher.lose_author(*user));
+            }
             Announcement::Gap => state.miss(),
             Announcement::ReadMarkerMoved { .. } | Announcement::SessionEnded { .. } => {}
         }
     }
 
     /// The more clients watch, the longer changes gather: otherwise all of them would ask again each second while
-    /// something is liked that all of them show.
-    fn gathered(&self) -> Duration {
-        let watchers = u64::try_from(self.watching()).unwrap_or(LONGEST_MS);
+    /// something is liked that all of them show. However many watch without a viewer, no viewer waits longer for them.
+    fn gathered(&self, by: WatchedBy) -> Duration {
+        let state = self.lock();
+        let without_viewer = if by.viewer().is_some() { state.anonymous.count() } else { 0 };
+        let watchers = u64::try_from(state.watchers.len() - without_viewer).unwrap_or(LONGEST_MS);
         Duration::from_millis(CHANGED_MS.saturating_add(watchers).min(LONGEST_MS))
     }
 
@@ -217,7 +282,7 @@ impl ShownWatch {
                 self.watcher.arrived.notified().await;
                 continue;
             };
-            let gathered = self.hub.gathered();
+            let gathered = self.hub.gathered(self.by);
             sleep_until(first + gathered).await;
             self.hub.announcements.settled().await;
             self.note_followed();
@@ -228,9 +293,19 @@ impl ShownWatch {
         }
     }
 
-    /// Whether what the viewer sees may have become different since the last call.
+    /// Whether what the viewer sees may have become different since the last call, so that it has to be read.
     pub fn is_unchecked(&self) -> bool {
-        self.watcher.is_unchecked.swap(false, Ordering::Relaxed)
+        let is_unchecked = self.watcher.is_unchecked.swap(false, Ordering::Relaxed);
+        if is_unchecked {
+            // An account that is deleted while it is read may be of any of them.
+            *self.watcher.authors() = None;
+        }
+        is_unchecked
+    }
+
+    /// Whose the shown contents are that the viewer sees.
+    pub fn note_authors(&self, authors: impl Iterator<Item = (ContentId, UserId)>) {
+        *self.watcher.authors() = Some(authors.collect());
     }
 
     /// Returns `changed` later again: what the viewer sees of it could not be checked.
@@ -239,9 +314,9 @@ impl ShownWatch {
         self.watcher.touch(changed);
     }
 
-    /// Who watches.
-    pub const fn viewer(&self) -> UserId {
-        self.viewer
+    /// Who watches; `None` without a viewer.
+    pub const fn viewer(&self) -> Option<UserId> {
+        self.by.viewer()
     }
 
     /// All that is watched.
@@ -272,12 +347,17 @@ impl Drop for ShownWatch {
                 }
             }
         }
-        if let Entry::Occupied(mut own) = state.by_viewer.entry(self.viewer) {
-            own.get_mut().remove(&self.id);
-            if own.get().is_empty() {
-                own.remove();
-                self.hub.announcements.unwant(self.viewer.into());
+        match self.by {
+            WatchedBy::Viewer(viewer, _) => {
+                if let Entry::Occupied(mut own) = state.by_viewer.entry(viewer) {
+                    own.get_mut().remove(&self.id);
+                    if own.get().is_empty() {
+                        own.remove();
+                        self.hub.announcements.unwant(viewer.into());
+                    }
+                }
             }
+            WatchedBy::Anonymous(network, _) => state.anonymous.remove(network, self.watcher.shown.len()),
         }
         metrics::gauge!(SHOWN_SUBSCRIPTIONS).decrement(1);
     }

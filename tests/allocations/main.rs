@@ -12,6 +12,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use tokio::sync::Mutex;
 
 use support::world::{Asked, PAGE, World, request};
+use tidefeed::live::{BYTES_OF_SHOWN, BYTES_OF_WATCH};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -92,4 +93,15 @@ async fn an_idle_subscriber_keeps_little() {
     assert!(alone - together > 400, "follows are kept once a reader: {alone} bytes each, {together} of one reader's");
     let left = left_alone.max(left_together);
     assert!(left < 600, "of a subscriber who has gone {left} bytes are left");
+}
+
+#[tokio::test]
+async fn a_watch_without_a_viewer_keeps_no_more_than_is_counted() {
+    let _alone = COUNTING.lock().await;
+    let world = World::open().await.unwrap();
+    for shown in [1, 60, 100] {
+        let kept = idle::bytes_of_watch(&world, shown).await;
+        let counted = BYTES_OF_WATCH + usize::try_from(shown).unwrap() * BYTES_OF_SHOWN;
+        assert!(kept < counted, "a watch of {shown} keeps {kept} bytes, and counts as {counted}");
+    }
 }

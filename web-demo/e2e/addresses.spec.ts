@@ -1,10 +1,10 @@
 // Addresses that one can send: read without an account, with a title and a heading of their own, and with a way on where there is nothing. Pictures in test-results/screens/.
 import { expect } from "@playwright/test";
-import { deleteContent, follow, publish, register, reply } from "./api";
+import { deleteContent, follow, like, publish, register, reply } from "./api";
 import { openAs, takePicture, takePictures } from "./page";
 import { test } from "./test";
 
-test("a link that was sent is read without an account, and answered with one", async ({ page }) => {
+test("a link that was sent is read without an account, stays current, and is answered with one", async ({ page }) => {
   const vera = await register("vera", "Vera Shore");
   const finn = await register("finn", "Finn Harbour");
   const post = await publish(vera, "Who has seen the wreck?");
@@ -16,12 +16,21 @@ test("a link that was sent is read without an account, and answered with one", a
   await expect(page.getByTestId("post-text")).toHaveText(["Who has seen the wreck?", "At low tide"]);
   await expect(page).toHaveTitle("Vera Shore: Who has seen the wreck? · Tidefeed");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Thread");
+  await reply(finn, post, "And at high tide");
+  await expect(page.getByTestId("new-posts")).toHaveText("1 new reply");
+  await expect(page.getByTestId("thread-post")).toContainText("2 replies");
   await takePictures(page, "sent-post");
+  await page.getByTestId("new-posts").click();
+  await expect(page.getByTestId("post-text")).toHaveText(["Who has seen the wreck?", "At low tide", "And at high tide"]);
+  await like(finn, post);
+  await expect(page.getByTestId("like-count")).toHaveText("1 like");
   await page.getByTestId("thread-post").getByTestId("post-author").click();
   await expect(page).toHaveURL(`/@${vera.handle}`);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Vera Shore");
   await expect(page.getByTestId("post-text")).toHaveText("Who has seen the wreck?");
   await takePictures(page, "sent-profile");
+  await follow(finn, vera);
+  await expect(page.getByTestId("profile").getByTestId("follower-count")).toHaveText("1");
   await page.goBack();
   await page.getByTestId("sign-in-to-reply").click();
   await page.getByLabel("Handle").fill(finn.handle);

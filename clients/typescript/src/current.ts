@@ -30,9 +30,9 @@ function* shownIn(value: unknown): Generator<Shown> {
   for (const one of Object.values(object)) yield* shownIn(one);
 }
 
-/** `client`, whose queries and timelines stay current while somebody watches them and is signed in: the contents in them, and the users with their counts. */
+/** `client`, whose queries and timelines stay current while somebody watches them, signed in or not: the contents in them, and the users with their counts. */
 export function keepCurrent(client: Tidefeed): Tidefeed {
-  const { session, connection } = client;
+  const { connection } = client;
   const lists = new Set<() => unknown>();
   const known = new WeakMap<object, unknown>();
   let [watched, leave]: [string[], () => void] = [[], () => {}];
@@ -77,7 +77,7 @@ export function keepCurrent(client: Tidefeed): Tidefeed {
   const tell = (ids: readonly string[]) => { reading = reading.then(() => readAgain(ids)).catch(() => {}); };
 
   function settle() {
-    const all = session.getSnapshot().signedIn ? everyShown().flatMap((list) => [...new Set(list.map(({ id }) => id))].slice(0, MOST_OF_LIST)) : [];
+    const all = everyShown().flatMap((list) => [...new Set(list.map(({ id }) => id))].slice(0, MOST_OF_LIST));
     const ids = [...new Set(all)].slice(0, MOST);
     if (ids.length === watched.length && ids.every((id) => watched.includes(id))) return;
     watched = ids;
@@ -135,7 +135,6 @@ export function keepCurrent(client: Tidefeed): Tidefeed {
     }
   }] as const;
 
-  session.subscribe(changed);
   connection.subscribe(() => {
     const isLive = connection.getSnapshot() === "live";
     // Of what has changed meanwhile nobody tells.

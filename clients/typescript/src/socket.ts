@@ -39,12 +39,12 @@ export interface LiveSocket {
   close: () => void;
 }
 
-const NO_SOCKET = 'No WebSocket, as in Node before 22. Install the package "ws" and pass its class as webSocketImpl.';
+const NO_SOCKET = 'No WebSocket, as in Node 20. Install the package "ws" and pass its class as webSocketImpl.';
 
 let isWarned = false;
 /** Says once that nothing will be live: a server that only renders pages needs no WebSocket. */
 export function warnWithout(given: WebSocketClass | undefined) {
-  if (given !== undefined || globalThis.WebSocket !== undefined || isWarned) return;
+  if (given || globalThis.WebSocket || isWarned) return;
   isWarned = true;
   console.warn(NO_SOCKET);
 }
@@ -62,7 +62,7 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
   const state = source<ConnectionState>("idle");
   let client: Client | null = null;
   let deadline: ReturnType<typeof setTimeout> | undefined;
-  let socket: InstanceType<WebSocketClass> | null = null;
+  let socket: InstanceType<WebSocketClass> | undefined;
   let used: string | null = null;
   let hasToHurry = false;
   let quiet = () => {};
@@ -70,24 +70,24 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
 
   const notLive = () => { state.set(isOnline() ? "reconnecting" : "offline"); };
   function giveUp() {
-    if (socket !== null) socket.onmessage = null; // What it still says belongs to the past.
+    if (socket) socket.onmessage = null; // What it still says belongs to the past.
     client?.terminate();
   }
+  function hurry() {
+    hasToHurry = true;
+    giveUp();
+  }
+  const answered = () => { clearTimeout(deadline); };
   const expectAnswer = (ms: number) => {
-    clearTimeout(deadline);
+    answered();
     deadline = setTimeout(() => { deadline = setTimeout(giveUp, GRACE_MS); }, ms);
   };
-  const answered = () => { clearTimeout(deadline); };
 
   /** A browser that goes offline or comes back, and a reader who looks again, need not wait for a deadline. */
   function watchMachine() {
     const over = new AbortController();
     globalThis.addEventListener?.("offline", giveUp, { signal: over.signal });
-    const asleep = onWakeUp(() => {
-      if (state.getSnapshot() === "live") return;
-      hasToHurry = true;
-      giveUp();
-    });
+    const asleep = onWakeUp(() => { if (state.getSnapshot() !== "live") hurry(); });
     return () => {
       over.abort();
       asleep();
@@ -111,12 +111,19 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
     closed: (event: unknown) => {
       answered();
       quiet();
-      const { code } = event as { code?: number };
+      const { code } = event as { code: number };
       if (code === NORMAL_CLOSURE) state.set("idle");
       else notLive();
-      if (code !== undefined && REFUSED.includes(code)) session.refuse(used);
+      if (REFUSED.includes(code)) session.refuse(used);
     },
   };
+
+  // What is heard is for who is signed in now: it is asked for anew, at once, on a socket of theirs.
+  session.subscribe(() => {
+    if (state.getSnapshot() === "idle" || !used === !session.getSnapshot().signedIn) return;
+    hurry();
+    state.set("idle");
+  });
 
   async function retryWait(tries: number) {
     const wait = hasToHurry ? 0 : waitMs(tries, options.retryMs);
@@ -129,7 +136,7 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
 
   function open(): Client {
     const Socket = options.webSocketImpl ?? globalThis.WebSocket as unknown as WebSocketClass | undefined;
-    if (Socket === undefined) throw new Error(NO_SOCKET);
+    if (!Socket) throw new Error(NO_SOCKET);
     return createClient({
       url: options.url,
       webSocketImpl: class extends Socket {
@@ -141,7 +148,7 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
       },
       connectionParams: async () => {
         used = await session.token();
-        return used === null ? {} : { authorization: `Bearer ${used}` };
+        return used ? { authorization: `Bearer ${used}` } : {};
       },
       keepAlive: options.keepAliveMs,
       retryAttempts: Infinity,
@@ -156,8 +163,7 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
     let [left, leave, tries] = [false, () => {}, 0];
     function again() {
       if (left) return;
-      void pause(waitMs(tries, options.retryMs)).then(begin);
-      tries += 1;
+      void pause(waitMs(tries++, options.retryMs)).then(begin);
     }
     function begin() {
       if (left) return;
@@ -165,14 +171,14 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
         next({ data, errors }) {
           if (left) return;
           tries = 0;
-          if (data == null) return failed(new Error(errors?.[0]?.message ?? "The feed has failed."));
+          if (!data) return failed(new Error(errors?.[0]?.message ?? "The feed has failed."));
           take(data);
         },
         error(error) {
           if (left) return;
           const [first] = Array.isArray(error) ? error as { message: string; extensions?: { code?: string } }[] : [];
-          if (first !== undefined && !PASSING.includes(first.extensions?.code ?? "")) failed(new Error(first.message));
-          else again();
+          if (!first || PASSING.includes(first.extensions?.code ?? "")) again();
+          else failed(new Error(first.message));
         },
         complete: again, // A node that stops completes its subscriptions; another one goes on.
       });

@@ -1,12 +1,14 @@
 // The package's promise, tried at random: whatever comes, goes, folds and fails, the list is the server's timeline when nothing happens any more, and a person
-// sees it, but for what waits.
+// sees it, but for what waits. Who is not signed in, and has a profile open, then sees it as the server tells it.
 // OPERATIONS: how many (300); SEED: which. A failure prints both.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { lineTo } from "../../../tests/clients/line.mjs";
 import { until } from "../../../tests/clients/server.mjs";
-import { clientOf, mutate, publish, SOON, startServer, timelineOf, watch } from "./world.mjs";
+import { keepCurrent } from "../dist/current.js";
+import { clientOf, mutate, NOBODY, publish, SOON, startServer, timelineOf, watch } from "./world.mjs";
 
 const OPERATIONS = Number(process.env.OPERATIONS ?? 300);
 const SEED = Number(process.env.SEED ?? 20261122);
@@ -54,6 +56,19 @@ async function deviceOf(server, name, options) {
   return device;
 }
 
+const PROFILE = `query($id: ID!) { node(id: $id) { ... on User { id followerCount contentCount contents(first: 20) {
+  edges { cursor node { id subjectId text likeCount replyCount repostCount viewerHasReposted } } pageInfo { hasNextPage endCursor } } } } }`;
+
+/** Who is not signed in, with the profile of `author` open. */
+async function visitorOf(server, { id }) {
+  const line = await lineTo(server.address);
+  after(line.end);
+  const client = keepCurrent(clientOf(NOBODY, line.address, SOON));
+  const query = client.query(PROFILE, { id }, { outdatedBy: ({ event, changed }) => event?.__typename === "ContentRemoved" || changed?.has(id) === true });
+  watch(query);
+  return { line, shown: () => query.getSnapshot().value, wanted: () => server.data(PROFILE, { id }) };
+}
+
 async function settleWorld() {
   // Each rest is read as often as it takes: points are another test's.
   const server = await startServer({ "live.catch_up": 128, "rate_limit.viewer_points": 100_000_000 });
@@ -70,7 +85,7 @@ async function settleWorld() {
     for (let number = 0; number < 15; number += 1) author.contents.push(await publish(server, `before ${number}`, author));
   }));
   for (const { reader } of devices) for (const { id } of authors.slice(0, 3)) await mutate(server, "followUser", { userId: id }, reader);
-  return { server, authors, devices };
+  return { server, authors, devices, visitor: await visitorOf(server, authors[0]) };
 }
 
 /** What others do, straight at the server. */
@@ -195,6 +210,7 @@ test(`after ${OPERATIONS} random operations each list was the server's timeline 
   // A list may be empty at some rest, because its reader follows nobody then; one that always is shows nothing.
   const longest = world.devices.map(() => 0);
   while (number < OPERATIONS) {
+    world.visitor.line.cut();
     for (const end = Math.min(number + ROUND, OPERATIONS); number < end;) {
       const together = Array.from({ length: Math.min(1 + random.below(3), end - number) }, () => {
         number += 1;
@@ -209,6 +225,9 @@ test(`after ${OPERATIONS} random operations each list was the server's timeline 
     for (const [index, { timeline }] of world.devices.entries()) longest[index] = Math.max(longest[index], timeline.getSnapshot().entries.length);
     if (rests % 25 === 0) console.error(`${number} operations, ${rests} times of rest, 0 differences`);
   }
+  let [{ shown, wanted }, expected] = [world.visitor, null];
+  for (const deadline = Date.now() + REST_MS; Date.now() < deadline && !isDeepStrictEqual(shown(), expected); await sleep(100)) expected = await wanted();
+  assert.deepEqual(shown(), expected, `who is not signed in, after ${number} operations of seed ${SEED}`);
   context.diagnostic(`${number} operations, ${rests} times of rest, 0 differences; changes that had no answer: ${world.devices.map(({ failures }) => failures).join(", ")}`);
   assert.ok(longest.every((length) => length > 0), `lists that were always empty: ${longest}`);
 });

@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parse } from "graphql";
-import { bearer, until } from "../../../tests/clients/server.mjs";
-import { clientOf, mutate, peopleOf, publish, startServer, watch } from "./world.mjs";
+import WebSocket from "ws";
+import { bearer, PASSWORD, until } from "../../../tests/clients/server.mjs";
+import { keepCurrent } from "../dist/current.js";
+import { clientOf, mutate, NOBODY, peopleOf, publish, startServer, watch } from "./world.mjs";
 
 const KEY = `tfs_${"k".repeat(43)}`;
 const server = await startServer({ "service.key": KEY, "service.scopes": "act_as,contents" });
@@ -156,4 +158,33 @@ test("what a product says of a content is taken for no content", async () => {
   await client.like(id);
   await until("it is liked", () => query.getSnapshot().value.run.likeCount === 1);
   assert.deepEqual(query.getSnapshot().value.map.attributes, attributes);
+});
+
+test("what is shown stays current without an account, on a socket that is open while something is, and then for who signs in", async () => {
+  const [ann, bob] = [await register("ann"), await register("bob")];
+  const id = await publish(server, "for all to see", bob);
+  const sockets = [];
+  class Counted extends WebSocket {
+    constructor(...given) {
+      super(...given);
+      sockets.push(this);
+    }
+  }
+  const client = keepCurrent(clientOf(NOBODY, server.address, { webSocketImpl: Counted }));
+  const query = client.query("query($id: ID!) { content(id: $id) { id subjectId likeCount viewerHasLiked viewerHasReposted } }", { id });
+  const shown = () => query.getSnapshot().value?.content;
+  const isLive = () => client.connection.getSnapshot() === "live";
+  assert.deepEqual([sockets.length, client.connection.getSnapshot()], [0, "idle"]);
+  const end = watch(query);
+  await until("it is read and live", () => shown()?.likeCount === 0 && isLive());
+  await mutate(server, "likeContent", { contentId: id }, bob);
+  await until("the like is seen", () => shown().likeCount === 1);
+  assert.equal(shown().viewerHasLiked, null);
+  assert.deepEqual(await client.session.signIn({ handle: ann.handle, password: PASSWORD }), []);
+  await until("it is the viewer's", () => shown().viewerHasLiked === false && isLive());
+  await mutate(server, "likeContent", { contentId: id }, ann);
+  await until("what they do elsewhere is seen", () => shown().viewerHasLiked === true && shown().likeCount === 2);
+  assert.equal(sockets.length, 2);
+  end();
+  await until("nothing is heard", () => sockets.every(({ readyState }) => readyState === WebSocket.CLOSED) && client.connection.getSnapshot() === "idle");
 });

@@ -21,6 +21,9 @@ export function peopleOf(server) {
   };
 }
 
+/** Who is not signed in. */
+export const NOBODY = { tokens: null };
+
 /** A client of `person`'s by way of `address`; ended with the test file. */
 export function clientOf(person, address, options = {}) {
   const client = createTidefeed({ url: `http://${address}`, store: memoryStore(person.tokens), webSocketImpl: WebSocket, ...PATIENT, ...options });
@@ -37,7 +40,7 @@ export function watch(timeline, listener = () => {}) {
 
 const INPUTS = {
   followUser: "FollowUserInput", unfollowUser: "UnfollowUserInput", muteUser: "MuteUserInput", unmuteUser: "UnmuteUserInput", deleteContent: "DeleteContentInput",
-  repostContent: "RepostContentInput", unrepostContent: "UnrepostContentInput",
+  likeContent: "LikeContentInput", repostContent: "RepostContentInput", unrepostContent: "UnrepostContentInput",
 };
 
 /** A mutation straight to the server, as another device makes it. */

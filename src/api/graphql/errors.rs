@@ -154,7 +154,10 @@ impl Failure {
             | Self::TooManyIds(_)
             | Self::TooManyUpserts(_)
             | Self::TooMuchRead => ErrorCode::BadUserInput,
-            Self::Publish(PublishError::TooManyUnindexed) | Self::Live(LiveError::TooMany(_)) => ErrorCode::RateLimited,
+            Self::Publish(PublishError::TooManyUnindexed)
+            | Self::Live(LiveError::TooMany(_) | LiveError::TooManyOfAddress(_) | LiveError::NoRoom) => {
+                ErrorCode::RateLimited
+            }
             Self::Account(error) => match error {
                 AccountError::Password(PasswordError::Busy) | AccountError::TooManyRegistrations(_) => {
                     ErrorCode::RateLimited
@@ -184,7 +187,8 @@ impl Failure {
     /// The bound that refused it, as the label of a metric.
     const fn bound(&self) -> Option<&'static str> {
         match self {
-            Self::Live(LiveError::TooMany(_)) => Some("subscriptions"),
+            Self::Live(LiveError::TooMany(_) | LiveError::TooManyOfAddress(_)) => Some("subscriptions"),
+            Self::Live(LiveError::NoRoom) => Some("anonymous_subscriptions"),
             Self::Account(AccountError::Password(PasswordError::Busy)) => Some("passwords"),
             Self::Account(AccountError::TooManyRegistrations(_)) => Some("registrations"),
             _ => None,
@@ -228,9 +232,8 @@ impl Failure {
             Self::Logged(error) => return error.clone(),
             Self::Account(AccountError::TooManyRegistrations(seconds)) => Some(*seconds),
             Self::Publish(PublishError::TooManyUnindexed) => Some(INDEXED_WITHIN_S),
-            Self::Account(AccountError::Password(PasswordError::Busy)) | Self::Live(LiveError::TooMany(_)) => {
-                Some(BUSY_S)
-            }
+            Self::Account(AccountError::Password(PasswordError::Busy))
+            | Self::Live(LiveError::TooMany(_) | LiveError::TooManyOfAddress(_) | LiveError::NoRoom) => Some(BUSY_S),
             _ => None,
         };
         if code != ErrorCode::InternalServerError {

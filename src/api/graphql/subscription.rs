@@ -1,6 +1,6 @@
 //! The root of subscriptions.
 
-use std::{collections::HashSet, pin::Pin, sync::Arc, time::Duration};
+use std::{collections::HashSet, future::pending, pin::Pin, sync::Arc, time::Duration};
 
 use async_graphql::{Context, ID, Subscription};
 use futures_util::{Stream, stream};
@@ -17,10 +17,11 @@ use super::{
         AuthorRemoved, ContentRemoved, EntryAdded, FeedEdge, NewFeedEvent, ReadMarkerMoved, RefetchNeeded,
         RelationChanged, ResumeToken, ShownChanged, TimelineMayDiffer, User,
     },
-    scope::{document, hydration},
+    scope::{caller, document, hydration},
     selection::ContentSelection,
 };
 use crate::{
+    accounts::Viewer,
     domain::{Entry, ResumePoint, Shown, UserId, limits::MAX_NODES, live::view::Change, timeline::cursor},
     live::{self, Batch, Update},
 };
@@ -69,10 +70,11 @@ impl SubscriptionRoot {
     /// after them or later, and says what to read again, for instance with `nodes`. A client reads first and then
     /// subscribes: what may have changed in the ten seconds before counts, also when the server cannot know. Nothing is
     /// told of contents that the viewer does not see. The viewer's bookmarks and changes of a profile itself are not
-    /// hinted at.
+    /// hinted at. Without a viewer it hints at what anybody sees; how much may be watched so is bounded for each
+    /// address and for all together.
     ///
     /// Subscribe again with other ids when the client shows something else, and read once more after the connection
-    /// was lost. The stream ends as that of `newFeed`.
+    /// was lost, or when somebody has signed in. With a viewer, the stream ends as that of `newFeed`.
     async fn shown_changed(
         &self,
         ctx: &Context<'_>,
@@ -83,9 +85,9 @@ impl SubscriptionRoot {
 }
 
 /// When the viewer's token ends.
-fn ends_at(hydration: &Hydration) -> Result<Instant, Failure> {
-    let left = hydration.viewer()?.good_until_ms - hydration.services().clock.now_ms();
-    Ok(Instant::now() + Duration::from_millis(u64::try_from(left).unwrap_or(0)))
+fn ends_at(hydration: &Hydration, viewer: Viewer) -> Instant {
+    let left = viewer.good_until_ms - hydration.services().clock.now_ms();
+    Instant::now() + Duration::from_millis(u64::try_from(left).unwrap_or(0))
 }
 
 fn watch(ctx: &Context<'_>, ids: &[ID]) -> Result<ShownHints, Failure> {
@@ -93,17 +95,27 @@ fn watch(ctx: &Context<'_>, ids: &[ID]) -> Result<ShownHints, Failure> {
     if ids.len() > MAX_NODES {
         return Err(Failure::TooManyIds(ids.len()));
     }
-    let (viewer, ends_at) = (hydration.viewer()?, ends_at(&hydration)?);
     let shown = ids.iter().filter_map(|id| match ids::parse(id).ok()? {
         NodeId::Content(content) => Some(Shown::Content(content)),
         NodeId::User(user) => Some(Shown::User(user)),
         NodeId::Session(_) => None,
     });
-    let watch = hydration.use_cases().live.watch_shown(viewer.id, viewer.acted_by.is_some(), shown.collect())?;
+    let (shown, live) = (shown.collect(), &hydration.use_cases().live);
+    let (watch, ends_at) = match hydration.viewer() {
+        Ok(viewer) => {
+            let watch = live.watch_shown(viewer.id, viewer.acted_by.is_some(), shown)?;
+            (watch, Some(ends_at(&hydration, viewer)))
+        }
+        Err(Failure::Anonymous) if live.is_open_to_anybody() => {
+            (live.watch_shown_anonymously(caller(ctx).network, shown)?, None)
+        }
+        Err(failure) => return Err(failure),
+    };
     Ok(Box::pin(stream::try_unfold(watch, move |mut watch| async move {
+        let ended = async { if let Some(at) = ends_at { sleep_until(at).await } else { pending().await } };
         let changed = tokio::select! {
             biased;
-            () = sleep_until(ends_at) => return Err(Failure::SignInEnded.into_api_error()),
+            () = ended => return Err(Failure::SignInEnded.into_api_error()),
             changed = watch.next() => changed,
         };
         Ok(Some((hint(changed), watch)))
@@ -130,7 +142,7 @@ async fn begin(ctx: &Context<'_>, after: Option<&str>, compares: bool) -> Result
     let feed = if compares { feed.comparing() } else { feed };
     let selected = ctx.look_ahead();
     let edge = selected.field("timelineEdge").field("node");
-    let ends_at = ends_at(&hydration)?;
+    let ends_at = ends_at(&hydration, viewer);
     let selection = edge.exists().then(|| ContentSelection::of(&edge));
     let selects_token = selected.field("resumeToken").exists();
     let operation = document(ctx).map(|query| operation_key(ctx, query));

@@ -25,7 +25,12 @@ fn liked(id: i64) -> Announcement {
 }
 
 fn watch(hub: &Arc<ShownHub>) -> ShownWatch {
-    hub.watch(user(1), HashSet::from([content(1), content(2)]), 2).unwrap()
+    hub.watch(WatchedBy::Viewer(user(1), 2), HashSet::from([content(1), content(2)])).unwrap()
+}
+
+fn watch_without_viewer(hub: &Arc<ShownHub>, network: [u8; 4]) -> Result<ShownWatch, LiveError> {
+    let limits = AnonymousLimits { watches: 2, bytes: 64 * 1024 * 1024 };
+    hub.watch(WatchedBy::Anonymous(Some(network.into()), limits), HashSet::from([content(1), content(2)]))
 }
 
 /// A watch whose first hint has come, and lies back.
@@ -86,7 +91,7 @@ async fn an_exclusion_is_hinted_at_to_its_reader_alone() {
     let (hub, _) = hub();
     let (ann, bob) = (user(1), user(2));
     let shown = || HashSet::from([Shown::User(ann), Shown::User(bob), content(1)]);
-    let [of_ann, of_bob] = [ann, bob].map(|viewer| hub.watch(viewer, shown(), 1).unwrap());
+    let [of_ann, of_bob] = [ann, bob].map(|viewer| hub.watch(WatchedBy::Viewer(viewer, 1), shown()).unwrap());
     assert_eq!((of_ann.next().await.len(), of_bob.next().await.len()), (3, 3));
     assert!(of_ann.is_unchecked() && of_bob.is_unchecked() && !of_ann.is_unchecked(), "once at first");
     let changed = |change| Announcement::FollowsChanged { reader: ann, author: Some(bob), change };
@@ -126,11 +131,61 @@ fn exactly_what_is_watched_is_wanted() {
         [content(1), content(2), user(1).into()].map(|one| counts.get(&one).copied().unwrap_or_default())
     };
     let (first, second) = (watch(&hub), watch(&hub));
-    assert!(hub.watch(user(1), HashSet::from([content(3)]), 2).is_none(), "a viewer has a bounded number of watches");
+    let third = hub.watch(WatchedBy::Viewer(user(1), 2), HashSet::from([content(3)]));
+    assert!(matches!(third, Err(LiveError::TooMany(2))), "a viewer has a bounded number of watches");
     drop(first);
     assert_eq!(counts(), [1, 1, 1]);
     drop(second);
     assert_eq!(counts(), [0, 0, 0]);
     let state = hub.lock();
     assert!(state.watchers.is_empty() && state.by_shown.is_empty() && state.by_viewer.is_empty());
+}
+
+#[test]
+fn watches_without_a_viewer_are_bounded_and_end_without_a_trace() {
+    let (hub, wanted) = hub();
+    let ann = watch(&hub);
+    let near = [(); 2].map(|()| watch_without_viewer(&hub, [192, 0, 2, 1]).unwrap());
+    let third = watch_without_viewer(&hub, [192, 0, 2, 1]);
+    assert!(matches!(third, Err(LiveError::TooManyOfAddress(2))));
+    let far = watch_without_viewer(&hub, [192, 0, 2, 2]).unwrap();
+    assert_eq!((far.viewer(), hub.watching(), hub.lock().anonymous.count()), (None, 4, 3));
+    drop((ann, near, far));
+    assert!(wanted.counts().values().all(|count| *count == 0), "{:?}", wanted.counts());
+    let state = hub.lock();
+    assert!(state.watchers.is_empty() && state.by_shown.is_empty() && state.anonymous.count() == 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_without_a_viewer_hear_of_changes_and_delay_no_viewer() {
+    let (hub, _) = hub();
+    let ann = settled_watch(&hub).await;
+    let others: Vec<_> = (0..200)
+        .flat_map(|number| [(); 2].map(|()| watch_without_viewer(&hub, [192, 0, 2, number]).unwrap()))
+        .collect();
+    let other = others.first().unwrap();
+    assert!(timeout(LONG, other.next()).await.is_err(), "all of it has been followed for long");
+    hub.pass_on(&liked(2));
+    let began = Instant::now();
+    assert_eq!(ann.next().await, HashSet::from([content(2)]));
+    assert!(began.elapsed() < Duration::from_millis(CHANGED_MS + 100), "{:?}", began.elapsed());
+    assert_eq!(other.next().await, HashSet::from([content(2)]));
+    assert!(began.elapsed() > Duration::from_millis(CHANGED_MS + 400), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn contents_of_a_deleted_account_are_hinted_at() {
+    let (hub, _) = hub();
+    let watch = settled_watch(&hub).await;
+    let deleted = |id| Announcement::AccountDeleted { user: user(id) };
+    hub.pass_on(&deleted(7));
+    assert_eq!(watch.next().await.len(), 2, "it is not known yet whose they are");
+    assert!(watch.is_unchecked());
+    let Shown::Content(second) = content(2) else { unreachable!() };
+    watch.note_authors([(second, user(8))].into_iter());
+    hub.pass_on(&deleted(7));
+    assert!(timeout(LONG, watch.next()).await.is_err() && !watch.is_unchecked(), "nothing is theirs");
+    hub.pass_on(&deleted(8));
+    assert_eq!(watch.next().await, HashSet::from([content(2)]));
+    assert!(watch.is_unchecked());
 }

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 
 use super::watcher::PATIENCE;
 use crate::{
-    api::server::ApiServer,
-    harness::{CacheBackend, TestApp},
+    api::{accounts::client::Socket, server::ApiServer},
+    harness::{CacheBackend, TestApp, settings},
     servers::on_each_backend,
 };
 
@@ -58,6 +58,32 @@ impl Hints {
     }
 }
 
+/// The next message about subscription `id` of `socket`.
+async fn message_of(socket: &mut Socket, id: &str) -> Result<Value> {
+    loop {
+        let message = socket.hear().await?.ok().context("closed")?;
+        if message["id"] == id {
+            return Ok(message);
+        }
+    }
+}
+
+async fn watch_by(socket: &mut Socket, id: &str, ids: &[&str]) -> Result<()> {
+    let payload = json!({ "query": SHOWN, "variables": { "ids": ids } });
+    socket.say(&json!({ "type": "subscribe", "id": id, "payload": payload })).await
+}
+
+/// Waits until subscription "1" of `socket` was hinted at each of `ids`, and returns all that it was.
+async fn hinted_by(socket: &mut Socket, ids: &[&str]) -> Result<BTreeSet<String>> {
+    let mut hinted = BTreeSet::new();
+    while !ids.iter().all(|id| hinted.contains(*id)) {
+        let message = message_of(socket, "1").await?;
+        let Some(ids) = message["payload"]["data"]["shownChanged"]["ids"].as_array() else { bail!("{message:#}") };
+        hinted.extend(ids.iter().filter_map(Value::as_str).map(str::to_owned));
+    }
+    Ok(hinted)
+}
+
 async fn done(server: &ApiServer, token: &str, field: &str, input: Value) -> Result<String> {
     server.app.clock.advance(1);
     let kind = format!("{}{}Input", field[..1].to_uppercase(), &field[1..]);
@@ -95,6 +121,37 @@ mod redis_server {
             let many = vec![post.as_str(); 101];
             let refused = Hints::of(&server, &bob, &many).await?.next().await?;
             ensure!(refused["errors"][0]["extensions"]["code"] == "BAD_USER_INPUT", "{refused:#}");
+            Ok(())
+        }
+
+        async fn without_a_viewer_what_anybody_sees_is_hinted_at(backend: Backend) -> Result<()> {
+            let mut settings = settings();
+            settings.live.of_reader = 2;
+            let app = TestApp::start_with(backend, CacheBackend::Redis, settings).await?;
+            let server = ApiServer::start(app).await?;
+            let (ann_id, ann) = server.register("ann").await?;
+            let (bob_id, bob) = server.register("bob").await?;
+            let post = done(&server, &ann, "publishContent", json!({ "text": "low tide" })).await?;
+            let other = done(&server, &ann, "publishContent", json!({ "text": "high tide" })).await?;
+            let mut socket = Socket::open(&server, None).await?;
+            watch_by(&mut socket, "1", &[&post, &other, &ann_id]).await?;
+            hinted_by(&mut socket, &[&post, &other, &ann_id]).await?;
+            done(&server, &bob, "likeContent", json!({ "contentId": post })).await?;
+            let hinted = hinted_by(&mut socket, &[&post]).await?;
+            ensure!(!hinted.contains(&other), "nothing has become of it");
+            done(&server, &ann, "blockUser", json!({ "userId": bob_id })).await?;
+            done(&server, &ann, "publishContent", json!({ "text": "mine", "replyTo": other })).await?;
+            hinted_by(&mut socket, &[&other, &ann_id]).await?;
+            for id in ["2", "3"] {
+                watch_by(&mut socket, id, &[&post]).await?;
+            }
+            let refused = message_of(&mut socket, "3").await?;
+            ensure!(refused["payload"][0]["extensions"]["code"] == "RATE_LIMITED", "{refused:#}");
+            ensure!(refused["payload"][0]["message"].as_str().is_some_and(|it| it.contains("sign in")), "{refused:#}");
+            done(&server, &ann, "deleteContent", json!({ "contentId": post })).await?;
+            hinted_by(&mut socket, &[&post]).await?;
+            done(&server, &ann, "deleteViewer", json!({ "password": "correct horse battery" })).await?;
+            hinted_by(&mut socket, &[&other, &ann_id]).await?;
             Ok(())
         }
 
