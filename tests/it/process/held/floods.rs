@@ -128,22 +128,36 @@ async fn open((peer, token): (&Peer, &str), over: Over) -> Result<TcpStream> {
     }
 }
 
-/// Sends a flood over one connection after another, until `bytes` are sent or the node reads no more.
-async fn send(to: (&Peer, &str), flood: &Flood, bytes: &AtomicUsize) {
-    let most = flood_bytes();
-    while bytes.load(Ordering::Relaxed) < most {
-        // A node that is full refuses a new socket of this address, too; `stands` asks that the flood was sent at all.
-        let Ok(mut stream) = open(to, flood.over).await else {
-            sleep(REFUSED_TIME).await;
-            continue;
-        };
-        // An error means that the node has ended the socket.
-        let mut is_open = stream.write_all(&flood.begin).await.is_ok();
-        while is_open && bytes.fetch_add(flood.again.len(), Ordering::Relaxed) < most {
-            let Ok(written) = timeout(STALL_TIME, stream.write_all(&flood.again)).await else { return };
-            is_open = written.is_ok();
+/// Opens a connection, again and again: a node that is full refuses a new socket of this address, too. `None` if the
+/// flood is sent already.
+async fn let_in(to: (&Peer, &str), flood: &Flood, bytes: &AtomicUsize) -> Option<TcpStream> {
+    while bytes.load(Ordering::Relaxed) < flood_bytes() {
+        if let Ok(stream) = open(to, flood.over).await {
+            return Some(stream);
         }
+        sleep(REFUSED_TIME).await;
     }
+    None
+}
+
+/// Sends a flood over one connection after another, until it is sent or the node reads no more. Its time begins when
+/// the node has let the first one in: `stands` asks that the flood was sent at all.
+async fn send(to: (&Peer, &str), flood: &Flood, bytes: &AtomicUsize) {
+    let Ok(mut place) = timeout(LIMIT, let_in(to, flood, bytes)).await else { return };
+    let sending = async {
+        while let Some(mut stream) = place {
+            // An error means that the node has ended the socket.
+            let mut is_open = stream.write_all(&flood.begin).await.is_ok();
+            while is_open && bytes.fetch_add(flood.again.len(), Ordering::Relaxed) < flood_bytes() {
+                let Ok(written) = timeout(STALL_TIME, stream.write_all(&flood.again)).await else { return };
+                is_open = written.is_ok();
+            }
+            drop(stream);
+            place = let_in(to, flood, bytes).await;
+        }
+    };
+    // A flood that is not over by then was long enough.
+    timeout(flood.time, sending).await.ok();
 }
 
 fn flood_bytes() -> usize {
@@ -165,10 +179,7 @@ impl Fleet {
         let before = self.begin_flood()?;
         let budgets: Vec<_> = floods.iter().map(|_| AtomicUsize::new(0)).collect();
         let sending = floods.iter().zip(&budgets).flat_map(|(flood, bytes)| {
-            (0..each).map(move |place| {
-                let to = (self.peer(place), self.served.token.as_str());
-                timeout(flood.time, send(to, flood, bytes))
-            })
+            (0..each).map(move |place| send((self.peer(place), &self.served.token), flood, bytes))
         });
         join_all(sending).await;
         for (flood, bytes) in floods.iter().zip(&budgets) {
@@ -214,7 +225,7 @@ async fn over_two_hundred_sockets(nodes: Nodes) -> Result<()> {
     let fleet = Fleet::to_flood(nodes).await?;
     let before = fleet.memory()?;
     let mut floods = floods();
-    // A node with so much to do needs time to let each of them in.
+    // So that all of them are under way at once.
     for flood in &mut floods {
         flood.time = flood.time.max(WORK_TIME);
     }
