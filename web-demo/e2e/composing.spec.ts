@@ -1,7 +1,7 @@
 // Writing a post in the sheet over wherever the reader is, with people and pictures. Pictures in test-results/screens/.
 import { expect, type Page } from "@playwright/test";
 import { follow, numbered, type Person, publishMany, register } from "./api";
-import { openAs, postWith, takePicture, waitUntilLive } from "./page";
+import { openAs, postWith, takePictures, waitUntilLive } from "./page";
 import { test } from "./test";
 
 let vera: Person;
@@ -52,7 +52,7 @@ test("the beginning of an @name offers people, and the keyboard takes one", asyn
   await expect(field).toHaveAttribute("dir", "auto");
   await field.pressSequentially(`Ask @${finn.handle.slice(0, -1)}`);
   await expect(page.getByRole("option", { selected: true })).toContainText(`@${finn.handle}`);
-  await takePicture(page, "compose-names");
+  await takePictures(page, "compose-names");
   await page.keyboard.press("Enter");
   await expect(field).toHaveValue(`Ask @${finn.handle} `);
   await expect(page.getByTestId("completions")).toHaveCount(0);
@@ -68,7 +68,7 @@ test("pictures are seen before they are published, several of them, and what wou
   const previews = page.getByTestId("picture-preview");
   await expect(previews).toHaveCount(2);
   await expect.poll(() => previews.evaluateAll((all) => all.every((one) => (one as HTMLImageElement).naturalWidth > 0))).toBe(true);
-  await takePicture(page, "compose-pictures");
+  await takePictures(page, "compose-pictures");
   await page.getByTestId("compose-picture").click();
   const third = page.getByTestId("picture").last();
   for (const [url, refusal] of [["http://pictures.example.org/1.png", "Only pictures from https://"], ["pictures", "not a whole address"]] as const) {

@@ -4,7 +4,7 @@ import { expect, type Page } from "@playwright/test";
 import { lineTo } from "../../tests/clients/line.mjs";
 import { follow, type Person, publish, register, speakTo } from "./api";
 import { type Node, startNode } from "./node";
-import { openAs, postWith, takePicture, waitUntilLive } from "./page";
+import { openAs, postWith, takePictures, waitUntilLive } from "./page";
 import { test } from "./test";
 
 /** Within which the page has to say that it is not live. */
@@ -98,7 +98,7 @@ test("without a network the page says that it is offline, and goes on as soon as
   await openLive(page, node.address);
   await context.setOffline(true);
   await saysAfter(page, PROMISED_MS, "Offline");
-  await takePicture(page, "offline");
+  await takePictures(page, "offline");
   await publish(friend, "while offline");
   await context.setOffline(false);
   await catchesUp(page, "while offline");

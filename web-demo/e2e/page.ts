@@ -116,7 +116,7 @@ export async function takePictures(page: Page, name: string, widths: readonly nu
   const before = page.viewportSize();
   test.info().setTimeout(test.info().timeout + widths.length * 20_000);
   for (const width of widths) {
-    await page.setViewportSize({ width, height: width < 800 ? 720 : 900 });
+    await resizeTo(page, width);
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       await takePicture(page, `${name}-${colorScheme}-${width}`, colorScheme === "dark" ? OF_COLOURS : []);
@@ -124,6 +124,22 @@ export async function takePictures(page: Page, name: string, widths: readonly nu
     await page.emulateMedia({ colorScheme: null });
   }
   if (before !== null) await page.setViewportSize(before);
+}
+
+/** As `takePictures`, of what closes when the window changes its size: `open` opens it at each width. */
+export async function takePicturesOpen(page: Page, name: string, open: () => Promise<void>) {
+  const before = page.viewportSize();
+  for (const width of WIDTHS) {
+    await resizeTo(page, width);
+    await open();
+    await takePictures(page, name, [width]);
+    await page.keyboard.press("Escape");
+  }
+  if (before !== null) await page.setViewportSize(before);
+}
+
+function resizeTo(page: Page, width: number) {
+  return page.setViewportSize({ width, height: width < 800 ? 720 : 900 });
 }
 
 /** A picture to be looked at; nothing on the page may be cut off at its side, and axe finds nothing in it by these rules, or any (WCAG 2.2 A and AA, best practices). */

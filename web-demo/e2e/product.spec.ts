@@ -1,7 +1,7 @@
 // What makes the page a product: a post's words and actions, drafts, threads, the keyboard, a phone. Pictures in test-results/screens/.
 import { expect, type Page } from "@playwright/test";
 import { follow, like, numbered, type Person, publish, publishMany, register, reply, repost } from "./api";
-import { AFTER_ALL_TRIES, openAs, postWith, takePicture, takePictures, waitUntilLive, WIDTHS, write } from "./page";
+import { AFTER_ALL_TRIES, openAs, postWith, takePictures, waitUntilLive, WIDTHS, write } from "./page";
 import { test } from "./test";
 
 let vera: Person;
@@ -142,7 +142,7 @@ test("the keyboard goes from post to post, likes, keeps, replies, opens, writes 
   }
   await page.keyboard.press("?");
   await expect(page.getByTestId("keyboard-help")).toBeVisible();
-  await takePicture(page, "keyboard-help");
+  await takePictures(page, "keyboard-help");
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("keyboard-help")).toHaveCount(0);
 });

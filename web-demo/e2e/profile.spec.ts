@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { expect } from "@playwright/test";
 import { block, follow, like, numbered, type Person, publish, publishMany, register, registerThree, reply, repost } from "./api";
-import { choose, namesOf, openAs, postWith, scrollTo, takePicture, takePictures, untilAnswered } from "./page";
+import { choose, namesOf, openAs, postWith, scrollTo, takePictures, takePicturesOpen, untilAnswered } from "./page";
 import { test } from "./test";
 
 let vera: Person;
@@ -36,19 +36,20 @@ test("a block asks first, ends following on both sides, and is lifted", async ({
   await openAs(page, finn, `/#/u/${vera.handle}`);
   const profile = page.getByTestId("profile");
   await expect(profile.getByRole("button").first()).toHaveAccessibleName("Following Vera Shore");
+  await takePicturesOpen(page, "menu-profile", () => profile.getByTestId("exclusions").click());
   await choose(profile, "block");
   await page.getByRole("button", { name: "Cancel" }).click();
   await expect(postWith(page, "Low tide at six")).toBeVisible();
   await choose(profile, "block");
   await expect(page.getByTestId("block-confirm")).toBeFocused();
-  await takePicture(page, "block-asked");
+  await takePictures(page, "block-asked");
   await page.getByTestId("block-confirm").click();
   await expect(page.getByTestId("is-blocked")).toBeVisible();
   await expect(page.getByTestId("post")).toHaveCount(0);
   await expect(profile.getByTestId("follow")).toHaveCount(0);
   await expect(profile.getByTestId("follower-count")).toHaveText("0");
   await expect(profile.getByTestId("following-count")).toHaveText("0");
-  await takePicture(page, "blocked");
+  await takePictures(page, "blocked");
   await choose(profile, "block");
   await expect(page.getByTestId("is-blocked")).toHaveCount(0);
   await expect(postWith(page, "Low tide at six")).toBeVisible();
@@ -82,7 +83,7 @@ test("one's own profile is changed, and a refusal stands at its field", async ({
   await page.getByTestId("profile-save").click();
   await expect(profile.locator(".field-error")).toBeVisible();
   await expect(page.getByLabel("About you")).toHaveAttribute("aria-invalid", "true");
-  await takePicture(page, "profile-edited");
+  await takePictures(page, "profile-edited");
   await page.getByLabel("About you").fill("Counts the ribs of the wreck.");
   await page.getByTestId("profile-save").click();
   await expect(page.getByTestId("profile-form")).toHaveCount(0);
@@ -123,7 +124,7 @@ test("a profile has a list for each kind, each with its own end, and the header 
   await expect(page.getByTestId("repost-line")).toHaveText([/^Vera Shore reposted/]);
   await page.getByTestId("list-post").click();
   await expect(page.getByTestId("post-text")).toHaveText(numbered("A walk, day", 3).toReversed());
-  await takePicture(page, "profile-posts");
+  await takePictures(page, "profile-posts");
   // Without an answer from this handler, the request waits.
   await page.route("**/graphql", (route) => route.request().postData()?.includes("REPLY") === true ? undefined : route.fallback());
   await page.getByTestId("list-reply").click();

@@ -1,7 +1,7 @@
 // Reposts fold in the timeline; replies stand in a thread. Pictures in test-results/screens/.
 import { expect } from "@playwright/test";
 import { deleteContent, follow, publish, publishMany, register, registerThree } from "./api";
-import { AFTER_ALL_TRIES, choose, openAs, postWith, takePicture, untilAnswered } from "./page";
+import { AFTER_ALL_TRIES, choose, openAs, postWith, takePicture, takePicturesOpen, untilAnswered } from "./page";
 import { test } from "./test";
 
 test("a repost takes its original's place, and gives it back", async ({ page }) => {
@@ -92,7 +92,6 @@ test("actions stand in the same columns below one's own posts and others', and t
   await page.keyboard.press("ArrowUp");
   await expect(mine.getByTestId("delete")).toBeFocused();
   await page.keyboard.press("Home");
-  await takePicture(page, "menu-own");
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("notice")).toHaveText("The link is copied.");
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(new URL(`/post/${own}`, baseURL).href);
@@ -101,6 +100,8 @@ test("actions stand in the same columns below one's own posts and others', and t
   await mine.getByTestId("more").click();
   await page.keyboard.press("Escape");
   await expect(mine.getByTestId("more")).toBeFocused();
+  await takePicturesOpen(page, "menu-own", () => mine.getByTestId("more").click());
+  await takePicturesOpen(page, "menu-other", () => postWith(page, "Not mine").getByTestId("more").click());
   await choose(mine, "delete");
   await expect(page.getByTestId("delete-confirm")).toBeFocused();
   await page.getByRole("button", { name: "Cancel" }).click();
