@@ -88,11 +88,6 @@ impl Cast {
         self.by_id.get(&user).and_then(|nth| self.members.get(*nth)).map_or(Language::English, |it| it.language)
     }
 
-    /// Something that one of them might say.
-    pub fn text(&self, by: UserId, slot: &str, rng: &mut impl Rng) -> String {
-        self.people.lexicon(self.language(by)).text(slot, rng)
-    }
-
     pub(crate) const fn people(&self) -> &People {
         &self.people
     }

@@ -1,5 +1,5 @@
 //! Words in several languages, and sentences made of them: a small grammar in which `{slot}` stands for any line of
-//! `[slot]`, and `{Slot}` for the same with a capital letter.
+//! `[slot]`, and `{Slot}` for the same with a capital letter. `{it}` is what a text is about.
 
 use std::collections::HashMap;
 
@@ -66,6 +66,21 @@ impl Language {
         }
     }
 
+    /// Whether spaces separate its words.
+    pub const fn has_spaces(self) -> bool {
+        !matches!(self, Self::Chinese | Self::Japanese)
+    }
+
+    /// A text in which prepositions and the articles after them are one word where the language makes them one.
+    fn contracted(self, text: String) -> String {
+        let contractions: &[(&str, &str)] = match self {
+            Self::Spanish => &[(" de el ", " del "), (" a el ", " al ")],
+            Self::Portuguese => &[(" de o ", " do "), (" de a ", " da "), (" de os ", " dos "), (" de as ", " das ")],
+            _ => &[],
+        };
+        contractions.iter().fold(text, |text, (apart, joined)| text.replace(apart, joined))
+    }
+
     const fn words(self) -> &'static str {
         match self {
             Self::English => include_str!("words/en.txt"),
@@ -84,7 +99,10 @@ impl Language {
 
 /// One language's words, by slot.
 #[derive(Debug)]
-pub struct Lexicon(HashMap<&'static str, Vec<&'static str>>);
+pub struct Lexicon {
+    language: Language,
+    slots: HashMap<&'static str, Vec<&'static str>>,
+}
 
 impl Lexicon {
     pub fn of(language: Language) -> Self {
@@ -96,40 +114,67 @@ impl Lexicon {
                 None => slots.entry(slot).or_default().push(line),
             }
         }
-        Self(slots)
+        Self { language, slots }
+    }
+
+    pub const fn language(&self) -> Language {
+        self.language
     }
 
     /// The lines of a slot; none if there is no such slot.
     pub fn lines(&self, slot: &str) -> &[&'static str] {
-        self.0.get(slot).map_or(&[], Vec::as_slice)
+        self.slots.get(slot).map_or(&[], Vec::as_slice)
     }
 
     /// A text for `slot`; `\n` in it becomes a line break.
     pub fn text(&self, slot: &str, rng: &mut impl Rng) -> String {
-        let mut text = String::new();
-        self.expand(slot, rng, DEPTH, &mut text);
-        text.replace("\\n", "\n")
+        self.finished("", |sentence| sentence.expand(slot, rng, DEPTH))
     }
 
-    fn expand(&self, slot: &str, rng: &mut impl Rng, depth: u8, text: &mut String) {
-        let capital = slot.starts_with(|c: char| c.is_ascii_uppercase());
-        let lines = self.lines(&slot.to_ascii_lowercase());
-        if lines.is_empty() || depth == 0 {
-            return;
+    /// A text for one line of a slot, in which `{it}` stands for `it`.
+    pub fn text_about(&self, line: &str, it: &str, rng: &mut impl Rng) -> String {
+        self.finished(it, |sentence| sentence.fill(line, rng, DEPTH))
+    }
+
+    fn finished(&self, it: &str, fill: impl FnOnce(&mut Sentence<'_>)) -> String {
+        let mut sentence = Sentence { lexicon: self, it, text: String::new() };
+        fill(&mut sentence);
+        self.language.contracted(sentence.text.replace("\\n", "\n"))
+    }
+}
+
+/// A text that is being made.
+struct Sentence<'a> {
+    lexicon: &'a Lexicon,
+    /// What `{it}` stands for.
+    it: &'a str,
+    text: String,
+}
+
+impl Sentence<'_> {
+    fn expand(&mut self, slot: &str, rng: &mut impl Rng, depth: u8) {
+        let (name, begins) = (slot.to_ascii_lowercase(), self.text.len());
+        let lines = self.lexicon.lines(&name);
+        if name == "it" {
+            self.text.push_str(self.it);
+        } else if !lines.is_empty() && depth > 0 {
+            self.fill(lines[rng.random_range(0..lines.len())], rng, depth - 1);
         }
-        let begins = text.len();
-        let mut rest = lines[rng.random_range(0..lines.len())];
+        if slot.starts_with(|c: char| c.is_ascii_uppercase()) {
+            capitalise(&mut self.text, begins);
+        }
+    }
+
+    fn fill(&mut self, line: &str, rng: &mut impl Rng, depth: u8) {
+        let mut rest = line;
         while let Some((before, (inner, after))) =
             rest.split_once('{').and_then(|(before, opened)| Some((before, opened.split_once('}')?)))
         {
-            text.push_str(before);
-            self.expand(inner, rng, depth - 1, text);
+            self.text.push_str(before);
+            self.expand(inner, rng, depth);
             rest = after;
         }
-        text.push_str(rest);
-        if capital {
-            capitalise(text, begins);
-        }
+        self.text.push_str(rest);
     }
 }
 
@@ -152,15 +197,13 @@ mod tests {
     fn every_slot_that_a_line_names_has_lines() {
         for language in Language::ALL {
             let lexicon = Lexicon::of(language);
-            for slot in ["given", "family", "bio", "post", "reply", "answer", "picture", "alt", "clip"] {
+            for slot in ["given", "family", "bio", "post", "picture", "alt", "clip"] {
                 assert!(!lexicon.lines(slot).is_empty(), "{language:?} has no [{slot}]");
             }
-            for line in lexicon.0.values().flatten() {
+            for line in lexicon.slots.values().flatten() {
                 for named in line.split('{').skip(1).filter_map(|part| part.split('}').next()) {
-                    assert!(
-                        !lexicon.lines(&named.to_ascii_lowercase()).is_empty(),
-                        "{language:?}: {{{named}}} in {line}"
-                    );
+                    let name = named.to_ascii_lowercase();
+                    assert!(name == "it" || !lexicon.lines(&name).is_empty(), "{language:?}: {{{named}}} in {line}");
                 }
             }
         }
@@ -180,7 +223,7 @@ mod tests {
     #[test]
     fn chinese_and_japanese_have_punctuation_of_full_width() {
         for language in [Language::Chinese, Language::Japanese] {
-            for line in Lexicon::of(language).0.values().flatten() {
+            for line in Lexicon::of(language).slots.values().flatten() {
                 assert!(!line.contains([',', '?', '!']), "{language:?}: {line}");
             }
         }
@@ -188,7 +231,7 @@ mod tests {
 
     #[test]
     fn arabic_has_its_own_punctuation() {
-        for line in Lexicon::of(Language::Arabic).0.values().flatten().filter(|line| !line.contains("http")) {
+        for line in Lexicon::of(Language::Arabic).slots.values().flatten().filter(|line| !line.contains("http")) {
             assert!(!line.contains([',', '?']), "{line}");
         }
     }
@@ -204,7 +247,7 @@ mod tests {
         ] {
             let lexicon = Lexicon::of(language);
             for _ in 0..2_000 {
-                for slot in ["post", "reply", "answer", "bio"] {
+                for slot in ["post", "bio"] {
                     let text = lexicon.text(slot, &mut rng);
                     assert!(!wrong.iter().any(|wrong| text.contains(wrong)), "{language:?}: {text}");
                 }

@@ -10,12 +10,15 @@ mod cast;
 mod guest;
 mod lexicon;
 mod life;
+mod manners;
 mod numbers;
 mod people;
 pub mod pictures;
 mod popularity;
 pub mod seeding;
+mod speech;
 mod talk;
+mod topics;
 mod world;
 
 pub use self::{

@@ -6,7 +6,7 @@ use std::{collections::HashSet, time::Duration};
 use domain::{Content, ContentId, UserId, content::Draft};
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 
-use crate::{album::Album, cast::Cast, talk::asks};
+use crate::{album::Album, cast::Cast, lexicon::Language, manners::Manner, speech::Cue};
 
 /// Milliseconds between two acts.
 const PACE_MS: std::ops::Range<u64> = 5_000..20_000;
@@ -52,8 +52,10 @@ pub struct Remark {
 /// What somebody does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// Publishes a post, a reply or a repost.
+    /// Publishes a post or a repost.
     Publish(UserId, Draft),
+    /// Replies to a content, in the words of [`Life::reply`].
+    Answer(UserId, Box<Content>),
     /// Likes a content.
     Like(UserId, ContentId),
     /// Follows a user.
@@ -113,17 +115,24 @@ impl Life {
             0..15 if !scene.remarks.is_empty() => self.react(scene),
             _ if scene.is_full => None,
             0..50 => self.post(scene),
-            50..72 => self.join_in(scene, |cast, by, content, rng| {
-                let slot = if asks(&content.text) { "answer" } else { "reply" };
-                Some(Draft::try_new(&cast.text(by, slot, rng), Vec::new(), None).ok()?.replying_to(content.id))
-            }),
-            72..79 => self.join_in(scene, |_, _, content, _| Some(Draft::repost(content.id))),
-            _ => {
-                let content = scene.seen.choose(&mut self.rng)?;
-                let by = self.cast.speaker(self.cast.language(content.author), &scene.visitors, &mut self.rng)?;
-                Some(Act::Like(by, content.id))
-            }
+            50..72 => self.join_in(scene, |by, content| Act::Answer(by, Box::new(content.clone()))),
+            72..79 => self.join_in(scene, |by, content| Act::Publish(by, Draft::repost(content.id))),
+            _ => self.join_in(scene, |by, content| Act::Like(by, content.id)),
         }
+    }
+
+    /// What the person replies to a content, in its language: about what it is about, in the person's manner, and if
+    /// possible nothing of what was `said` (newest first).
+    pub fn reply(&mut self, by: UserId, content: &Content, said: &[&str]) -> Option<Draft> {
+        let lexicon = self.cast.people().lexicon(self.language(content));
+        let cue = Cue::of(&content.text, &content.media, lexicon);
+        let text = cue.answer(lexicon, Manner::of(by), said, &mut self.rng);
+        Some(Draft::try_new(&text, Vec::new(), None).ok()?.replying_to(content.id))
+    }
+
+    /// The language of a content; if it does not say, its author's.
+    fn language(&self, content: &Content) -> Language {
+        self.cast.people().language_of(&content.text).unwrap_or_else(|| self.cast.language(content.author))
     }
 
     /// Whom the visitor replied to or mentioned answers, or else somebody who speaks the language.
@@ -132,10 +141,9 @@ impl Life {
         let is_free = |person: &UserId| self.cast.has(*person) && !scene.visitors.contains(person);
         let asked = remark.to.filter(is_free).or_else(|| self.cast.mentioned(text).filter(is_free));
         let busy: HashSet<_> = scene.visitors.union(&remark.answered_by).copied().collect();
-        let by = asked.or_else(|| self.cast.speaker(self.cast.people().language_of(text), &busy, &mut self.rng))?;
-        let slot = if asks(text) { "answer" } else { "reply" };
-        let draft = Draft::try_new(&self.cast.text(by, slot, &mut self.rng), Vec::new(), None).ok()?;
-        Some(Act::Publish(by, draft.replying_to(remark.content.id)))
+        let language = self.language(&remark.content);
+        let by = asked.or_else(|| self.cast.speaker(language, &busy, &mut self.rng))?;
+        Some(Act::Answer(by, Box::new(remark.content.clone())))
     }
 
     /// Likes what a visitor has published, or answers it, too.
@@ -144,8 +152,7 @@ impl Life {
         if remark.to.is_none() && remark.answered_by.len() == 1 && self.rng.random_bool(0.5) {
             return self.answer(remark, scene);
         }
-        let by =
-            self.cast.speaker(self.cast.people().language_of(&remark.content.text), &scene.visitors, &mut self.rng)?;
+        let by = self.cast.speaker(self.language(&remark.content), &scene.visitors, &mut self.rng)?;
         Some(Act::Like(by, remark.content.id))
     }
 
@@ -159,16 +166,12 @@ impl Life {
         Some(Act::Publish(by, self.album.post(lexicon, &mut self.rng).ok()?))
     }
 
-    /// Somebody who understands a content publishes what `draft` makes of it.
-    fn join_in(
-        &mut self,
-        scene: &Scene,
-        draft: impl Fn(&Cast, UserId, &Content, &mut StdRng) -> Option<Draft>,
-    ) -> Option<Act> {
+    /// Somebody who understands what somebody else has published does `act`.
+    fn join_in(&mut self, scene: &Scene, act: impl FnOnce(UserId, &Content) -> Act) -> Option<Act> {
         let content = scene.seen.choose(&mut self.rng)?;
         let busy: HashSet<_> = scene.visitors.iter().copied().chain([content.author]).collect();
-        let by = self.cast.speaker(self.cast.language(content.author), &busy, &mut self.rng)?;
-        Some(Act::Publish(by, draft(&self.cast, by, content, &mut self.rng)?))
+        let by = self.cast.speaker(self.language(content), &busy, &mut self.rng)?;
+        Some(act(by, content))
     }
 }
 
@@ -222,13 +225,11 @@ mod tests {
         }
     }
 
-    /// The first replies to a content of a visitor within that many acts.
+    /// The replies to a content of a visitor within that many acts.
     fn answers(life: &mut Life, scene: &Scene, acts: usize) -> Vec<(UserId, Draft)> {
         let of_visitors: HashSet<_> = scene.remarks.iter().map(|remark| remark.content.id).collect();
         let answers = (0..acts).filter_map(|_| match life.act(scene) {
-            Some(Act::Publish(by, draft)) if draft.reference.reply_to().is_some_and(|to| of_visitors.contains(&to)) => {
-                Some((by, draft))
-            }
+            Some(Act::Answer(by, to)) if of_visitors.contains(&to.id) => Some((by, life.reply(by, &to, &[])?)),
             _ => None,
         });
         answers.collect()
@@ -240,6 +241,7 @@ mod tests {
             let (mut life, scene) = (life(seed), scene(&[("Wie war das Wochenende? Ich bin neu hier.", None)]));
             let (by, draft) = answers(&mut life, &scene, 3).first().cloned().unwrap();
             assert_eq!(life.cast().language(by), Language::German, "{draft:?}");
+            assert!(draft.text.contains("Wochenende"), "{draft:?}");
         }
     }
 
@@ -250,6 +252,18 @@ mod tests {
             assert_eq!(answers(&mut life(1), &scene(&[remark]), 9).first().map(|(by, _)| *by), Some(user(by)));
         }
         assert!(answers(&mut life(1), &scene(&[("Hello", Some(7))]), 99).iter().all(|(by, _)| *by != user(7)));
+    }
+
+    #[test]
+    fn whom_a_visitor_asks_answers_in_the_language_of_the_question() {
+        let questions =
+            [("Welches Buch über das Meer?", "Meer"), ("¿Qué libro sobre el mar?", "mar"), ("海の本は？", "海")];
+        for (text, known) in questions {
+            for person in (1..40).filter(|person| *person != 7) {
+                let (_, draft) = answers(&mut life(person), &scene(&[(text, Some(person))]), 9).remove(0);
+                assert!(draft.text.contains(known), "{draft:?}");
+            }
+        }
     }
 
     #[test]
@@ -273,18 +287,15 @@ mod tests {
         let (mut life, scene) = (life(1), scene(&[]));
         let acts: Vec<_> = (0..1_000).filter_map(|_| life.act(&scene)).collect();
         let by = |act: &Act| match act {
-            Act::Publish(by, _) | Act::Like(by, _) | Act::Follow(by, _) => *by,
+            Act::Publish(by, _) | Act::Answer(by, _) | Act::Like(by, _) | Act::Follow(by, _) => *by,
         };
         assert!(acts.iter().all(|act| !scene.visitors.contains(&by(act))));
         let kinds = |of: fn(Reference) -> bool| {
             acts.iter().filter(|act| matches!(act, Act::Publish(_, draft) if of(draft.reference))).count()
         };
         let likes = acts.iter().filter(|act| matches!(act, Act::Like(..))).count();
-        let [posts, replies, reposts] = [
-            kinds(|it| it.content().is_none()),
-            kinds(|it| it.reply_to().is_some()),
-            kinds(|it| it.repost_of().is_some()),
-        ];
+        let replies = acts.iter().filter(|act| matches!(act, Act::Answer(..))).count();
+        let (posts, reposts) = (kinds(|it| it.content().is_none()), kinds(|it| it.repost_of().is_some()));
         assert!(
             posts > replies && replies > reposts && reposts > 30 && likes > 100,
             "{posts} {replies} {reposts} {likes}"

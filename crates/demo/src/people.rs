@@ -1,10 +1,11 @@
 //! The users of the seeded world: languages, names, unique handles and short bios.
 
-use std::collections::HashSet;
-
 use rand::{Rng, RngExt};
 
-use crate::lexicon::{Language, Lexicon};
+use crate::{
+    lexicon::{Language, Lexicon},
+    topics::Words,
+};
 
 /// How many of forty people in a row speak each language.
 const LANGUAGE_SHARES: [Language; 40] = {
@@ -44,13 +45,17 @@ impl People {
         self.0.iter().find(|(other, _)| *other == language).map_or(&self.0[0].1, |(_, lexicon)| lexicon)
     }
 
-    /// The language of a text, guessed by its letters or, if these are Latin, by common words.
-    pub fn language_of(&self, text: &str) -> Language {
-        let text = text.to_lowercase();
-        let words: HashSet<&str> = text.split(|c: char| !c.is_alphabetic()).collect();
-        let known = |lexicon: &Lexicon| lexicon.lines("common").iter().filter(|word| words.contains(*word)).count();
-        let by_words = || self.0.iter().max_by_key(|(_, lexicon)| known(lexicon)).filter(|(_, it)| known(it) > 0);
-        Language::of_letters(&text).or_else(|| by_words().map(|(language, _)| *language)).unwrap_or(Language::English)
+    /// The language of a text by its letters or, if these are Latin, by the words of which most are known; `None` if
+    /// neither says it.
+    pub fn language_of(&self, text: &str) -> Option<Language> {
+        let words = Words::of(text);
+        let known = |lexicon: &Lexicon| words.known_to(lexicon);
+        let by_words = || {
+            let most = self.0.iter().map(|(_, lexicon)| known(lexicon)).max().filter(|most| *most > 0)?;
+            let mut first = self.0.iter().filter(|(_, lexicon)| known(lexicon) == most);
+            first.next().filter(|_| first.next().is_none()).map(|(language, _)| *language)
+        };
+        Language::of_letters(text).or_else(by_words)
     }
 
     /// The name of the person at this place of the world: handles differ for all places.
@@ -126,6 +131,8 @@ fn joined(language: Language, given: (&str, &str), family: (&str, &str)) -> Name
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use std::collections::HashSet;
+
     use super::*;
     use domain::Handle;
     use rand::{SeedableRng, rngs::StdRng};
@@ -151,11 +158,17 @@ mod tests {
         let (people, mut rng) = (People::new(), StdRng::seed_from_u64(1));
         for language in Language::ALL {
             let texts = (0..200).map(|_| people.lexicon(language).text("long", &mut rng));
-            let known = texts.filter(|text| people.language_of(text) == language).count();
+            let known = texts.filter(|text| people.language_of(text) == Some(language)).count();
             assert_eq!(known, 200, "{language:?}");
         }
-        for (text, language) in [("Hello there", Language::English), ("Hallo, wie geht es?", Language::German)] {
-            assert_eq!(people.language_of(text), language);
+        for (text, language) in [
+            ("Hello there", Some(Language::English)),
+            ("Hallo, wie geht es?", Some(Language::German)),
+            ("¿Qué libro sobre el mar?", Some(Language::Spanish)),
+            ("Que livro sobre o mar?", Some(Language::Portuguese)),
+            ("Xyzzy 42 :)", None),
+        ] {
+            assert_eq!(people.language_of(text), language, "{text}");
         }
     }
 

@@ -6,7 +6,10 @@ use std::collections::{HashMap, HashSet};
 use domain::{ContentId, content::Draft};
 use rand::{Rng, RngExt};
 
-use crate::{calendar::HOUR_MS, lexicon::Language, people::People, seeding::SeedAuthor};
+use crate::{
+    calendar::HOUR_MS, lexicon::Language, manners::Manner, numbers::fraction, people::People, seeding::SeedAuthor,
+    speech::Cue,
+};
 
 const REPLIES_IN_A_HUNDRED: u32 = 24;
 const REPOSTS_IN_A_HUNDRED: u32 = 10;
@@ -14,6 +17,8 @@ const REPOSTS_IN_A_HUNDRED: u32 = 10;
 const REACH_MS: i64 = 30 * HOUR_MS;
 /// How many of those contents they consider.
 const GLANCES: usize = 24;
+/// How far up a thread they remember what was said.
+const MEMORY: usize = 24;
 
 /// Somebody of a neighbourhood.
 #[derive(Debug, Clone)]
@@ -26,13 +31,18 @@ pub struct Neighbour {
 }
 
 /// A content that others can reply to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct TalkEntry {
     content: ContentId,
     /// Its author's place among the neighbours.
     by: usize,
+    /// Its place among the author's contents.
+    nth: usize,
     at: i64,
-    answers: u32,
+    /// The entry that it replies to.
+    above: Option<usize>,
+    /// The entries that reply to it.
+    answers: Vec<usize>,
 }
 
 /// Turns some contents of the neighbours into replies and reposts.
@@ -46,26 +56,21 @@ pub fn talk(people: &mut [Neighbour], words: &People, rng: &mut impl Rng) {
     let mut talk = Talk::default();
     for (at, content, by, nth) in order {
         let drawn = rng.random_range(0..100);
-        let draft = match drawn {
-            0..REPLIES_IN_A_HUNDRED => talk.reply(people, words, (by, at), rng),
+        let (draft, above) = match drawn {
+            0..REPLIES_IN_A_HUNDRED => talk.reply(people, words, (by, at), rng).unzip(),
             REPLIES_IN_A_HUNDRED.. if drawn < REPLIES_IN_A_HUNDRED + REPOSTS_IN_A_HUNDRED => {
-                talk.repost(people, (by, at), rng)
+                (talk.repost(people, (by, at), rng), None)
             }
-            _ => None,
+            _ => (None, None),
         };
         let is_repost = draft.as_ref().is_some_and(|draft| draft.reference.repost_of().is_some());
         if let Some(draft) = draft {
             people[by].author.contents[nth].draft = draft;
         }
         if !is_repost {
-            talk.entries.push(TalkEntry { content, by, at, answers: 0 });
+            talk.entries.push(TalkEntry { content, by, nth, at, above, answers: Vec::new() });
         }
     }
-}
-
-/// Whether a text asks something of its readers.
-pub fn asks(text: &str) -> bool {
-    text.contains(['?', '？', '؟'])
 }
 
 /// The talk so far.
@@ -80,30 +85,39 @@ struct Talk {
 }
 
 impl Talk {
-    /// A reply by the neighbour. Every other one goes to somebody who has replied to them.
+    /// A reply by the neighbour, and the entry that it answers. Every other one goes to somebody who has replied to
+    /// them.
     fn reply(
         &mut self,
         people: &[Neighbour],
         words: &People,
         (by, at): (usize, i64),
         rng: &mut impl Rng,
-    ) -> Option<Draft> {
+    ) -> Option<(Draft, usize)> {
         let back = rng.random_bool(0.5).then(|| self.unanswered.remove(&by)).flatten();
         let to = back.or_else(|| self.glance(people, (by, at), rng))?;
-        let slot = if self.is_question(people, to) { "answer" } else { "reply" };
-        let text = words.lexicon(people[by].language).text(slot, rng);
+        let (neighbour, answered) = (&people[by], self.draft(people, to));
+        let lexicon = words.lexicon(neighbour.language);
+        let cue = Cue::of(&answered.text, &answered.media, lexicon);
+        let text = cue.answer(lexicon, Manner::of(neighbour.author.id), &self.said(people, to), rng);
         let draft = Draft::try_new(&text, Vec::new(), None).ok()?;
+        let reply = self.entries.len();
         let entry = &mut self.entries[to];
-        entry.answers += 1;
-        self.unanswered.insert(entry.by, self.entries.len());
-        Some(draft.replying_to(self.entries[to].content))
+        entry.answers.push(reply);
+        self.unanswered.insert(entry.by, reply);
+        Some((draft.replying_to(entry.content), to))
     }
 
-    /// Whether the content asks something of its readers.
-    fn is_question(&self, people: &[Neighbour], nth: usize) -> bool {
+    /// What was said in reply to the entry and above it, newest first.
+    fn said<'a>(&self, people: &'a [Neighbour], to: usize) -> Vec<&'a str> {
+        let above = std::iter::successors(Some(to), |nth| self.entries[*nth].above).take(MEMORY);
+        let replies = self.entries[to].answers.iter().rev().copied();
+        replies.chain(above).map(|nth| self.draft(people, nth).text.as_str()).collect()
+    }
+
+    fn draft<'a>(&self, people: &'a [Neighbour], nth: usize) -> &'a Draft {
         let entry = &self.entries[nth];
-        let contents = &people[entry.by].author.contents;
-        contents.iter().any(|content| content.id == entry.content && asks(&content.draft.text))
+        &people[entry.by].author.contents[entry.nth].draft
     }
 
     fn repost(&mut self, people: &[Neighbour], (by, at): (usize, i64), rng: &mut impl Rng) -> Option<Draft> {
@@ -118,7 +132,10 @@ impl Talk {
             let seen = from..self.entries.len();
             (!seen.is_empty()).then(|| rng.random_range(seen))
         });
-        let noted = |nth: &usize| people[self.entries[*nth].by].fame * f64::from(self.entries[*nth].answers + 1);
+        let noted = |nth: &usize| {
+            let entry = &self.entries[*nth];
+            people[entry.by].fame * fraction(entry.answers.len() as u64 + 1)
+        };
         let meant =
             |nth: &usize| self.entries[*nth].by != by && people[self.entries[*nth].by].language == people[by].language;
         glances.filter(meant).max_by(|a, b| noted(a).total_cmp(&noted(b)))
@@ -169,6 +186,18 @@ mod tests {
         let above: HashMap<_, _> = all.iter().map(|(_, it)| (it.id, it.draft.reference.reply_to())).collect();
         let depth = |it: &SeedContent| std::iter::successors(above[&it.id], |above_it| above[above_it]).count();
         assert!(all.iter().any(|(_, it)| depth(it) >= 4), "no thread goes deep");
+    }
+
+    #[test]
+    fn nobody_repeats_themselves_within_a_seeded_thread() {
+        let all = contents(&world(1, 300));
+        let of: HashMap<ContentId, (usize, &SeedContent)> = all.iter().map(|(by, it)| (it.id, (*by, it))).collect();
+        let above = |it: &&SeedContent| Some(of[&it.draft.reference.reply_to()?].1);
+        for (by, reply) in all.iter().filter(|(_, it)| it.draft.reference.reply_to().is_some()) {
+            let thread = std::iter::successors(above(&reply), above).filter(|it| of[&it.id].0 == *by);
+            let said: Vec<_> = thread.map(|it| &it.draft.text).collect();
+            assert!(!said.contains(&&reply.draft.text), "{} again, after {said:?}", reply.draft.text);
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
     cli::{completion::Completion, node, print},
     clock::{Clock, SystemClock},
     config::Config,
-    domain::{Content, ContentId, ContentKind, Handle, PageRequest, PageSize, Reaction, UserId},
+    domain::{Content, ContentId, ContentKind, Handle, PageRequest, PageSize, Reaction, UserId, content::Draft},
     publish::PublishError,
     rng::SharedRng,
     store::{Accounts, Ports, Seeding, StoreError},
@@ -118,18 +118,40 @@ impl Living {
     async fn run_once(&mut self, now_ms: i64) -> Result<Option<Act>, PublishError> {
         let scene = self.scene(now_ms).await?;
         let act = self.life.act(&scene);
-        let use_cases = &self.use_cases;
         match act.clone() {
-            Some(Act::Publish(by, draft)) => {
-                use_cases.publisher.publish(by, draft).await?;
-                self.contents = self.contents.map(|contents| contents + 1);
+            Some(Act::Publish(by, draft)) => self.publish(by, draft).await?,
+            Some(Act::Answer(by, content)) => {
+                let said = self.said(by, content.id).await?;
+                let said: Vec<&str> = said.iter().map(|earlier| earlier.text.as_str()).collect();
+                if let Some(draft) = self.life.reply(by, &content, &said) {
+                    self.publish(by, draft).await?;
+                }
             }
-            Some(Act::Like(by, content)) => drop(use_cases.reacting.react(by, content, Reaction::Like).await?),
-            Some(Act::Follow(by, author)) => drop(use_cases.following.follow(by, author).await?),
+            Some(Act::Like(by, content)) => {
+                drop(self.use_cases.reacting.react(by, content, Reaction::Like).await?);
+            }
+            Some(Act::Follow(by, author)) => drop(self.use_cases.following.follow(by, author).await?),
             None => {}
         }
         tracing::debug!(?act, "The seeded people live.");
         Ok(act)
+    }
+
+    async fn publish(&mut self, by: UserId, draft: Draft) -> Result<(), PublishError> {
+        self.use_cases.publisher.publish(by, draft).await?;
+        self.contents = self.contents.map(|contents| contents + 1);
+        Ok(())
+    }
+
+    /// What the person has said lately, and others in reply to the content, newest first.
+    async fn said(&self, by: UserId, content: ContentId) -> Result<Vec<Content>, StoreError> {
+        let replies = self.ports.contents.replies(None, &[content], &newest(20)?).await?;
+        let ids: Vec<ContentId> =
+            replies.iter().flat_map(|page| page.ahead.entries()).map(|entry| entry.content).collect();
+        let mut said = self.ports.contents.by_ids(None, &ids).await?;
+        said.extend(self.newest(&[by], 50).await?);
+        said.sort_by_key(|content| std::cmp::Reverse(content.position()));
+        Ok(said)
     }
 
     async fn scene(&mut self, now_ms: i64) -> Result<Scene, StoreError> {
@@ -227,7 +249,6 @@ mod tests {
         ambient::Ambient,
         cli::seed::{SeedArguments, fill},
         config::{Environment, Sources},
-        domain::content::Draft,
         lifecycle::Lifecycle,
         publish::PublishOutcome,
         store::announcements::Announcement,
@@ -263,11 +284,7 @@ mod tests {
             let act = living.run_once(question.publish_time + 60_000).await.unwrap();
             acts += usize::from(act.is_some());
             match act {
-                Some(Act::Publish(by, draft))
-                    if draft.reference.reply_to() == Some(question.id) && answer.is_none() =>
-                {
-                    answer = Some((acts, by));
-                }
+                Some(Act::Answer(by, to)) if to.id == question.id && answer.is_none() => answer = Some((acts, by)),
                 _ => {}
             }
         }
@@ -275,7 +292,9 @@ mod tests {
         assert!(after <= 5 && acts > 40, "answered as act {after} of {acts}");
         assert!(living.life.cast().has(by) && known.len() > 20 && !friends.is_empty());
         let replies = ports.contents.replies(None, &[question.id], &newest(9).unwrap()).await.unwrap();
-        assert!(replies[0].ahead.entries().iter().any(|entry| entry.author == by));
+        let reply = replies[0].ahead.entries().iter().find(|entry| entry.author == by).unwrap();
+        let reply = ports.contents.by_ids(None, &[reply.content]).await.unwrap().remove(0);
+        assert!(reply.text.contains("Wochenende"), "{reply:?}");
         let sent = std::iter::from_fn(|| announced.try_recv().ok());
         assert!(sent.filter(|it| matches!(it, Announcement::Published { .. })).count() > 10);
         let page = app.use_cases.reader.read_raw(visitor, &newest(50).unwrap()).await.unwrap();
