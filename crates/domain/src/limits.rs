@@ -61,6 +61,16 @@ pub const MAX_TYPE_CHARS: usize = 64;
 pub const MAX_JSON_BYTES: usize = 8 * 1_024;
 /// Objects and lists around a value of attributes. What is read or written nests as deep.
 pub const MAX_JSON_DEPTH: usize = 16;
+/// Bytes of a JSON Schema for a type of contents: many times the attributes that it describes.
+pub const MAX_SCHEMA_BYTES: usize = 256 * 1_024;
+/// Types of contents that have a schema.
+pub const MAX_SCHEMAS: usize = 1_000;
+/// Values that do not fit a schema and are told, of one content.
+pub const MAX_VIOLATIONS: usize = 10;
+/// Characters of what is told of each.
+pub const MAX_VIOLATION_CHARS: usize = 300;
+/// Characters of each name that is told.
+pub const MAX_VIOLATION_NAME_CHARS: usize = 64;
 /// Bytes of a product's id of a user or a content: the bound of `OpenID` Connect for `sub`.
 pub const MAX_EXTERNAL_ID_BYTES: usize = 255;
 /// Minutes that a token lasts which a service issues, by default and at most.

@@ -24,7 +24,7 @@ pub struct ContentObject {
 }
 
 /// A type of contents: 1 to [`MAX_TYPE_CHARS`] of the characters `.`, `_`, `-`, a to z and 0 to 9.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentType(Box<str>);
 
 /// What a product says of a content, unchecked.

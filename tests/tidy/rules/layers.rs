@@ -74,6 +74,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("hyper", &["graphql-transport/src/http/connections"]),
     ("tungstenite", &["graphql-transport/src/http/ws"]),
     ("tower_http", &["src/api", "src/app", "graphql-transport/src/http"]),
+    ("boon", &["crates/content-schemas/src"]),
     ("demo", &["src/app/api.rs", "src/cli/seed", "src/store/seeding.rs"]),
     ("std::env", &["src/config"]),
     ("clap", &["src/cli", "src/main.rs"]),
