@@ -8,6 +8,7 @@ use axum::{
     response::IntoResponse as _,
     routing::get,
 };
+use content_schemas::ContentSchemas;
 use graphql_transport::{
     guard::Shape,
     http::{self, Attach, Charges, Client, Endpoints, Entropy, HttpSettings, Scope, Transport},
@@ -71,6 +72,8 @@ pub struct ApiSettings {
     pub public_pages: bool,
     /// Whether everybody sees external ids, or only services and the owners do.
     pub shows_external_ids: bool,
+    /// What the attributes of contents must be.
+    pub content_schemas: Arc<ContentSchemas>,
     /// An issuer whose tokens are accepted, too.
     pub issuer: Option<ExternalIssuer>,
     /// So many bulks run at once; 0: none.
@@ -148,6 +151,7 @@ pub fn endpoints(
         accounts,
         external_users,
         shows_external_ids: settings.shows_external_ids,
+        content_schemas: settings.content_schemas.clone(),
         tokens,
         sessions,
         exports,
@@ -195,13 +199,14 @@ fn service_paths(
 ) -> ServicePaths {
     let ApiRuntime { ambient, stop, tasks } = runtime.clone();
     let issuer = settings.issuer.as_ref().map(|external| external.issuer.issuer.clone());
-    let (ports, of_loader) = (ports.clone(), ambient.clone());
+    let (ports, of_loader, schemas) = (ports.clone(), ambient.clone(), settings.content_schemas.clone());
+    let open = move || loader(&ports, issuer.as_deref(), &of_loader).checked_by(schemas.clone()).beside_readers();
     ServicePaths {
         entrance: Entrance { authenticate: bearer, draining: stop },
         log,
         tasks,
         ambient,
-        open_loader: Arc::new(move || loader(&ports, issuer.as_deref(), &of_loader).beside_readers()),
+        open_loader: Arc::new(open),
         max_bulks: settings.max_bulks,
         max_import_bytes: settings.max_import_bytes,
     }

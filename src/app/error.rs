@@ -1,5 +1,6 @@
 //! Why a node cannot start.
 
+use content_schemas::UnusableSchema;
 use graphql_transport::{guard::UnreadableSchema, http::ManifestError};
 
 use crate::{
@@ -38,6 +39,9 @@ pub enum AppError {
     /// The manifest of trusted documents is not valid.
     #[error("the manifest (persisted.manifest) cannot be used")]
     Manifest(#[source] ManifestError),
+    /// A JSON Schema for the attributes of contents is none.
+    #[error("the JSON Schemas (content.schemas) cannot be used")]
+    ContentSchemas(#[from] UnusableSchema),
     /// No HTTP client for the issuer's keys could be made.
     #[error("the issuer (issuer.jwks_url) cannot be used")]
     Issuer(#[source] reqwest::Error),

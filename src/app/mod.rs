@@ -16,6 +16,7 @@ mod jwks;
 mod loader;
 mod loading;
 mod open_files;
+mod schemas;
 mod server;
 mod service_paths;
 mod settings;
@@ -44,6 +45,7 @@ pub use self::{
     jwks::HttpKeys,
     loader::loader,
     loading::open_loader,
+    schemas::content_schemas,
 };
 use crate::{
     ambient::Ambient,
@@ -70,6 +72,7 @@ pub struct App {
 impl App {
     /// Opens the stores, migrates the tables if configured, and builds the use cases.
     pub async fn open(config: &Config, ambient: Ambient, lifecycle: &Lifecycle) -> Result<Self, AppError> {
+        let schemas = content_schemas(config)?;
         let adapters = adapters::open(config, lifecycle, &ambient).await?;
         if config.store.migrate_at_start {
             adapters.store.migrate().await.map_err(AppError::Store)?;
@@ -80,7 +83,7 @@ impl App {
         Ok(Self {
             adapters: Arc::new(adapters),
             use_cases: Arc::new(use_cases),
-            api: settings::api(config, secret.expose().as_bytes())?,
+            api: settings::api(config, secret.expose().as_bytes(), schemas)?,
             config: config.clone(),
             ambient,
         })

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use content_schemas::ContentSchemas;
 use graphql_transport::{
     guard::GuardLimits,
     http::{
@@ -80,7 +81,7 @@ fn rule(delivery: &DeliverySettings) -> EdgeRule {
 }
 
 /// The settings of the API.
-pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
+pub fn api(config: &Config, secret: &[u8], schemas: ContentSchemas) -> Result<ApiSettings, AppError> {
     let auth = &config.auth;
     Ok(ApiSettings {
         http: http(config)?,
@@ -105,6 +106,7 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
         registrations_per_hour: auth.registrations_per_hour,
         public_pages: config.api.public_pages,
         shows_external_ids: config.api.shows_external_ids,
+        content_schemas: Arc::new(schemas),
         issuer: issuer(config)?,
         max_bulks: config.service.max_bulks,
         max_import_bytes: config.service.max_import_bytes,

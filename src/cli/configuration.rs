@@ -3,7 +3,10 @@
 use clap::Args;
 
 use super::{completion::Completion, print};
-use crate::config::{Config, DEFAULTS, Sources, reference};
+use crate::{
+    app::{AppError, content_schemas},
+    config::{Config, DEFAULTS, Sources, reference},
+};
 
 #[derive(Debug, Args)]
 pub struct ConfigArguments {
@@ -15,7 +18,8 @@ pub struct ConfigArguments {
     reference: bool,
 }
 
-/// Prints the values, invalid ones included, so that their origin is visible. Then lists the problems.
+/// Prints the values, invalid ones included, so that their origin is visible. Then lists the problems, or
+/// the first file of `content.schemas` that cannot be used.
 pub fn run(arguments: &ConfigArguments, sources: &Sources) -> anyhow::Result<Completion> {
     if arguments.defaults {
         print::all(DEFAULTS)?;
@@ -23,7 +27,7 @@ pub fn run(arguments: &ConfigArguments, sources: &Sources) -> anyhow::Result<Com
         print::all(&reference())?;
     } else {
         print::all(&Config::show(sources))?;
-        Config::load(sources)?;
+        content_schemas(&Config::load(sources)?).map_err(AppError::from)?;
     }
     Ok(Completion::Done)
 }

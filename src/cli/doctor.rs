@@ -5,11 +5,12 @@ use anyhow::Context;
 use super::{completion::Completion, print};
 use crate::{
     app::{
-        AppError, inspect_certificates, inspect_redis, migration_names, open_for_deliveries, open_store, waiting_visits,
+        AppError, content_schemas, inspect_certificates, inspect_redis, migration_names, open_for_deliveries,
+        open_store, waiting_visits,
     },
     clock::{Clock, SystemClock},
     config::{Config, InboxPlace, SqlEngine},
-    domain::limits::INBOX_BUCKETS,
+    domain::{limits::INBOX_BUCKETS, object::ContentType},
     store::{
         Deliveries, Inspect, OutsideStates, Schema, StoreError,
         deliveries::Delivery,
@@ -28,7 +29,7 @@ const MANY_VISITS: u64 = 5_000;
 
 /// Exit code 1 if anything is broken.
 pub async fn run(config: &Config) -> anyhow::Result<Completion> {
-    let mut findings = vec![secret(config), shape(config)];
+    let mut findings = vec![secret(config), shape(config), schemas(config)];
     findings.extend(config.warnings().into_iter().map(|it| Finding::doubtful(it.subject, it.seen, it.remedy)));
     findings.extend(store(config, &SystemClock).await);
     findings.extend(inspect_redis(config).await.unwrap_or_default());
@@ -87,6 +88,24 @@ fn shape(config: &Config) -> Finding {
             "MySQL or MariaDB without Redis: live subscriptions miss what other nodes publish",
             "set redis.urls if you run more than one node",
         ),
+    }
+}
+
+/// Which types of contents have a JSON Schema.
+fn schemas(config: &Config) -> Finding {
+    let (subject, folder) = ("content schemas", &config.content.schemas);
+    let schemas = match content_schemas(config) {
+        Ok(schemas) => schemas,
+        Err(unusable) => return Finding::broken(subject, unusable.seen(), unusable.remedy()),
+    };
+    let types: Vec<&str> = schemas.types().map(ContentType::as_str).collect();
+    match (folder.as_str(), types.len()) {
+        ("", _) => Finding::fine(subject, "content.schemas is not set: contents may have any attributes"),
+        (_, 0) => {
+            let remedy = "write a file TYPE.json for each type, or leave content.schemas empty";
+            Finding::doubtful(subject, format!("`{folder}` has no file that ends in .json"), remedy)
+        }
+        _ => Finding::fine(subject, format!("these types have one: {}", types.join(", "))),
     }
 }
 

@@ -26,8 +26,8 @@ pub use problem::{ConfigError, Problem};
 pub use reference::reference;
 pub use secret::Secret;
 pub use settings::{
-    AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, DeliverySettings, GraphqlSettings,
-    InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings,
+    AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, ContentSettings, DeliverySettings,
+    GraphqlSettings, InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings,
     OutboxCacheSettings, PagesSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings,
     ServerSettings, ServiceSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
 };

@@ -9,10 +9,11 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Address, AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, DeliverySettings,
-    GraphqlSettings, InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings,
-    Millis, OutboxCacheSettings, PagesSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings,
-    Secret, ServerSettings, ServiceSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings, origins,
+    Address, AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, ContentSettings,
+    DeliverySettings, GraphqlSettings, InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings,
+    MetricsSettings, Millis, OutboxCacheSettings, PagesSettings, PersistedSettings, PolicyName, RateLimitSettings,
+    RedisSettings, Secret, ServerSettings, ServiceSettings, SseSettings, StoreSettings, UpkeepSettings,
+    WebsocketSettings, origins,
     reader::{Reader, URL_ALIAS},
 };
 use crate::domain::{
@@ -35,6 +36,7 @@ pub fn read(reader: &mut Reader) -> Config {
         auth: auth(reader),
         issuer: issuer(reader),
         service: service(reader),
+        content: ContentSettings { schemas: reader.text("content.schemas") },
         delivery: delivery(reader),
         inbox: inbox(reader),
         upkeep: upkeep(reader),

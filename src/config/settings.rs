@@ -33,6 +33,8 @@ pub struct Config {
     pub issuer: IssuerSettings,
     /// Other services.
     pub service: ServiceSettings,
+    /// What contents may be to the product.
+    pub content: ContentSettings,
     /// Deliveries of contents to inboxes.
     pub delivery: DeliverySettings,
     /// Sizes of inboxes.
@@ -301,6 +303,12 @@ pub struct ServiceSettings {
     pub log_days: u32,
     pub max_bulks: usize,
     pub max_import_bytes: u64,
+}
+
+/// `[content]`
+#[derive(Debug, Clone)]
+pub struct ContentSettings {
+    pub schemas: String,
 }
 
 /// `[admission]`

@@ -7,9 +7,11 @@ use std::{io, sync::Arc, time::Duration};
 
 use ::import::{
     input::InputError,
-    read::{ReadError, Records},
+    read::{Line, ReadError, Records},
+    report::Refusal,
 };
 use async_trait::async_trait;
+use content_schemas::ContentSchemas;
 use tokio::{
     task::{JoinHandle, spawn_blocking},
     time::{Instant, sleep, timeout},
@@ -17,6 +19,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    attributes::check_attributes,
     batches::{FileLine, cut, read_some},
     loader::{LEASE_MS, Loaded, Loader},
     outcomes::LoadedLine,
@@ -196,7 +199,7 @@ impl FileLoader {
         listener.reads_on(source, *at);
         let (latest, after, from) = (self.latest, *at, Arc::clone(source));
         let records = done(spawn_blocking(move || from.records_after(after, latest))).await?;
-        let mut next = read(records, self.batch);
+        let mut next = read(records, self.batch, self.loader.schemas());
         loop {
             let (records, lines) = done(next).await?;
             if lines.is_empty() {
@@ -204,7 +207,7 @@ impl FileLoader {
                 let is_the_same = digest.sha256 == source.file.digest;
                 return if is_the_same { Ok(End::Whole) } else { Err(ReadError::from(InputError::Changed).into()) };
             }
-            next = read(records, self.batch);
+            next = read(records, self.batch, self.loader.schemas());
             for part in cut(lines) {
                 if self.stop.is_cancelled() {
                     return Ok(End::Interrupted);
@@ -233,13 +236,20 @@ fn elsewhere(import: &Import) -> Result<End, LoadError> {
 
 type Reading = JoinHandle<Result<(Records, Vec<FileLine>), ReadError>>;
 
-/// Reads the next lines while the former ones are committed.
-fn read(mut records: Records, most: usize) -> Reading {
+/// Reads and checks the next lines while the former ones are committed.
+fn read(mut records: Records, most: usize, schemas: &Arc<ContentSchemas>) -> Reading {
+    let schemas = Arc::clone(schemas);
     spawn_blocking(move || {
         records.expect_unchanged()?;
         let lines = read_some(&mut records, most)?;
-        Ok((records, lines))
+        let lines = lines.into_iter().map(|line| line.and_then(|line| checked(line, &schemas)));
+        Ok((records, lines.collect()))
     })
+}
+
+fn checked(line: Line, schemas: &ContentSchemas) -> FileLine {
+    check_attributes(schemas, &line.record).map_err(|fault| Refusal::of(line.number, &line.record, fault))?;
+    Ok(line)
 }
 
 async fn done<T>(reading: JoinHandle<Result<T, ReadError>>) -> Result<T, LoadError> {

@@ -7,6 +7,7 @@ use std::{
 
 use ::import::record::{Kind, Record};
 use async_trait::async_trait;
+use content_schemas::ContentSchemas;
 
 use super::{
     Importer, ImporterLimits,
@@ -63,6 +64,7 @@ pub struct Loader {
     holder: i64,
     drawn: Drawn,
     pace: Option<Pace>,
+    schemas: Arc<ContentSchemas>,
 }
 
 impl Loader {
@@ -76,7 +78,19 @@ impl Loader {
             ambient: ambient.clone(),
             drawn: Drawn::default(),
             pace: None,
+            schemas: Arc::default(),
         }
+    }
+
+    /// The same for files whose contents must fit these.
+    #[must_use]
+    pub fn checked_by(self, schemas: Arc<ContentSchemas>) -> Self {
+        Self { schemas, ..self }
+    }
+
+    /// What contents must fit.
+    pub(super) const fn schemas(&self) -> &Arc<ContentSchemas> {
+        &self.schemas
     }
 
     /// The same, with rests after batches that slow reads of the store (docs/moving-in.md#beside-readers).

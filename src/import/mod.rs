@@ -1,6 +1,7 @@
 //! Imports: makes batches of the lines of a file, commits them, and does at once what their commits leave to be done.
 //! And the way back: all that the store has, as such a file.
 
+mod attributes;
 mod batches;
 mod exporter;
 mod file_loader;
@@ -13,6 +14,7 @@ mod rows;
 mod source;
 
 pub use self::{
+    attributes::check_attributes,
     batches::{FileLine, MAX_BATCH_LINES, cut, read_some},
     exporter::{ExportError, Exporter},
     file_loader::{FileEnd, FileLoader, Listener, LoadError, NotLoaded},

@@ -25,6 +25,14 @@ pub struct Refusal {
     pub fault: Fault,
 }
 
+impl Refusal {
+    /// Of a record of line `line` that could be read.
+    pub fn of(line: u64, record: &Record, fault: Fault) -> Self {
+        let external_id = record.external_id().map(|id| id.as_str().to_owned());
+        Self { line, kind: Some(record.kind()), external_id, fault }
+    }
+}
+
 /// What became of a record that was not simply done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,6 +4,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use content_schemas::ContentSchemas;
 use tokio_util::task::TaskTracker;
 
 use super::{feed_share::FeedShare, remembered_json::RememberedJson};
@@ -32,6 +33,8 @@ pub struct Services {
     pub external_users: Arc<ExternalUsers>,
     /// Whether everybody sees external ids, or only services and the owners do.
     pub shows_external_ids: bool,
+    /// What the attributes of contents must be.
+    pub content_schemas: Arc<ContentSchemas>,
     /// Signs tokens for services.
     pub tokens: Arc<Tokens>,
     /// Refreshes and ends sessions.

@@ -1,5 +1,5 @@
 //! `tidefeed import`: checks, sorts, makes and loads the files with which a product moves in. Only loading needs
-//! servers and a configuration.
+//! servers; checking takes JSON Schemas from the configuration.
 //!
 //! The report goes to standard output, a line of JSON for each record that is not plain; progress and the result go to
 //! standard error.
@@ -34,6 +34,7 @@ use self::{
 };
 use super::completion::Completion;
 use crate::{
+    app::{AppError, content_schemas},
     clock::{Clock as _, SystemClock},
     config::{Config, Sources},
     lifecycle::Lifecycle,
@@ -47,7 +48,7 @@ pub struct ImportArguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Check a file: every line by itself, and what it refers to.
+    /// Check a file: every line by itself, what it refers to, and attributes by the JSON Schemas in content.schemas.
     Check {
         /// The file, perhaps gzip; - is standard input.
         file: PathBuf,
@@ -89,16 +90,22 @@ pub async fn run(arguments: ImportArguments, sources: &Sources) -> anyhow::Resul
         Action::Load(arguments) => loading::run(&arguments, &Config::load(sources)?).await,
         Action::List => listing::list(&Config::load(sources)?).await,
         Action::Cancel { id } => listing::cancel(&id, &Config::load(sources)?).await,
-        action => offline(action).await,
+        Action::Check { file, part, report } => {
+            let schemas = content_schemas(&Config::load(sources)?).map_err(AppError::from)?;
+            offline(move |work| work::check(&file, part, report.as_deref(), &schemas, work)).await
+        }
+        Action::Sort { file, to, report } => offline(move |work| work::sort(&file, &to, report.as_deref(), work)).await,
+        Action::Convert(arguments) => offline(move |work| conversion::run(&arguments, work)).await,
     }
 }
 
-async fn offline(action: Action) -> anyhow::Result<Completion> {
+/// Runs what needs no server.
+async fn offline(act: impl FnOnce(Work) -> anyhow::Result<Completion> + Send + 'static) -> anyhow::Result<Completion> {
     let lifecycle = Lifecycle::new();
     lifecycle.watch_signals(Duration::ZERO).context("signals cannot be watched")?;
     let stop = Stop::default();
     let work = Work::new(Arc::clone(&stop), SystemClock.now_ms().saturating_add(AHEAD_MS));
-    ended(&lifecycle, &stop, spawn_blocking(move || act(action, work))).await
+    ended(&lifecycle, &stop, spawn_blocking(move || act(work))).await
 }
 
 /// Waits for what a thread does, or until the command is interrupted.
@@ -119,14 +126,5 @@ async fn ended(
             let _ = timeout(GRACE, work).await;
             Ok(Completion::Interrupted)
         }
-    }
-}
-
-fn act(action: Action, work: Work) -> anyhow::Result<Completion> {
-    match action {
-        Action::Check { file, part, report } => work::check(&file, part, report.as_deref(), work),
-        Action::Sort { file, to, report } => work::sort(&file, &to, report.as_deref(), work),
-        Action::Convert(arguments) => conversion::run(&arguments, work),
-        Action::Load(_) | Action::List | Action::Cancel { .. } => Ok(Completion::Done),
     }
 }

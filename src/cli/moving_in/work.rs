@@ -19,10 +19,14 @@ use ::import::{
     sort::{RUN_BYTES, Sorter},
 };
 use anyhow::Context as _;
+use content_schemas::ContentSchemas;
 use tokio::time::Instant;
 
 use super::target::{self, Target, is_standard};
-use crate::cli::{completion::Completion, print};
+use crate::{
+    cli::{completion::Completion, print},
+    import::check_attributes,
+};
 
 /// Set when the command is interrupted.
 pub type Stop = Arc<AtomicBool>;
@@ -124,12 +128,19 @@ fn read(
 }
 
 /// `tidefeed import check`.
-pub fn check(path: &Path, is_part: bool, to: Option<&Path>, mut work: Work) -> anyhow::Result<Completion> {
+pub fn check(
+    path: &Path,
+    is_part: bool,
+    to: Option<&Path>,
+    schemas: &ContentSchemas,
+    mut work: Work,
+) -> anyhow::Result<Completion> {
     let mut report = Report::new(target::report(to, false)?);
     let mut seen = Seen::new(is_part);
     let sha256 = read(path, &mut work, &mut report, |line| {
-        let contradiction = seen.check(&line.record).err();
-        Ok(contradiction.map(|(outcome, fault)| Remark::with_fault(line.number, &line.record, outcome, fault)))
+        let misfit = check_attributes(schemas, &line.record).map_err(|fault| (Outcome::Refused, fault));
+        let found = misfit.and_then(|()| seen.check(&line.record)).err();
+        Ok(found.map(|(outcome, fault)| Remark::with_fault(line.number, &line.record, outcome, fault)))
     })?;
     let ended = end("Checked", report)?;
     print::complaint(format!("SHA-256: {sha256}"));

@@ -11,4 +11,5 @@ mod product_world;
 mod public_pages;
 mod remembered;
 mod remembered_json;
+mod schemas;
 pub mod server;

@@ -146,6 +146,7 @@ pub fn settings() -> ApiSettings {
         registrations_per_hour: 0,
         public_pages: false,
         shows_external_ids: true,
+        content_schemas: Arc::default(),
         issuer: None,
         max_bulks: 2,
         max_import_bytes: 1 << 20,

@@ -195,6 +195,7 @@ fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
         registrations_per_hour: 0,
         public_pages: false,
         shows_external_ids: true,
+        content_schemas: Arc::default(),
         issuer: None,
         max_bulks: 2,
         max_import_bytes: 0,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
+use content_schemas::ContentSchemas;
 
 use super::user_error::{UserError, UserErrorCode};
 use crate::{
@@ -63,7 +64,8 @@ pub(super) struct PublishContentInput {
     #[graphql(name = "type", default_with = "Some(DEFAULT_TYPE.to_owned())")]
     content_type: Option<String>,
     /// For services alone: what else the product says of the content. An object of at most 8192 bytes without white
-    /// space, nested at most 16 deep.
+    /// space, nested at most 16 deep. Must fit the JSON Schema that the operator may have given to the type; without
+    /// attributes `{}` must.
     attributes: Option<Json>,
     /// 1 to 64 characters, different for each content. A repeated request with the same key publishes nothing new and
     /// returns the first content. Use it to repeat a request whose answer was lost.
@@ -188,7 +190,7 @@ pub(super) async fn publish(
         None => None,
     };
     let has_external_id = input.external_id.is_some();
-    let draft = match input.draft() {
+    let draft = match input.draft(&hydration.services().content_schemas) {
         Ok(draft) => draft,
         Err(fault) => return Ok(Err(fault)),
     };
@@ -217,13 +219,16 @@ impl PublishContentInput {
     }
 
     /// What it publishes, apart from what it replies to.
-    fn draft(self) -> Result<Draft, UserError> {
+    fn draft(self, schemas: &ContentSchemas) -> Result<Draft, UserError> {
         let object = ContentObject::try_new(&ObjectInput {
             external_id: self.external_id.as_deref(),
             content_type: self.content_type.as_deref(),
             url: self.url.as_deref(),
             attributes: self.attributes.as_ref().map(|json| &json.0),
         })?;
+        let plain = ContentObject::default();
+        let checked = object.as_ref().unwrap_or(&plain);
+        schemas.check(&checked.content_type, checked.attributes.as_ref())?;
         let media = self.media.into_iter().flatten().map(Media::from).collect();
         Ok(Draft::try_new(&self.text, media, self.idempotency_key)?.as_object(object))
     }

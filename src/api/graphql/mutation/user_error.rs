@@ -1,6 +1,9 @@
 //! `userErrors`: refusals in a mutation's payload, written for the person who uses the client.
 
+use std::iter;
+
 use async_graphql::{Enum, SimpleObject};
+use content_schemas::Violations;
 
 use crate::domain::{account::profile::InvalidProfile, content::InvalidDraft, object::InvalidObject, text::sentence};
 
@@ -46,7 +49,7 @@ impl UserError {
 
     /// An error about the value of `input` at `path`.
     pub fn about(path: &[&str], code: UserErrorCode, message: &str) -> Self {
-        let field = std::iter::once("input").chain(path.iter().copied()).map(str::to_owned).collect();
+        let field = iter::once("input").chain(path.iter().copied()).map(str::to_owned).collect();
         Self { message: sentence(message), code, field: Some(field) }
     }
 }
@@ -104,6 +107,15 @@ impl From<InvalidObject> for UserError {
             InvalidObject::Attributes(_) => "attributes",
         };
         Self::about(&[field], code, &fault.to_string())
+    }
+}
+
+impl From<Violations> for UserError {
+    /// Leads to the first value that does not fit. The message says the others, too.
+    fn from(found: Violations) -> Self {
+        let path = found.first().map(|it| it.path.as_slice()).unwrap_or_default();
+        let path: Vec<&str> = iter::once("attributes").chain(path.iter().map(String::as_str)).collect();
+        Self::about(&path, UserErrorCode::Invalid, &found.to_string())
     }
 }
 

@@ -92,6 +92,7 @@ impl Api {
             exports,
             external_users,
             shows_external_ids: true,
+            content_schemas: Arc::default(),
             tokens: tokens.clone(),
             base_url: "https://feed.example".to_owned(),
             json: RememberedJson::default(),

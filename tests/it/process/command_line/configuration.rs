@@ -42,6 +42,49 @@ async fn the_printed_defaults_are_a_configuration() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_json_schema_that_cannot_be_used_is_told_with_its_path() -> Result<()> {
+    let it = CommandLine::embedded()?.with("TIDEFEED__CONTENT__SCHEMAS", "schemas");
+    let header = r#"{"type":"header","data":{"format":"tidefeed","version":1}}"#;
+    std::fs::write(it.path().join("a.ndjson"), header)?;
+    let missing = "`schemas` cannot be read (No such file or directory (os error 2)): name a folder";
+    let remote = "`schemas/run.json` refers to `https://acme.example/km.json`, which is not in it: nothing is fetched";
+    for expected in [missing, remote] {
+        for command in [&["serve"][..], &["config"], &["import", "check", "-"], &["import", "load", "a.ndjson"]] {
+            let ended = it.run(command).await?;
+            ensure!(ended.code == Some(1) && ended.err.starts_with("error: "), "{command:?}: {ended:?}");
+            ensure!(ended.err.contains("The JSON Schemas (content.schemas) cannot be used"), "{command:?}: {ended:?}");
+            ensure!(ended.err.contains(expected), "{command:?}: {ended:?}");
+        }
+        let doctor = it.run(&["doctor"]).await?;
+        let (seen, remedy) = expected.split_once(": ").unwrap_or_default();
+        ensure!(doctor.code == Some(1), "{doctor:?}");
+        ensure!(doctor.out.contains(&format!("FAIL content schemas: {seen}\n       -> {remedy}")), "{doctor:?}");
+        std::fs::create_dir_all(it.path().join("schemas"))?;
+        let schema = r#"{"properties":{"km":{"$ref":"https://acme.example/km.json"}}}"#;
+        std::fs::write(it.path().join("schemas/run.json"), schema)?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_doctor_lists_the_types_that_have_a_schema() -> Result<()> {
+    let it = CommandLine::embedded()?;
+    it.done(&["migrate"]).await?;
+    ensure!(it.done(&["doctor"]).await?.contains("ok   content schemas: content.schemas is not set"));
+    let it = it.with("TIDEFEED__CONTENT__SCHEMAS", "schemas");
+    std::fs::create_dir(it.path().join("schemas"))?;
+    let empty = it.done(&["doctor"]).await?;
+    ensure!(empty.contains("warn content schemas: `schemas` has no file that ends in .json"), "{empty}");
+    for name in ["run", "acme.walk"] {
+        std::fs::write(it.path().join(format!("schemas/{name}.json")), r#"{"type":"object"}"#)?;
+    }
+    let doctor = it.done(&["doctor"]).await?;
+    ensure!(doctor.contains("ok   content schemas: these types have one: acme.walk, run"), "{doctor}");
+    ensure!(it.done(&["config"]).await?.contains("schemas = \"schemas\""));
+    Ok(())
+}
+
+#[tokio::test]
 async fn the_schema_needs_no_configuration_and_is_the_committed_one() -> Result<()> {
     let it = CommandLine::embedded()?.with("TIDEFEED__NONSENSE", "1");
     ensure!(it.done(&["schema"]).await? == include_str!("../../../../schema.graphql"), "run `make schema`");

@@ -76,6 +76,22 @@ async fn the_file_of_the_document_is_plain_and_sorts_to_itself() -> Result<()> {
 }
 
 #[tokio::test]
+async fn attributes_are_checked_by_the_schemas_of_the_configuration() -> Result<()> {
+    let it = CommandLine::embedded()?.with("TIDEFEED__CONTENT__SCHEMAS", "schemas");
+    it.done(&["migrate"]).await?;
+    tokio::fs::create_dir(it.path().join("schemas")).await?;
+    put(&it, "schemas/acme.walk.json", r#"{"properties":{"km":{"type":"integer"}},"required":["city"]}"#).await?;
+    put(&it, "product.ndjson", example("json", "product.ndjson").await?).await?;
+    let refusal = r#"{"line":4,"type":"content","externalId":"p-1","outcome":"refused","code":"INVALID","field":["data","attributes"],"message":"`city` must be there. At `/km`: this must be an integer, not a number."}"#;
+    for command in [["import", "check"], ["import", "load"]] {
+        let ended = it.run(&[command[0], command[1], "product.ndjson"]).await?;
+        ensure!(ended.code == Some(3) && ended.out.lines().next() == Some(refusal), "{command:?}: {ended:?}");
+        ensure!(ended.out.contains(r#""line":5"#), "what refers to it is refused, too: {ended:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn refused_lines_are_reported_and_end_with_code_three() -> Result<()> {
     let it = CommandLine::embedded()?;
     let content =
