@@ -10,8 +10,8 @@ mod tidy {
 use std::sync::LazyLock;
 
 use tidy::rules::{
-    Rule, docs, engine, glossary, imports, layers, mission, named, prose, references, resolvers, sizes, targets,
-    transport, walks, words,
+    Rule, docs, engine, glossary, imports, layers, mission, named, prose, references, replicas, resolvers, sizes,
+    targets, transport, walks, words,
 };
 use tidy::tree::Tree;
 
@@ -35,6 +35,7 @@ table! {
     the_domain_is_pure_and_sync: layers::PURE_DOMAIN,
     resolvers_call_no_port_that_writes: resolvers::WRITES,
     one_engine_makes_pages: engine::ONE_ENGINE,
+    only_what_is_shown_is_read_on_replicas: replicas::READ_THERE,
     no_value_hides_its_type: engine::NO_ANY,
     nothing_branches_on_an_errors_wording: engine::NO_WORDING,
     no_file_imports_itself_through_others: imports::CYCLES,

@@ -9,6 +9,7 @@ pub mod mission;
 pub mod named;
 pub mod prose;
 pub mod references;
+pub mod replicas;
 pub mod resolvers;
 pub mod sizes;
 pub mod targets;
