@@ -27,6 +27,8 @@ pub struct Campaign {
     pub story: usize,
     /// Client operations of all worlds together, at least.
     pub operations: u64,
+    /// Which of them are run.
+    pub is_run: fn(u64) -> bool,
     /// Whether progress is printed.
     pub reports_progress: bool,
 }
@@ -45,7 +47,11 @@ impl Campaign {
             for _ in 0..THREADS {
                 scope.spawn(|| {
                     while !enough.load(Relaxed) {
-                        let outcome = runner::run(next.fetch_add(1, Relaxed), self.story, Way::default());
+                        let seed = next.fetch_add(1, Relaxed);
+                        if !(self.is_run)(seed) {
+                            continue;
+                        }
+                        let outcome = runner::run(seed, self.story, Way::default());
                         let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
                         let done = self.add(&mut tally, outcome);
                         enough.store(done, Relaxed);

@@ -70,6 +70,10 @@ pub struct Rates {
     pub inboxes_happen: u32,
     /// The store of inboxes does not answer, of each script and each answer.
     pub inboxes_away: u32,
+    /// A replica stands still for long before it receives or applies the next commit.
+    pub replication_held: u32,
+    /// A replica is built anew from the primary, of each step.
+    pub replica_built: u32,
     /// A node's clock jumps, of each step.
     pub clock_jumps: u32,
     /// Time leaps ahead, of each step.
@@ -209,6 +213,14 @@ impl FaultInjector {
             self.0.held.store(true, Relaxed);
             self.pause().await;
         }
+    }
+
+    /// Another task goes on here, and this one may stand still for long.
+    pub async fn hold(&self, in_a_million: u32) {
+        if self.injects(in_a_million) {
+            self.0.held.store(true, Relaxed);
+        }
+        self.pause().await;
     }
 
     /// Whether the task that has just paused is to stand still.

@@ -27,6 +27,7 @@ mod outside_inboxes;
 mod plan;
 mod primary_store;
 mod quiescence;
+mod replicas;
 mod rng;
 mod rules;
 mod runner;

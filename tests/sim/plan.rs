@@ -13,7 +13,12 @@ use tidefeed::{
     publish::FirstServed,
 };
 
-use crate::{fault_injector::Rates, inbox_stores::Kind, rng::SimRng};
+use crate::{
+    fault_injector::Rates,
+    inbox_stores::Kind,
+    replicas::{Naming, ReplicaOptions},
+    rng::SimRng,
+};
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -52,6 +57,8 @@ pub struct Plan {
     pub watchers: Watchers,
     /// Rows that inboxes outside SQL keep, if there are any.
     pub outside: Option<(Kind, u32)>,
+    /// Read replicas of the SQL store, if there are any.
+    pub replicas: Option<ReplicaOptions>,
     /// Of the workers' steps, how many in a million are audits, and how many mend an inbox that needs none.
     pub audits: [u32; 2],
 }
@@ -79,6 +86,8 @@ const DAY: i64 = 24 * 60 * MINUTE;
 pub const FIRST_WITH_CARDS: u64 = 10_000;
 /// Makes of a world's seed that of what is drawn for inboxes outside SQL.
 const OUTSIDE: u64 = 0x006f_7574_7369_6465;
+/// The same of replicas.
+const REPLICAS: u64 = 0x7265_706c_6963_6173;
 
 fn edge_rule(rng: &mut SimRng) -> EdgeRule {
     match rng.below(4) {
@@ -146,6 +155,7 @@ impl Plan {
             rates: fault_rates(rng),
             watchers: Watchers::default(),
             outside: None,
+            replicas: None,
             audits: [0, 0],
         };
         any.of_some_kind(rng)
@@ -303,6 +313,34 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// One world in four from [`FIRST_WITH_REPLICAS`] on has read replicas, of all other kinds of worlds. Where nobody
+    /// watches, the SQL store fails over and loses commits.
+    pub fn with_replicas(mut self, seed: u64) -> Self {
+        if !has_replicas(seed) {
+            return self;
+        }
+        let mut rng = SimRng::of(seed ^ REPLICAS);
+        let naming = rng.pick(&[Naming::Sets, Naming::Numbers]);
+        self.replicas = Some(ReplicaOptions { count: 1 + rng.index(2), naming, patience: rng.pick(&[10, 100, 300]) });
+        self.rates.replication_held = rng.pick(&[0, 10_000, 30_000, 100_000]);
+        self.rates.replica_built = 3_000;
+        if seed.is_multiple_of(2) {
+            self.watchers = Watchers::default();
+            self.rates.commits_lost = rng.pick(&[500, 2_000, 5_000]);
+        }
+        self
+    }
+}
+
+/// The first world with replicas: those before it, many of which docs/broken-rules.md keeps, stay what they were.
+pub const FIRST_WITH_REPLICAS: u64 = 80_000;
+
+/// Whether the world has replicas.
+pub const fn has_replicas(seed: u64) -> bool {
+    seed >= FIRST_WITH_REPLICAS && (seed / 8).is_multiple_of(4)
+}
+
 /// The store of inboxes outside SQL, if the world has one.
 pub const fn store_of(seed: u64) -> Option<Kind> {
     match seed % 8 {
@@ -398,6 +436,8 @@ fn fault_rates(rng: &mut SimRng) -> Rates {
         groups: 0,
         inboxes_happen: 0,
         inboxes_away: 0,
+        replication_held: 0,
+        replica_built: 0,
         clock_jumps: rate(200, 3_000),
         leap,
         switch,

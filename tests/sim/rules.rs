@@ -168,6 +168,15 @@ rules! {
     HeadersAreDeleted "Cassandra" "headers are deleted, and with them the memory of fences whose rows were removed";
     ConnectionIsTrusted "Commit" "a connection is used again although its transaction ended unasked, and a commit within the one that stays open counts";
     CommitIsAssumed "Commit" "a commit that failed or was not answered counts as done";
+    PositionAskedBeforeTheRead "Replicas" "a read waits for the position that the read before has asked for";
+    QuestionUnderWayIsJoined "Replicas" "a read joins a question that was sent before it began";
+    CommitUnderWayIsLeftOut "Replicas" "a position leaves out what is being committed, although it is seen already";
+    ReadOnlyServerAnswers "Replicas" "a server that takes no writes any longer says where the primary is";
+    LateReplicaIsRead "Replicas" "a read that has waited for long enough runs on the replica all the same";
+    ReplicaAppliesOutOfOrder "Replicas" "a replica commits in another order than the primary";
+    ReplicaIsProvenOnce "Replicas" "a replica that was found fit stays so when the primary answers over another connection";
+    ReplicaAheadIsRead "Replicas" "a replica is read although it holds commits that the primary lacks";
+    DisconnectedReplicaIsRead "Replicas" "a replica is read although the primary refuses to send to it";
     LossIsNotAnnounced "Live" "announcements are lost, and listeners get no gap in their place";
     RelationsAreNotAnnounced "Live" "changes of who is in a timeline are not announced";
     AnnouncedIsVisible "Live" "an announced content is sent to all who watch its author, visible or not";
@@ -179,8 +188,8 @@ rules! {
 }
 
 impl Rule {
-    /// Whether the world has what the rule is about: cards, a store that loses commits, interests in announcements, or
-    /// inboxes outside SQL.
+    /// Whether the world has what the rule is about: cards, a store that loses commits, interests in announcements,
+    /// replicas, or inboxes outside SQL.
     pub fn is_of(self, seed: u64) -> bool {
         match (self, self.place()) {
             (Self::StretchVersionIsReadApart, _) | (_, "Cards") => plan::has_cards(seed),
@@ -189,6 +198,7 @@ impl Rule {
             (Self::DeletedAuthorIsFollowed, _) => plan::has_leavers(seed),
             (Self::ImportedEdgeOfOutsideReaderIsPush, _) => plan::has_imports(seed) && plan::store_of(seed).is_some(),
             (rule, _) if format!("{rule:?}").starts_with("Import") => plan::has_imports(seed),
+            (_, "Replicas") => plan::has_replicas(seed),
             (_, "OUTSIDE") => plan::store_of(seed) == Some(Kind::Redis),
             (_, "Cassandra") => plan::store_of(seed) == Some(Kind::Cassandra),
             _ => true,

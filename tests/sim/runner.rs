@@ -36,6 +36,10 @@ pub struct Sums {
     pub reactions: u64,
     pub cards: u64,
     pub outside: u64,
+    /// Statements that replicas have served.
+    pub on_replicas: u64,
+    /// Statements that the primary had to serve in their place.
+    pub off_replicas: u64,
     pub steps: u64,
     pub faults: u64,
     pub unanswered: u64,
@@ -64,6 +68,8 @@ impl Sums {
             (&mut self.reactions, more.reactions),
             (&mut self.cards, more.cards),
             (&mut self.outside, more.outside),
+            (&mut self.on_replicas, more.on_replicas),
+            (&mut self.off_replicas, more.off_replicas),
             (&mut self.steps, more.steps),
             (&mut self.faults, more.faults),
             (&mut self.unanswered, more.unanswered),
@@ -77,7 +83,7 @@ impl Sums {
     }
 
     fn of(world: &World) -> Self {
-        let counts = &world.shared.counts;
+        let (counts, base) = (&world.shared.counts, world.shared.primary_store.base());
         let of = |counter: &AtomicU64| counter.load(Relaxed);
         Self {
             seeds: 1,
@@ -91,7 +97,9 @@ impl Sums {
             entries: of(&counts.entries),
             reactions: of(&counts.reactions),
             cards: of(&counts.cards),
-            outside: world.shared.primary_store.base().claimed,
+            outside: base.claimed,
+            on_replicas: base.replication.served,
+            off_replicas: base.replication.missed,
             steps: of(&counts.steps),
             faults: world.shared.injector.faults(),
             unanswered: of(&counts.unanswered),
@@ -116,10 +124,12 @@ impl fmt::Display for Sums {
             self.steps, self.faults
         )?;
         write!(f, "{} operations without an answer, {} pages checked ", self.unanswered, self.checked)?;
-        let Self { entries, reactions, cards, outside, audits, events, mismatches, .. } = self;
+        let Self { entries, reactions, cards, outside, on_replicas, off_replicas, audits, events, mismatches, .. } =
+            self;
         write!(
             f,
-            "({entries} entries, {cards} cards from memory, {outside} inboxes outside SQL), {reactions} reactions and new names, {events} live events, {audits} audits, {mismatches} mismatches"
+            "({entries} entries, {cards} cards from memory, {outside} inboxes outside SQL, {on_replicas} statements on \
+             replicas and {off_replicas} not), {reactions} reactions and new names, {events} live events, {audits} audits, {mismatches} mismatches"
         )
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     campaign::{self, Campaign},
     kept::{self, Table},
     mutations,
-    plan::FIRST_WITH_CARDS,
+    plan::{self, FIRST_WITH_CARDS, FIRST_WITH_REPLICAS},
     rules::Rule,
     runner,
     world::Way,
@@ -16,8 +16,11 @@ const KEPT: &str = include_str!("seeds.txt");
 const STORY: usize = 200;
 /// Client operations of all worlds of a short run.
 const SHORT: u64 = 40_000;
+/// The same of worlds with replicas.
+const SHORT_WITH_REPLICAS: u64 = 4_000;
 /// The same for `make test-fast`, which sets `FAST`.
 const SHORTEST: u64 = 6_000;
+const SHORTEST_WITH_REPLICAS: u64 = 1_000;
 
 pub fn from_environment(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.replace('_', "").parse().expect("a whole number"))
@@ -28,6 +31,7 @@ fn run_campaign(operations: u64, reports_progress: bool) {
         seed: from_environment("SEED").unwrap_or(FIRST_WITH_CARDS),
         story: STORY,
         operations,
+        is_run: |_| true,
         reports_progress,
     };
     println!("seeds from {} on, {STORY} operations each", campaign.seed);
@@ -47,6 +51,29 @@ fn every_page_is_the_oracles_whatever_goes_wrong() {
 #[ignore = "the long run: `make sim`"]
 fn every_page_is_the_oracles_for_very_long() {
     run_campaign(from_environment("OPERATIONS").unwrap_or(10_000_000), true);
+}
+
+fn run_with_replicas(operations: u64, reports_progress: bool) {
+    let seed = from_environment("SEED").unwrap_or(FIRST_WITH_REPLICAS);
+    let (story, is_run) = (STORY, plan::has_replicas);
+    let (sums, failed) = Campaign { seed, story, operations, is_run, reports_progress }.run();
+    println!("{sums}");
+    assert!(sums.on_replicas > operations / 4, "too few statements ran on replicas to show anything");
+    assert!(failed.is_empty(), "worlds went wrong: {:?}", failed.iter().map(|it| it.seed).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_page_on_replicas_is_the_oracles() {
+    run_with_replicas(
+        if from_environment("FAST").is_some() { SHORTEST_WITH_REPLICAS } else { SHORT_WITH_REPLICAS },
+        false,
+    );
+}
+
+#[test]
+#[ignore = "a long run of worlds with replicas: OPERATIONS"]
+fn every_page_on_replicas_is_the_oracles_for_long() {
+    run_with_replicas(from_environment("OPERATIONS").unwrap_or(1_000_000), true);
 }
 
 #[test]

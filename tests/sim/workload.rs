@@ -233,6 +233,11 @@ impl World {
         if injector.injects(rates.commits_lost) {
             shared.primary_store.lose_commits();
         }
+        if let Some(replicas) = shared.plan.replicas
+            && injector.injects(rates.replica_built)
+        {
+            shared.primary_store.build_replica(injector.index(replicas.count));
+        }
         if let Some(cache) = &shared.cache
             && injector.injects(rates.cache_wiped)
         {

@@ -26,6 +26,7 @@ use crate::{
     notifications::{SimAnnouncements, SimCache, SimQueue},
     plan::{self, Plan},
     primary_store::{Engine, PrimaryStore},
+    replicas::replicate,
     rng::SimRng,
     rules::Rule,
     scheduler::{Owner, Scheduler},
@@ -153,7 +154,7 @@ impl World {
         plan.rates.rolled_back = plan::rolled_back(seed);
         (plan.rates.interest, plan.rates.groups) = plan::interest(seed);
         plan = plan.of_remembered_readers(seed).with_cards(seed).with_outside_inboxes(seed);
-        plan = plan.with_leavers(seed).with_imports(seed);
+        plan = plan.with_leavers(seed).with_imports(seed).with_replicas(seed);
         let injector = FaultInjector::new(rng.next(), plan.rates.clone(), way.traced);
         let Plan { one_writer, ranges_at_once, .. } = plan;
         let (most_reactions, has_spread_counts) = (MOST_REACTIONS, plan::has_leavers(seed));
@@ -180,6 +181,7 @@ impl World {
         let mut world = Self { shared, scheduler: Scheduler::new(injector), nodes, devices };
         world.settle_people();
         world.shared.primary_store.replicate();
+        world.settle_replicas();
         world.admit_buckets();
         world.settle_devices();
         world
@@ -201,6 +203,26 @@ impl World {
                 shared.primary_store.register(account).await.expect("nothing goes wrong yet");
             }
         });
+    }
+
+    /// Replicas of what is there now, which replicate for ever, and what asks the primary for each node.
+    fn settle_replicas(&mut self) {
+        let Some(options) = self.shared.plan.replicas else { return };
+        let primary_store = &self.shared.primary_store;
+        primary_store.begin_replication(options);
+        for replica in 0..options.count {
+            self.scheduler.settle(Owner::Outside, replicate(primary_store.state(), replica));
+        }
+        self.scheduler.settle(Owner::Outside, primary_store.replicas().run());
+        for node in 0..self.nodes.len() {
+            self.ask_primary(node);
+        }
+    }
+
+    fn ask_primary(&mut self, node: usize) {
+        if self.shared.plan.replicas.is_some() {
+            self.scheduler.settle(Owner::Node(node), self.nodes[node].primary_store.replicas().run());
+        }
     }
 
     /// With inboxes outside SQL, readers may enter the tier from the beginning on.
@@ -262,6 +284,7 @@ impl World {
         self.scheduler.crash(node);
         self.nodes[node].primary_store.close();
         self.nodes[node] = Node::start(&self.shared);
+        self.ask_primary(node);
         self.listen(node);
         let cut_off: Vec<usize> = (0..self.devices.len()).filter(|it| self.devices[*it].node == node).collect();
         self.connect(cut_off);

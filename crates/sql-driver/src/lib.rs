@@ -19,7 +19,7 @@ pub mod fragment;
 mod migrations;
 mod open_transaction;
 mod options;
-mod replicas;
+pub mod replicas;
 pub mod rows;
 mod server;
 mod sqlite;

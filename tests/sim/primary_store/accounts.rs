@@ -44,7 +44,8 @@ impl Accounts for PrimaryStore {
     }
 
     async fn profiles(&self, ids: &[UserId]) -> Result<Vec<Profile>, StoreError> {
-        self.read(|tables| ids.iter().filter_map(|id| Some(profile(*id, tables.users.get(id)?))).collect()).await
+        self.read_anywhere(|tables| ids.iter().filter_map(|id| Some(profile(*id, tables.users.get(id)?))).collect())
+            .await
     }
 
     async fn by_handle(&self, handle: &Handle) -> Result<Option<Profile>, StoreError> {
@@ -58,7 +59,8 @@ impl Accounts for PrimaryStore {
     async fn counts(&self, ids: &[UserId]) -> Result<Vec<(UserId, ProfileCounts)>, StoreError> {
         let shown =
             |it: Counts| ProfileCounts { followers: it.followers, following: it.following, contents: it.contents };
-        self.read(|tables| ids.iter().filter_map(|id| Some((*id, shown(tables.whole_counts(*id)?)))).collect()).await
+        self.read_anywhere(|tables| ids.iter().filter_map(|id| Some((*id, shown(tables.whole_counts(*id)?)))).collect())
+            .await
     }
 
     async fn count(&self) -> Result<u64, StoreError> {

@@ -48,7 +48,7 @@ impl Cards for PrimaryStore {
             })
         };
         let cards = |tables: &Tables| ids.iter().filter_map(|id| card(tables, id)).collect::<Vec<_>>();
-        let mut read = self.read(cards).await?;
+        let mut read = self.read_anywhere(cards).await?;
         if self.breaks(Rule::ProfileVersionIsReadApart) {
             let later = self.read(cards).await?;
             for author in read.iter_mut().filter_map(|card| card.author.as_mut()) {

@@ -54,7 +54,7 @@ impl Contents for PrimaryStore {
     }
 
     async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
-        self.read(|tables| {
+        self.read_anywhere(|tables| {
             let there = ids.iter().filter_map(|id| content(*id, tables.contents.get(id)?));
             there.filter(|it| is_open(tables, viewer, it.author)).collect()
         })
@@ -74,7 +74,7 @@ impl Contents for PrimaryStore {
     }
 
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
-        self.read(|tables| ids.iter().filter_map(|id| Some((*id, *tables.counters.get(id)?))).collect()).await
+        self.read_anywhere(|tables| ids.iter().filter_map(|id| Some((*id, *tables.counters.get(id)?))).collect()).await
     }
 
     async fn outbox(
@@ -86,7 +86,8 @@ impl Contents for PrimaryStore {
         let listed = |tables: &Tables, author: UserId| -> Vec<Entry> {
             tables.outbox(author).filter(|_| is_open(tables, viewer, author)).collect()
         };
-        self.read(|tables| authors.iter().map(|it| page(tables, request, &listed(tables, *it))).collect()).await
+        self.read_anywhere(|tables| authors.iter().map(|it| page(tables, request, &listed(tables, *it))).collect())
+            .await
     }
 
     async fn with_media(
@@ -99,14 +100,16 @@ impl Contents for PrimaryStore {
             let own = tables.outbox(author).filter(|_| is_open(tables, viewer, author));
             own.filter(|it| tables.contents.get(&it.content).is_some_and(|it| !it.draft.media.is_empty())).collect()
         };
-        self.read(|tables| authors.iter().map(|it| page(tables, request, &listed(tables, *it))).collect()).await
+        self.read_anywhere(|tables| authors.iter().map(|it| page(tables, request, &listed(tables, *it))).collect())
+            .await
     }
 
     async fn subjects(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
         let lost = self.breaks(Rule::LostContentShowsItself);
         let exist = |tables: &Tables, id: &ContentId| lost || tables.contents.contains_key(id);
         let subject = |tables: &Tables, id: &ContentId| (*id, tables.original(*id).unwrap_or(*id));
-        self.read(|tables| ids.iter().filter(|id| exist(tables, id)).map(|id| subject(tables, id)).collect()).await
+        self.read_anywhere(|tables| ids.iter().filter(|id| exist(tables, id)).map(|id| subject(tables, id)).collect())
+            .await
     }
 
     async fn reposted_among(
@@ -115,7 +118,7 @@ impl Contents for PrimaryStore {
         originals: &[ContentId],
     ) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
         let repost = |tables: &Tables, id: ContentId| Some((id, references::repost(tables, author, id)?));
-        self.read(|tables| originals.iter().filter_map(|id| repost(tables, *id)).collect()).await
+        self.read_anywhere(|tables| originals.iter().filter_map(|id| repost(tables, *id)).collect()).await
     }
 
     async fn replies(
@@ -125,11 +128,11 @@ impl Contents for PrimaryStore {
         request: &PageRequest,
     ) -> Result<Vec<OutboxPage>, StoreError> {
         let replies = |tables: &Tables, content| page(tables, request, &references::replies(tables, viewer, content));
-        self.read(|tables| contents.iter().map(|it| replies(tables, *it)).collect()).await
+        self.read_anywhere(|tables| contents.iter().map(|it| replies(tables, *it)).collect()).await
     }
 
     async fn ancestors(&self, contents: &[ContentId], limit: usize) -> Result<Vec<Vec<ContentId>>, StoreError> {
-        self.read(|tables| contents.iter().map(|it| references::ancestors(tables, *it, limit)).collect()).await
+        self.read_anywhere(|tables| contents.iter().map(|it| references::ancestors(tables, *it, limit)).collect()).await
     }
 
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
@@ -139,7 +142,7 @@ impl Contents for PrimaryStore {
             let later: Vec<i64> = self.read(|tables| authors.iter().map(|it| tables.version(*it)).collect()).await?;
             return Ok(earlier.into_iter().zip(later).map(|(head, version)| OutboxHead { version, ..head }).collect());
         }
-        self.read(heads).await
+        self.read_anywhere(heads).await
     }
 }
 

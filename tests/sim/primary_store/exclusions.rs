@@ -69,7 +69,7 @@ impl Exclusions for PrimaryStore {
             has_blocked: tables.exclusions.contains_key(&(user, other, ExclusionKind::BlockedByReader.code())),
             is_hiding: tables.exclusions.contains_key(&(other, user, ExclusionKind::Hidden.code())),
         };
-        self.read(|tables| {
+        self.read_anywhere(|tables| {
             let all = others.iter().map(|other| (*other, exclusions(tables, *other)));
             all.filter(|(_, exclusions)| *exclusions != ExclusionState::default()).collect()
         })
@@ -90,7 +90,7 @@ impl Exclusions for PrimaryStore {
             }
             ExclusionList::HiddenFrom => (author == user && cause == ExclusionKind::Hidden.code()).then_some(reader),
         };
-        self.read(|tables| {
+        self.read_anywhere(|tables| {
             let all = tables.exclusions.keys().filter_map(|key| other(*key));
             all.filter(|other| after.is_none_or(|after| *other > after)).take(limit).collect()
         })

@@ -43,7 +43,7 @@ impl Follows for PrimaryStore {
     }
 
     async fn followed_among(&self, follower: UserId, authors: &[UserId]) -> Result<Vec<UserId>, StoreError> {
-        self.read(|tables| {
+        self.read_anywhere(|tables| {
             authors.iter().copied().filter(|author| tables.follows.contains_key(&(follower, *author))).collect()
         })
         .await

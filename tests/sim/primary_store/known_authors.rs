@@ -60,7 +60,8 @@ pub async fn reader(primary_store: &PrimaryStore, reader: UserId) -> Result<Opti
     if primary_store.breaks(Rule::ReactionsOfAnEarlierSnapshot) {
         earlier = Some(primary_store.read(|tables| cards::own_reactions(tables, reader).1).await?);
     }
-    let (mut known_version, floor, followed, excluded, (reactions_version, own)) = primary_store.read(of).await?;
+    let (mut known_version, floor, followed, excluded, (reactions_version, own)) =
+        primary_store.read_anywhere(of).await?;
     let own = earlier.unwrap_or(own);
     if primary_store.breaks(Rule::AuthorsOfTwoSnapshots) {
         known_version = primary_store.read(version).await?;
@@ -90,7 +91,7 @@ pub async fn candidates(
     if primary_store.breaks(Rule::FloorOfAnotherSnapshot) {
         floor = Some(primary_store.read(|tables| tables.floor(reader)).await?);
     }
-    let mut found = primary_store.read(|tables| view.candidates(tables, request, ask)).await?;
+    let mut found = primary_store.read_anywhere(|tables| view.candidates(tables, request, ask)).await?;
     found.floor = floor.unwrap_or(found.floor);
     if primary_store.breaks(Rule::InboxBeforeInFlight) {
         found.in_flight = primary_store.read(|tables| view.candidates(tables, request, ask).in_flight).await?;
@@ -118,7 +119,7 @@ pub async fn candidates_with(
     let (view, header) = (View { primary_store, reader }, ahead.slice.header);
     let earlier = Earlier::read(primary_store, reader).await?;
     primary_store
-        .read(|tables| {
+        .read_anywhere(|tables| {
             let mut found = view.candidates(tables, request, ask);
             let unseen = Wanted { facts: false, reactions: false, ..ask.wanted };
             found.floor = Floor::At(header.floor);

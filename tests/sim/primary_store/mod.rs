@@ -25,6 +25,7 @@ mod known_authors;
 mod outside_states;
 mod references;
 mod relations;
+mod replicated;
 mod stretch;
 pub mod tables;
 mod timelines;
@@ -33,4 +34,5 @@ mod trace;
 pub mod transaction;
 mod unsimulated;
 
+pub use replicated::StoreState;
 pub use transaction::{Engine, PrimaryStore};

@@ -135,7 +135,7 @@ pub type InboxKey = (UserId, Position);
 macro_rules! tables {
     ($($table:ident, $change:ident: $key:ty => $row:ty;)+) => {
         /// Every table.
-        #[derive(Debug, Default)]
+        #[derive(Debug, Default, Clone)]
         pub struct Tables {
             $(pub $table: BTreeMap<$key, $row>,)+
             /// Contents that are not removed, by author.

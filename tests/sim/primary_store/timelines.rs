@@ -80,7 +80,7 @@ impl Timelines for PrimaryStore {
         let view = View { primary_store: self, reader };
         let earlier = Earlier::read(self, reader).await?;
         let authors = PrimaryStore::read(self, |tables| view.followed_authors(tables)).await?;
-        PrimaryStore::read(self, |tables| {
+        PrimaryStore::read_anywhere(self, |tables| {
             let later = self.breaks(Rule::PulledInALaterSnapshot);
             let authors = if later { authors.clone() } else { view.followed_authors(tables) };
             let rows = |side: Side| view.contents_of(&authors, tables, side);
@@ -104,7 +104,7 @@ impl Timelines for PrimaryStore {
     ) -> Result<Option<OutboxesSnapshot>, StoreError> {
         let view = View { primary_store: self, reader };
         let earlier = Earlier::read(self, reader).await?;
-        PrimaryStore::read(self, |tables| view.stretch(tables, (request, stretch), authors, &earlier)).await
+        PrimaryStore::read_anywhere(self, |tables| view.stretch(tables, (request, stretch), authors, &earlier)).await
     }
 
     async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {

@@ -17,9 +17,15 @@ use tidefeed::{
 
 use super::{
     connections::{Connections, Outer},
+    replicated::StoreState,
     tables::{Change, Row, Tables},
 };
-use crate::{checks::Checks, fault_injector::FaultInjector, rules::Rule};
+use crate::{
+    checks::Checks,
+    fault_injector::FaultInjector,
+    replicas::{Reading, Replication},
+    rules::Rule,
+};
 
 /// Attempts of a contended transaction.
 pub const ATTEMPTS: u32 = 6;
@@ -48,6 +54,7 @@ pub struct PrimaryStore {
     pub engine: Engine,
     base: Arc<Mutex<Base>>,
     connections: Connections,
+    replicas: Reading,
 }
 
 /// See [`PrimaryStore`].
@@ -66,6 +73,7 @@ pub struct Base {
     pub early: Early,
     /// Fail-overs that have lost commits.
     pub losses: u64,
+    pub replication: Replication,
 }
 
 /// What only broken rules read: before the content's commit, before the inbox is opened, and of which edge.
@@ -102,13 +110,23 @@ enum Connection {
 
 impl PrimaryStore {
     pub fn new(injector: FaultInjector, engine: Engine, checks: Checks) -> Self {
-        let base = Base { checks, ..Base::default() };
-        Self { injector, engine, base: Arc::new(Mutex::new(base)), connections: Connections::default() }
+        let base = Arc::new(Mutex::new(Base { checks, ..Base::default() }));
+        let replicas = Reading::of(StoreState { injector: injector.clone(), engine, base: Arc::clone(&base) });
+        Self { injector, engine, base, connections: Connections::default(), replicas }
     }
 
     /// The same, by connections of one node's own.
     pub fn of_a_node(&self) -> Self {
-        Self { connections: Connections::default(), ..self.clone() }
+        Self { connections: Connections::default(), replicas: Reading::of(self.state()), ..self.clone() }
+    }
+
+    pub fn state(&self) -> StoreState {
+        StoreState { injector: self.injector.clone(), engine: self.engine, base: Arc::clone(&self.base) }
+    }
+
+    /// The node's reading on replicas.
+    pub fn replicas(&self) -> Reading {
+        self.replicas.clone()
     }
 
     /// The node's connections end, with what nobody has committed.
@@ -129,11 +147,12 @@ impl PrimaryStore {
         self.injector.note(|| format!("the store fails over and loses up to {lost} commits"));
         let mut base = self.base();
         let kept = base.commits.len().saturating_sub(lost);
-        let lost: Vec<Change> = base.commits.drain(kept..).flatten().collect();
+        let lost: Vec<Vec<Change>> = base.commits.drain(kept..).collect();
+        base.replication.fail_over(lost.len());
         base.losses += 1;
         base.locks.clear();
         base.waiting.values().for_each(|(_, waker)| waker.wake_by_ref());
-        base.make_so(lost.iter().rev().map(Change::inverse).collect(), &self.injector);
+        base.make_so(lost.iter().flatten().rev().map(Change::inverse).collect(), &self.injector);
         base.commits.pop_back();
     }
 
@@ -418,10 +437,15 @@ impl Tx {
             return Ok(value);
         }
         let changes = std::mem::take(&mut self.changes);
+        let id = self.primary_store.base().replication.log(&changes);
         self.primary_store.base().make_so(changes, &self.primary_store.injector);
         let primary_store = self.primary_store.clone();
         drop(self);
         primary_store.injector.switch().await;
+        if let Some(id) = id {
+            primary_store.injector.hold(primary_store.injector.rates().replication_held).await;
+            primary_store.base().replication.execute(id);
+        }
         if primary_store.injector.injects(primary_store.injector.rates().answer_lost) && !assumed {
             primary_store.injector.note(|| "    the commit's answer is lost".to_owned());
             return Err(StoreError::Unavailable("the simulated answer was lost".into()));

@@ -2,16 +2,18 @@
 //! acknowledged before it was asked for, and everything up to some commit of the primary's.
 //!
 //! Each read first learns where the primary is, by a question that is sent after the read began and that all reads of
-//! the moment share (`shared_question`, `primary`). It waits on a replica until that has applied as much (`replica`),
-//! and runs there. A replica that is late, away or unfit (`state`) rests (`health`), and the primary serves.
+//! the moment share (`shared_question`, `primary`). It waits on a replica until that has applied as much
+//! (`catching_up`, `replica`), and runs there. A replica that is late, away or unfit (`state`) rests (`health`), and
+//! the primary serves.
 //!
 //! Nothing else can be done with a replica: [`Replicas`] has one method, which reads one statement.
 
+pub mod catching_up;
 mod health;
 mod position;
 mod primary;
 mod replica;
-mod shared_question;
+pub mod shared_question;
 mod state;
 
 use std::{
@@ -124,7 +126,7 @@ impl Replicas {
             Err(Missed::Late) => "late",
             Err(Missed::Away(_)) => "away",
             Err(Missed::Unfit(_)) => "unfit",
-            Err(Missed::PrimaryAway) => "unasked",
+            Err(Missed::PrimaryAway(_)) => "unasked",
         };
         metrics::counter!(REPLICA_READS, "outcome" => outcome).increment(1);
         self.note(&replica, began, read.as_ref().map(drop));
@@ -200,7 +202,7 @@ impl Replicas {
         match &read {
             Ok(()) => health.served(began, now),
             // The replica has nothing to do with it.
-            Err(Missed::PrimaryAway) => {}
+            Err(Missed::PrimaryAway(_)) => {}
             Err(_) => health.missed(began, now),
         }
         let is_serving = health.is_serving();

@@ -9,9 +9,9 @@ use std::{
 };
 
 use sea_orm::{Value, sqlx};
-use tokio::time::Instant;
 
 use super::{
+    catching_up::{FollowsPrimary, PrimaryAway, Vouched, catch_up},
     health::Health,
     primary::{PrimaryAsker, Whereabouts},
     shared_question::SharedQuestion,
@@ -26,8 +26,6 @@ use crate::{
 const WAIT: &str = "SELECT /*M! MASTER_GTID_WAIT(?, ?) */ /*!80000 WAIT_FOR_EXECUTED_GTID_SET(?, ?) */";
 /// Whether the first of two sets is in the second one, on MySQL.
 const IS_SUBSET: &str = "SELECT GTID_SUBSET(?, ?)";
-/// After this time a replica is asked again what it is.
-const VOUCHED_FOR: Duration = Duration::from_secs(5);
 
 /// Why a replica does not serve a read.
 #[derive(Debug, thiserror::Error)]
@@ -41,9 +39,8 @@ pub(crate) enum Missed {
     /// Nothing is read there.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// The primary does not say where it is.
-    #[error("the primary does not say where it is")]
-    PrimaryAway,
+    #[error(transparent)]
+    PrimaryAway(#[from] PrimaryAway),
 }
 
 /// A replica, with its idle connections.
@@ -61,8 +58,7 @@ pub(super) struct Replica {
 struct Connected {
     connection: ServerConnection,
     is_new: bool,
-    /// The connection to the primary (`Whereabouts::connection`) for whose history it was found fit, and when.
-    vouched: Option<(u64, Instant)>,
+    vouched: Vouched,
     /// A position that it has applied.
     applied: String,
 }
@@ -116,7 +112,7 @@ impl Replica {
 
     async fn connect(&self) -> Result<Connected, sqlx::Error> {
         let connection = self.connections.fresh().await?;
-        Ok(Connected { connection, is_new: true, vouched: None, applied: String::new() })
+        Ok(Connected { connection, is_new: true, vouched: Vouched::default(), applied: String::new() })
     }
 
     fn keep(&self, connected: Connected) {
@@ -130,24 +126,33 @@ impl Replica {
 
 impl Connected {
     async fn catch_up(&mut self, primary: &SharedQuestion<PrimaryAsker>, patience: Duration) -> Result<(), Missed> {
-        let ask = || async { primary.ask().await.ok_or(Missed::PrimaryAway) };
-        let is_vouched = self.vouched.is_some_and(|(_, since)| since.elapsed() < VOUCHED_FOR);
-        let mut state = if is_vouched { None } else { Some(ReplicaState::of(&mut self.connection).await?) };
-        let mut there = ask().await?;
-        if state.is_none() && self.vouched.is_none_or(|(connection, _)| connection != there.connection) {
-            state = Some(ReplicaState::of(&mut self.connection).await?);
-            there = ask().await?;
-        }
-        if let Some(state) = state {
-            self.judge(&state, &there).await?;
-            self.vouched = Some((there.connection, Instant::now()));
-        }
-        self.wait(&there, patience).await
+        let Self { connection, vouched, applied, .. } = self;
+        catch_up(&mut Asked { connection, applied, patience }, vouched, primary).await
+    }
+}
+
+/// A replica that is being asked, for a read that waits so long.
+struct Asked<'a> {
+    connection: &'a mut ServerConnection,
+    /// See [`Connected`].
+    applied: &'a mut String,
+    patience: Duration,
+}
+
+impl FollowsPrimary for Asked<'_> {
+    type There = Arc<Whereabouts>;
+    type State = ReplicaState;
+    type Missed = Missed;
+
+    fn connection(there: &Arc<Whereabouts>) -> u64 {
+        there.connection
     }
 
-    /// Fails unless what the replica shows are prefixes of this primary's commits. What it holds was read before the
-    /// primary was asked: so everything in it that is the primary's is in the answer.
-    async fn judge(&mut self, state: &ReplicaState, there: &Whereabouts) -> Result<(), Missed> {
+    async fn state(&mut self) -> Result<ReplicaState, Missed> {
+        Ok(ReplicaState::of(self.connection).await?)
+    }
+
+    async fn judge(&mut self, state: &ReplicaState, there: &Arc<Whereabouts>) -> Result<(), Missed> {
         if let Some(fault) = state.fault(there) {
             return Err(fault.into());
         }
@@ -162,17 +167,19 @@ impl Connected {
         if state.is_connected() { Ok(()) } else { Err(Unfit::Disconnected.into()) }
     }
 
-    async fn wait(&mut self, there: &Whereabouts, patience: Duration) -> Result<(), Missed> {
-        if self.applied != there.text {
-            let waited = self.number(WAIT, [there.text.as_str().into(), patience.as_secs_f64().into()]).await?;
-            if waited != Some(0) {
+    async fn wait(&mut self, there: &Arc<Whereabouts>) -> Result<(), Missed> {
+        if *self.applied != there.text {
+            let seconds = self.patience.as_secs_f64();
+            if self.number(WAIT, [there.text.as_str().into(), seconds.into()]).await? != Some(0) {
                 return Err(Missed::Late);
             }
             self.applied.clone_from(&there.text);
         }
         Ok(())
     }
+}
 
+impl Asked<'_> {
     async fn number(&mut self, sql: &'static str, values: [Value; 2]) -> Result<Option<i64>, sqlx::Error> {
         let rows = self.connection.query(sql.into(), &values).await?;
         let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;

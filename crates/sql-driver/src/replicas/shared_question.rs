@@ -3,25 +3,31 @@
 
 use std::{
     mem,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::{runtime::Handle, sync::oneshot};
 
+use super::catching_up::KnowsPrimary;
+
 /// Those who have given up are looked for when more than this many wait.
 const MANY: usize = 1_024;
 
 /// Who sends the question.
-pub(super) trait Asker: Send + 'static {
+pub trait Asker: Send + 'static {
     /// What all who wait get.
-    type Answer: Clone + Send;
+    type Answer: Clone + Send + Sync + 'static;
 
     /// Sends the question, and waits for its answer; `None` if there is none. Ends within a bound of its own.
     fn ask(&mut self) -> impl Future<Output = Option<Self::Answer>> + Send;
 }
 
+/// Sends the question, again and again, until nobody waits for an answer.
+pub type Asking = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// Clones share the question.
-pub(super) struct SharedQuestion<A: Asker>(Arc<Mutex<State<A>>>);
+pub struct SharedQuestion<A: Asker>(Arc<Mutex<State<A>>>);
 
 struct State<A: Asker> {
     /// Who asks, unless it is asking.
@@ -37,17 +43,17 @@ impl<A: Asker> Clone for SharedQuestion<A> {
 }
 
 impl<A: Asker> SharedQuestion<A> {
-    pub(super) fn of(asker: A) -> Self {
+    /// Nobody has asked yet.
+    pub fn of(asker: A) -> Self {
         Self(Arc::new(Mutex::new(State { asker: Some(asker), waiting: Vec::new() })))
     }
 
-    /// The answer to a question that is sent after this call began; `None` if there is none.
-    pub(super) async fn ask(&self) -> Option<A::Answer> {
+    /// The answer to a question that is sent after this call began; `None` if there is none. If nobody is asking,
+    /// `spawn` gets what asks, to run it whoever waits: whoever came first may be dropped while others wait.
+    pub async fn ask_by(&self, spawn: impl FnOnce(Asking)) -> Option<A::Answer> {
         let (sender, answer) = oneshot::channel();
         if let Some(asker) = self.join(sender) {
-            let shared = self.clone();
-            // A task of its own: whoever came first may be dropped while others wait.
-            drop(Handle::try_current().ok()?.spawn(async move { shared.ask_for_all(asker).await }));
+            spawn(Box::pin(self.clone().ask_for_all(asker)));
         }
         answer.await.ok().flatten()
     }
@@ -84,6 +90,15 @@ impl<A: Asker> SharedQuestion<A> {
 
     fn state(&self) -> MutexGuard<'_, State<A>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<A: Asker> KnowsPrimary for SharedQuestion<A> {
+    type There = A::Answer;
+
+    async fn ask(&self) -> Option<A::Answer> {
+        let runtime = Handle::try_current().ok()?;
+        self.ask_by(|asking| drop(runtime.spawn(asking))).await
     }
 }
 
