@@ -164,6 +164,7 @@ mod tests {
         for (text, language) in [
             ("Hello there", Some(Language::English)),
             ("Hallo, wie geht es?", Some(Language::German)),
+            ("Was meint ihr?", Some(Language::German)),
             ("¿Qué libro sobre el mar?", Some(Language::Spanish)),
             ("Que livro sobre o mar?", Some(Language::Portuguese)),
             ("Xyzzy 42 :)", None),
