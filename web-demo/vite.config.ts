@@ -4,7 +4,7 @@ import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
 const server = process.env.TIDEFEED_URL ?? "http://127.0.0.1:8080";
-const ofTheServer = Object.fromEntries(["/pictures", "/avatars", "/banners", "/export"].map((path) => [path, { target: server }]));
+const ofTheServer = Object.fromEntries(["/pictures", "/avatars", "/banners", "/portraits", "/clips", "/export"].map((path) => [path, { target: server }]));
 
 /** What the app's entry imports later is fetched beside it, not after it has run. */
 const fetchedAhead: Plugin = {
