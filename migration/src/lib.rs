@@ -25,6 +25,7 @@ mod m20261127_000019_spread_counts;
 mod m20261127_000020_deactivations;
 mod m20261128_000021_content_objects;
 mod m20261128_000023_imports;
+mod m20261128_000025_unseen;
 mod schema;
 mod table;
 
@@ -57,5 +58,6 @@ pub fn all() -> Vec<Box<dyn Migrate>> {
         Box::new(m20261127_000020_deactivations::Migration),
         Box::new(m20261128_000021_content_objects::Migration),
         Box::new(m20261128_000023_imports::Migration),
+        Box::new(m20261128_000025_unseen::Migration),
     ]
 }

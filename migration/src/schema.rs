@@ -39,7 +39,8 @@ impl<'c> Schema<'c> {
 
     pub(crate) async fn has_column(&self, table: &str, column: &str) -> Result<bool, DbErr> {
         let question = match self.backend() {
-            DbBackend::Sqlite => "SELECT COUNT(*) FROM pragma_table_info(?) WHERE name = ?",
+            // The other list of columns lacks the computed ones.
+            DbBackend::Sqlite => "SELECT COUNT(*) FROM pragma_table_xinfo(?) WHERE name = ?",
             _ => {
                 "SELECT COUNT(*) FROM information_schema.columns \
                  WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?"

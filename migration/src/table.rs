@@ -31,11 +31,12 @@ pub struct Column {
     holds: Type,
     null: bool,
     default: Option<&'static str>,
+    computed: Option<&'static str>,
 }
 
 impl Column {
     const fn new(name: &'static str, holds: Type) -> Self {
-        Self { name, holds, null: false, default: None }
+        Self { name, holds, null: false, default: None, computed: None }
     }
 
     /// May be null.
@@ -50,6 +51,13 @@ impl Column {
         self
     }
 
+    /// Nobody writes it: the engine computes it from other columns of the row, and it may be null. Adding it rewrites
+    /// the table on MySQL and MariaDB.
+    pub const fn computed_as(mut self, expression: &'static str) -> Self {
+        self.computed = Some(expression);
+        self
+    }
+
     /// Adds the column to an existing table, unless the table has it.
     pub async fn add_to(&self, table: &str, schema: &Schema<'_>) -> Result<(), DbErr> {
         if schema.has_column(table, self.name).await? {
@@ -59,6 +67,11 @@ impl Column {
     }
 
     fn text(&self, backend: DbBackend) -> String {
+        if let Some(expression) = self.computed {
+            // MariaDB leaves deleted entries of virtual columns in indexes; SQLite adds no stored column.
+            let kept = if backend == DbBackend::Sqlite { "VIRTUAL" } else { "STORED" };
+            return format!("{} {} GENERATED ALWAYS AS ({expression}) {kept}", self.name, self.holds.text(backend));
+        }
         let null = if self.null { "" } else { " NOT NULL" };
         let default = self.default.map(|value| format!(" DEFAULT {value}")).unwrap_or_default();
         format!("{} {}{null}{default}", self.name, self.holds.text(backend))

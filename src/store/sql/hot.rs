@@ -11,6 +11,7 @@ use super::{
     },
     deliveries,
     follows::{self, lists},
+    inboxes,
     listing::{List, pages},
     people, reactions, search,
     timelines::{self, Below},
@@ -57,6 +58,8 @@ pub enum HotStatement {
     First(Entry, First, bool),
     /// The deliveries due at a time (ms), and their maximum number.
     Due(i64, u64),
+    /// The readers to be turned off who were last seen between two times (ms), and their maximum number.
+    Unseen(i64, i64, u64),
     /// A page of each author's followers, as the first user sees it.
     Followers(UserId, Vec<UserId>, PageRequest),
     /// A page of those whom each user follows, as the first user sees it.
@@ -130,6 +133,7 @@ impl HotStatement {
             Self::OutsideRecipients(entry, batch) => deliveries::outside::recipients_statement(dialect, entry, batch),
             Self::First(entry, first, few) => deliveries::first(dialect, entry, first, few),
             Self::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
+            Self::Unseen(from_ms, before_ms, limit) => inboxes::unseen(dialect, from_ms, before_ms, limit),
             Self::Followers(viewer, authors, request) => {
                 each(&authors, &request, |author| lists::followers(dialect, Some(viewer), author))
             }

@@ -115,6 +115,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
         "m20261127_000020_deactivations",
         "m20261128_000021_content_objects",
         "m20261128_000023_imports",
+        "m20261128_000025_unseen",
     ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);
     store.migrate().await.unwrap();

@@ -427,6 +427,12 @@ on_each_backend! {
         let due = plan(&world, backend, HotStatement::Due(400_000, 20)).await?;
         nothing_sorted(&due)?;
         line(&due, &["look"])?;
+        let unseen = plan(&world, backend, HotStatement::Unseen(1, 2, 20)).await?;
+        nothing_sorted(&unseen)?;
+        match backend {
+            Backend::Sqlite => line(&unseen, &["unseen (seen_while_on>? and seen_while_on<?)"])?,
+            Backend::MariaDb | Backend::Mysql => line(&unseen, &[" range ", " unseen "])?,
+        };
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ pub mod explain;
 mod fail_over;
 mod full;
 mod full_text;
+mod lingering_rows;
 mod redis_outage;
 mod refused_writes;
 mod replicas;

@@ -10,6 +10,7 @@ pub(super) mod state;
 mod upkeep;
 
 use async_trait::async_trait;
+use sql_driver::{Dialect, Fragment};
 
 use super::{
     SqlStore,
@@ -26,6 +27,11 @@ use crate::{
 
 /// Readers who are marked as seen in one transaction.
 const SEEN_AT_ONCE: usize = 256;
+
+/// The statement that finds the readers to be turned off.
+pub(super) fn unseen(dialect: Dialect, from_ms: i64, before_ms: i64, limit: u64) -> Fragment {
+    upkeep::unseen(dialect, (from_ms, before_ms), limit)
+}
 
 #[async_trait]
 impl Inboxes for SqlStore {
