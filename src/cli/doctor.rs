@@ -240,7 +240,7 @@ fn visits(waiting: Result<u64, AppError>) -> Finding {
 
 /// The backlog, and each delivery that keeps failing.
 async fn deliveries(deliveries: &dyn Deliveries, failing_after: u32, now_ms: i64) -> Vec<Finding> {
-    let backlog = match deliveries.backlog(failing_after).await {
+    let backlog = match deliveries.backlog(i64::MIN, failing_after).await {
         Ok(backlog) => backlog,
         Err(error) => return vec![unanswered("deliveries", error)],
     };

@@ -188,13 +188,14 @@ pub trait Deliveries: Send + Sync {
         retry_at_ms: i64,
     ) -> Result<(), StoreError>;
 
-    /// At most `limit` records that are due, or due more than `MAX_WAIT_MS` ahead, oldest first. The same transaction
-    /// sets each to `next_look_ms`, or twice or four times as far ahead after repeated looks. So several sweepers
-    /// share the work.
-    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError>;
+    /// At most `limit` records that are due, or due more than `MAX_WAIT_MS` ahead, oldest first, of those that are to
+    /// be looked at from `from_ms` on. The same transaction sets each to `next_look_ms`, or twice or four times as far
+    /// ahead after repeated looks. So several sweepers share the work.
+    async fn due(&self, from_ms: i64, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError>;
 
-    /// The waiting work; `failing` counts records with at least `attempts` failures.
-    async fn backlog(&self, attempts: u32) -> Result<Backlog, StoreError>;
+    /// The waiting work that is to be looked at from `from_ms` on; `failing` counts records with at least `attempts`
+    /// failures. Reads each of these records.
+    async fn backlog(&self, from_ms: i64, attempts: u32) -> Result<Backlog, StoreError>;
 
     /// Records with at least `attempts` failures, oldest first, at most `limit`.
     async fn failing(&self, attempts: u32, limit: u64) -> Result<Vec<Delivery>, StoreError>;

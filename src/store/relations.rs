@@ -43,5 +43,5 @@ pub trait Relations: Send + Sync {
     async fn record_failure(&self, relation: &PendingRelation, retry_at_ms: i64) -> Result<(), StoreError>;
 
     /// As [`super::Deliveries::due`].
-    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Pair>, StoreError>;
+    async fn due(&self, from_ms: i64, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Pair>, StoreError>;
 }

@@ -16,6 +16,7 @@ pub mod object;
 pub mod reaction;
 pub mod reference;
 pub mod search;
+pub mod sweep;
 pub mod text;
 pub mod timeline;
 

@@ -56,8 +56,10 @@ pub enum HotStatement {
     OutsideRecipients(Entry, Range),
     /// The rows for the readers who are served first, led by the author's targets or by the readers seen last.
     First(Entry, First, bool),
-    /// The deliveries due at a time (ms), and their maximum number.
-    Due(i64, u64),
+    /// The deliveries due from one time (ms) to another, and their maximum number.
+    Due(i64, i64, u64),
+    /// The deliveries to be looked at from a time (ms) on, counted.
+    Backlog(i64),
     /// The readers to be turned off who were last seen between two times (ms), and their maximum number.
     Unseen(i64, i64, u64),
     /// A page of each author's followers, as the first user sees it.
@@ -132,7 +134,8 @@ impl HotStatement {
             Self::Targets(author, range, size) => deliveries::targets(dialect, author, range, size),
             Self::OutsideRecipients(entry, batch) => deliveries::outside::recipients_statement(dialect, entry, batch),
             Self::First(entry, first, few) => deliveries::first(dialect, entry, first, few),
-            Self::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
+            Self::Due(from_ms, now_ms, limit) => deliveries::due(dialect, from_ms, now_ms, limit),
+            Self::Backlog(from_ms) => deliveries::backlog(dialect, from_ms, 1),
             Self::Unseen(from_ms, before_ms, limit) => inboxes::unseen(dialect, from_ms, before_ms, limit),
             Self::Followers(viewer, authors, request) => {
                 each(&authors, &request, |author| lists::followers(dialect, Some(viewer), author))

@@ -424,9 +424,15 @@ on_each_backend! {
             Backend::Sqlite => line(&authors, &["covering index uncovered (follower_id=? and mode=?)"])?,
             Backend::MariaDb | Backend::Mysql => line(&authors, &[" f ", " range ", " uncovered ", "using index"])?,
         };
-        let due = plan(&world, backend, HotStatement::Due(400_000, 20)).await?;
+        let due = plan(&world, backend, HotStatement::Due(300_000, 400_000, 20)).await?;
         nothing_sorted(&due)?;
-        line(&due, &["look"])?;
+        let backlog = plan(&world, backend, HotStatement::Backlog(300_000)).await?;
+        match backend {
+            Backend::Sqlite => [due, backlog].iter().try_for_each(|plan| line(plan, &["look (look_at>?"]).map(drop))?,
+            Backend::MariaDb | Backend::Mysql => {
+                [due, backlog].iter().try_for_each(|plan| line(plan, &[" range ", " look "]).map(drop))?;
+            }
+        }
         let unseen = plan(&world, backend, HotStatement::Unseen(1, 2, 20)).await?;
         nothing_sorted(&unseen)?;
         match backend {

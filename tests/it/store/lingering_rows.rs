@@ -3,7 +3,10 @@
 
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::{ConnectionTrait as _, DatabaseTransaction, IsolationLevel, TransactionTrait as _};
-use tidefeed::{domain::Floor, store::Inboxes as _};
+use tidefeed::{
+    domain::Floor,
+    store::{Deliveries, Inboxes as _, Relations},
+};
 
 use crate::{
     servers::{EmptyDatabase, Kind, Server, connect_sql},
@@ -65,9 +68,43 @@ async fn turning_readers_off_passes_over_those_who_are_off() -> Result<()> {
     snapshot.rollback().await.context("the snapshot lasted")
 }
 
+async fn sweeps_and_counts_begin_behind_deleted_rows() -> Result<()> {
+    let it = Lingering::start().await?;
+    let (store, waiting) = (&it.world.store, GONE + 100_000);
+    for rows in [format!("seq FROM seq_1_to_{GONE}"), format!("{waiting} FROM seq_{waiting}_to_{}", waiting + 39)] {
+        let deliveries = "INSERT INTO deliveries (content_id, author_id, publish_time, look_at) SELECT seq, 1, seq,";
+        it.world.run(&format!("{deliveries} {rows}")).await?;
+        let relations = "INSERT INTO relations (follower_id, author_id, version, look_at) SELECT seq, 1, 1,";
+        it.world.run(&format!("{relations} {rows}")).await?;
+    }
+    let snapshot = it.hold_purge_back().await?;
+    for table in ["deliveries", "relations"] {
+        it.world.run(&format!("DELETE FROM {table} WHERE look_at <= {GONE}")).await?;
+    }
+    let (start, now) = (GONE + 1, waiting - 1);
+    let mut pages = Vec::new();
+    for from in [start, i64::MIN] {
+        let due = async || Ok(Deliveries::due(store, from, now, waiting, 200).await?);
+        let pairs = async || Ok(Relations::due(store, from, now, waiting, 200).await?);
+        ensure!(due().await?.is_empty() && pairs().await?.is_empty());
+        ensure!(store.backlog(from, 1).await?.unfinished == 40);
+        let backlog = async || Ok(store.backlog(from, 1).await?);
+        pages.push([it.pages(due).await?, it.pages(pairs).await?, it.pages(backlog).await?]);
+    }
+    ensure!(pages[0][0] < 30 && pages[0][1] < 30 && pages[0][2] < 300, "{pages:?} pages from the start, and of all");
+    ensure!(Deliveries::due(store, start, waiting, waiting + 1, 200).await?.len() == 40);
+    ensure!(Relations::due(store, start, waiting, waiting + 1, 200).await?.len() == 40);
+    snapshot.rollback().await.context("the snapshot lasted")
+}
+
 mod mariadb {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn turning_readers_off_passes_over_those_who_are_off() -> anyhow::Result<()> {
         super::turning_readers_off_passes_over_those_who_are_off().await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn sweeps_and_counts_begin_behind_deleted_rows() -> anyhow::Result<()> {
+        super::sweeps_and_counts_begin_behind_deleted_rows().await
     }
 }

@@ -87,8 +87,8 @@ impl Act {
             Self::Failed(content, after, retry_at) => {
                 outcome(deliveries.record_failure(*content, *after, "it failed", *retry_at).await)
             }
-            Self::Due(next, limit) => outcome(deliveries.due(now, *next, *limit).await),
-            Self::Backlog(attempts) => outcome(deliveries.backlog(*attempts).await),
+            Self::Due(next, limit) => outcome(deliveries.due(i64::MIN, now, *next, *limit).await),
+            Self::Backlog(attempts) => outcome(deliveries.backlog(i64::MIN, *attempts).await),
             Self::Failing(attempts, limit) => outcome(deliveries.failing(*attempts, *limit).await),
         }
     }

@@ -90,7 +90,7 @@ impl Act {
             Self::Relation(pair) => outcome(relations.find(*pair).await),
             Self::RelationDone(relation) => outcome(relations.done(relation).await),
             Self::RelationFailed(relation, retry_at) => outcome(relations.record_failure(relation, *retry_at).await),
-            Self::RelationsDue(next, limit) => outcome(relations.due(now, *next, *limit).await),
+            Self::RelationsDue(next, limit) => outcome(relations.due(i64::MIN, now, *next, *limit).await),
             _ => self.answer_of_exclusions(ports, now).await,
         }
     }

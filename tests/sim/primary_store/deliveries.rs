@@ -117,18 +117,28 @@ impl Deliveries for PrimaryStore {
         transaction!(self, tx => record_failure(tx, (content, subtask), error, retry_at_ms))
     }
 
-    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError> {
+    /// Takes all, wherever the sweep begins: what it would pass over comes with the next whole one.
+    async fn due(
+        &self,
+        _from_ms: i64,
+        now_ms: i64,
+        next_look_ms: i64,
+        limit: u64,
+    ) -> Result<Vec<Delivery>, StoreError> {
         if self.breaks(Rule::NobodySweeps) {
             return Ok(Vec::new());
         }
         transaction!(self, tx => due(tx, (now_ms, next_look_ms), limit))
     }
 
-    async fn backlog(&self, attempts: u32) -> Result<Backlog, StoreError> {
-        self.read(|tables| Backlog {
-            unfinished: tables.deliveries.len() as u64,
-            failing: tables.deliveries.values().filter(|it| it.attempts >= attempts).count() as u64,
-            oldest: tables.deliveries.values().map(|it| it.publish_time).min(),
+    async fn backlog(&self, _from_ms: i64, attempts: u32) -> Result<Backlog, StoreError> {
+        self.read(|tables| {
+            let records = || tables.deliveries.values();
+            Backlog {
+                unfinished: records().count() as u64,
+                failing: records().filter(|it| it.attempts >= attempts).count() as u64,
+                oldest: records().map(|it| it.publish_time).min(),
+            }
         })
         .await
     }
@@ -302,10 +312,8 @@ async fn record_failure(
 
 async fn due(mut tx: Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<Delivery>, StoreError> {
     let waiting = |tables: &Tables| {
-        let due = tables
-            .deliveries
-            .iter()
-            .filter(|(_, record)| record.look_at <= now_ms || record.look_at > now_ms.saturating_add(MAX_WAIT_MS));
+        let is_due = |look_at| look_at <= now_ms || look_at > now_ms.saturating_add(MAX_WAIT_MS);
+        let due = tables.deliveries.iter().filter(|(_, record)| is_due(record.look_at));
         let mut due: Vec<_> = due.map(|(content, record)| (record.look_at, *content)).collect();
         due.sort_unstable();
         due.into_iter().map(|(_, content)| content).collect::<Vec<_>>()

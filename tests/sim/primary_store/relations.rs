@@ -42,7 +42,8 @@ impl Relations for PrimaryStore {
         transaction!(self, tx => change(tx, relation, |_, row| row.version == relation.version, later))
     }
 
-    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Pair>, StoreError> {
+    /// Takes all, wherever the sweep begins: what it would pass over comes with the next whole one.
+    async fn due(&self, _from_ms: i64, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Pair>, StoreError> {
         if self.breaks(Rule::NobodySweeps) {
             return Ok(Vec::new());
         }
@@ -69,8 +70,8 @@ async fn change(
 async fn due(mut tx: Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<Pair>, StoreError> {
     let too_far = now_ms.saturating_add(MAX_WAIT_MS);
     let waiting = |tables: &Tables| {
-        let mut due: Vec<_> =
-            tables.relations.iter().filter(|(_, row)| row.look_at <= now_ms || row.look_at > too_far).collect();
+        let is_due = |look_at| look_at <= now_ms || look_at > too_far;
+        let mut due: Vec<_> = tables.relations.iter().filter(|(_, row)| is_due(row.look_at)).collect();
         due.sort_by_key(|(pair, row)| (row.look_at, **pair));
         due.into_iter().map(|(pair, _)| *pair).collect::<Vec<_>>()
     };

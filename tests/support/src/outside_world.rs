@@ -117,7 +117,7 @@ impl OutsideWorld {
 
     /// Deliveries that are not finished.
     pub async fn unfinished(&self) -> Result<u64> {
-        Ok(self.app.ports.deliveries.backlog(5).await?.unfinished)
+        Ok(self.app.ports.deliveries.backlog(i64::MIN, 5).await?.unfinished)
     }
 
     /// Retries until nothing is left to deliver. Each try moves the clock, so that the reader comes again at some

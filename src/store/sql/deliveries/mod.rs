@@ -50,9 +50,14 @@ pub(super) fn first(dialect: Dialect, entry: Entry, first: First, few: bool) -> 
     first::statement(dialect, entry, first, few)
 }
 
-/// The statement that finds what is due.
-pub(super) fn due(dialect: Dialect, now_ms: i64, limit: u64) -> Fragment {
-    records::due_statement(dialect, now_ms, limit)
+/// The statement that finds what is due between two times (ms).
+pub(super) fn due(dialect: Dialect, from_ms: i64, now_ms: i64, limit: u64) -> Fragment {
+    records::due_statement(dialect, (from_ms, now_ms), limit)
+}
+
+/// The statement that counts what waits.
+pub(super) fn backlog(dialect: Dialect, from_ms: i64, attempts: u32) -> Fragment {
+    records::backlog(dialect, from_ms, attempts)
 }
 
 #[async_trait]
@@ -175,18 +180,18 @@ impl Deliveries for SqlStore {
         .await
     }
 
-    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError> {
+    async fn due(&self, from_ms: i64, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError> {
         let limit = limit.min(MAX_LIST as u64);
         self.transaction(move |tx| async move {
-            let due = records::due(&tx, (now_ms, next_look_ms), limit).await?;
+            let due = records::due(&tx, (from_ms, now_ms, next_look_ms), limit).await?;
             tx.commit(due).await
         })
         .await
     }
 
-    async fn backlog(&self, attempts: u32) -> Result<Backlog, StoreError> {
-        let sql = "SELECT COUNT(*), COUNT(CASE WHEN attempts >= ? THEN 1 END), MIN(publish_time) FROM deliveries";
-        let rows = self.read(sql, [i64::from(attempts).into()]).await?;
+    async fn backlog(&self, from_ms: i64, attempts: u32) -> Result<Backlog, StoreError> {
+        let Fragment { text, values } = records::backlog(self.dialect, from_ms, attempts);
+        let rows = self.read(&text, values).await?;
         let Some(row) = rows.first() else { return Ok(Backlog::default()) };
         Ok(Backlog { unfinished: row.count(0)?, failing: row.count(1)?, oldest: row.get(2)? })
     }

@@ -52,7 +52,7 @@ async fn a_page_that_pulls_does_not_try_the_inbox_first_each_time() {
 async fn deliver(api: &Api) {
     let rule = EdgeRule::Threshold { push_threshold: 1_000, active_days: 7 };
     let policy = DeliveryPolicy { rule, dormant_days: 30 };
-    for delivery in api.store.due(i64::MAX - 1, i64::MAX, 1_000).await.unwrap() {
+    for delivery in api.store.due(i64::MIN, i64::MAX - 1, i64::MAX, 1_000).await.unwrap() {
         let delivered = api.store.deliver_at_once(delivery.entry.content, 1_000, &policy).await.unwrap();
         assert!(matches!(delivered, AtOnce::Ended { .. }));
     }

@@ -317,8 +317,8 @@ on_each_backend! {
         assert_eq!((delivery.attempts, delivery.last_error), (2, "字".repeat(500)));
         assert!(take(&world, id, 0).await?.is_some(), "the lease has ended with the failure");
         assert!(take(&world, id, 2).await?.is_none(), "the other's runs on");
-        assert!(world.store.due(8_999, 20_000, 9).await?.is_empty());
-        assert_eq!(world.store.due(9_000, 20_000, 9).await?.len(), 1);
+        assert!(world.store.due(i64::MIN, 8_999, 20_000, 9).await?.is_empty());
+        assert_eq!(world.store.due(i64::MIN, 9_000, 20_000, 9).await?.len(), 1);
         world.store.record_failure(content_id(1), None, "of a delivery that is finished", 1).await?;
         Ok(())
     }
@@ -329,13 +329,26 @@ on_each_backend! {
         world.put_contents(&entries).await?;
         world.deliver(&entries).await?;
         world.remove(content_id(5)).await?;
-        let due = world.store.due(99, 500, 3).await?;
+        let due = world.store.due(i64::MIN, 99, 500, 3).await?;
         assert_eq!(due.iter().map(|it| it.entry.content.get()).collect::<Vec<_>>(), [5, 4, 3]);
         assert_eq!(due.iter().map(|it| it.removed).collect::<Vec<_>>(), [true, false, false]);
-        let due = world.store.due(99, 500, 3).await?;
+        let due = world.store.due(i64::MIN, 99, 500, 3).await?;
         assert_eq!(due.iter().map(|it| it.entry.content.get()).collect::<Vec<_>>(), [2, 1]);
-        assert!(world.store.due(99, 500, 3).await?.is_empty());
-        assert_eq!(world.store.due(500, 600, 9).await?.len(), 5);
+        assert!(world.store.due(i64::MIN, 99, 500, 3).await?.is_empty());
+        assert_eq!(world.store.due(i64::MIN, 500, 600, 9).await?.len(), 5);
+        Ok(())
+    }
+
+    async fn a_sweep_passes_over_what_was_due_before_its_start(backend: Backend) -> Result<()> {
+        let (world, _) = world(backend, 1).await?;
+        let entries: Vec<Entry> = (1..=4).map(|id| entry(id, user(AUTHOR), 100 * id)).collect();
+        world.put_contents(&entries).await?;
+        world.deliver(&entries).await?;
+        world.store.record_failure(content_id(4), None, "late", 350 + 2 * MAX_WAIT_MS).await?;
+        assert_eq!(world.store.backlog(200, 1).await?, Backlog { unfinished: 4, failing: 1, oldest: Some(200) });
+        let due = world.store.due(200, 350, 900, 9).await?;
+        assert_eq!(due.iter().map(|it| it.entry.content.get()).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!(world.store.due(i64::MIN, 350, 900, 9).await?.len(), 1, "the first is still due");
         Ok(())
     }
 
@@ -346,7 +359,7 @@ on_each_backend! {
         world.deliver(&only).await?;
         let mut times = Vec::new();
         for now in 0..60 {
-            if !world.store.due(now, now + 5, 9).await?.is_empty() {
+            if !world.store.due(i64::MIN, now, now + 5, 9).await?.is_empty() {
                 times.push(now);
             }
         }
@@ -360,8 +373,8 @@ on_each_backend! {
         world.store.extend_chain(id, 2, 9).await?;
         world.store.take_subtask((id, 0), lease(then - 1, then)).await?.context("a subtask")?;
         world.store.record_failure(id, None, "late", then).await?;
-        assert!(world.store.due(now + 1, now + 5, 9).await?.is_empty(), "so late it may be");
-        assert_eq!(world.store.due(now, now + 5, 9).await?.len(), 1);
+        assert!(world.store.due(i64::MIN, now + 1, now + 5, 9).await?.is_empty(), "so late it may be");
+        assert_eq!(world.store.due(i64::MIN, now, now + 5, 9).await?.len(), 1);
         assert!(world.store.take_subtask((id, 0), lease(now + 1, now + 2)).await?.is_none(), "so long it may be");
         assert!(world.store.take_subtask((id, 0), lease(now, now + 2)).await?.is_some());
         Ok(())
@@ -374,7 +387,7 @@ on_each_backend! {
         world.deliver(&entries).await?;
         let mut seen: Vec<i64> = Vec::new();
         while seen.len() < 60 {
-            let shares = at_once((0..4).map(|_| world.store.due(100, 5_000, 10))).await?;
+            let shares = at_once((0..4).map(|_| world.store.due(i64::MIN, 100, 5_000, 10))).await?;
             seen.extend(shares.iter().flatten().map(|it| it.entry.content.get()));
         }
         seen.sort_unstable();
@@ -390,13 +403,13 @@ on_each_backend! {
             world.store.record_failure(content.content, None, "no", 1).await?;
         }
         let expected = Backlog { unfinished: 2, failing: 1, oldest: Some(1_000) };
-        assert_eq!(world.store.backlog(2).await?, expected);
+        assert_eq!(world.store.backlog(i64::MIN, 2).await?, expected);
         let failing = world.store.failing(1, 9).await?;
         assert_eq!(failing.iter().map(|it| it.entry.content.get()).collect::<Vec<_>>(), [77, 78], "oldest first");
         assert_eq!(world.store.failing(1, 1).await?.len(), 1);
         assert_eq!(world.store.failing(2, 9).await?[0].attempts, 2);
         world.run("DELETE FROM deliveries").await?;
-        assert_eq!(world.store.backlog(1).await?, Backlog::default());
+        assert_eq!(world.store.backlog(i64::MIN, 1).await?, Backlog::default());
         Ok(())
     }
 }

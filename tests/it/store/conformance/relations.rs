@@ -71,22 +71,24 @@ on_each_backend! {
         let old = world.store.find(pair).await?.context("a record")?;
         world.store.record_failure(&old, 700).await?;
         assert_eq!(world.store.find(pair).await?.context("a record")?.attempts, 1);
-        assert!(world.store.due(699, 900, 9).await?.is_empty());
-        assert_eq!(world.store.due(700, 900, 9).await?.len(), 1);
+        assert!(world.store.due(i64::MIN, 699, 900, 9).await?.is_empty());
+        assert_eq!(world.store.due(i64::MIN, 700, 900, 9).await?.len(), 1);
         world.run("UPDATE relations SET version = 11, attempts = 0, look_at = 5").await?;
         world.store.record_failure(&old, 800).await?;
         assert_eq!(world.store.find(pair).await?.context("a record")?.attempts, 0);
-        assert_eq!(world.store.due(5, 900, 9).await?.len(), 1, "the new operation is not put off");
+        assert_eq!(world.store.due(i64::MIN, 5, 900, 9).await?.len(), 1, "the new operation is not put off");
         Ok(())
     }
 
     async fn due_pairs_come_oldest_first_and_are_put_off(backend: Backend) -> Result<()> {
         let world = world(backend, 5).await?;
         let authors = |due: &[Pair]| due.iter().map(|pair| pair.author.get()).collect::<Vec<_>>();
-        assert_eq!(authors(&world.store.due(4, 50, 3).await?), [1, 2, 3]);
-        assert_eq!(authors(&world.store.due(4, 50, 3).await?), [4]);
-        assert!(world.store.due(4, 50, 3).await?.is_empty());
-        assert_eq!(authors(&world.store.due(50, 90, 9).await?), [5, 1, 2, 3, 4]);
+        assert_eq!(authors(&world.store.due(i64::MIN, 4, 50, 3).await?), [1, 2, 3]);
+        assert_eq!(authors(&world.store.due(i64::MIN, 4, 50, 3).await?), [4]);
+        assert!(world.store.due(i64::MIN, 4, 50, 3).await?.is_empty());
+        assert_eq!(authors(&world.store.due(i64::MIN, 50, 90, 9).await?), [5, 1, 2, 3, 4]);
+        assert!(world.store.due(91, 95, 99, 9).await?.is_empty(), "a sweep passes over what was due before its start");
+        assert_eq!(world.store.due(90, 95, 99, 9).await?.len(), 5);
         Ok(())
     }
 
@@ -94,7 +96,7 @@ on_each_backend! {
         let world = world(backend, 50).await?;
         let mut seen: Vec<i64> = Vec::new();
         while seen.len() < 50 {
-            let shares = at_once((0..4).map(|_| world.store.due(50, 9_000, 8))).await?;
+            let shares = at_once((0..4).map(|_| world.store.due(i64::MIN, 50, 9_000, 8))).await?;
             seen.extend(shares.iter().flatten().map(|pair| pair.author.get()));
         }
         seen.sort_unstable();

@@ -96,7 +96,7 @@ on_each_backend! {
             app.lose_messages().await?;
         }
         let after = settings().failing_after;
-        let backlog = app.ports.deliveries.backlog(after).await?;
+        let backlog = app.ports.deliveries.backlog(i64::MIN, after).await?;
         ensure!(backlog.unfinished == 1 && backlog.failing == 1, "{backlog:?}");
         let shown = app.ports.deliveries.failing(after, 10).await?;
         ensure!(shown[0].attempts >= after && shown[0].last_error == "the store cannot be reached: the store is on fire", "{shown:?}");

@@ -131,12 +131,12 @@ impl Deliveries for FaultyDeliveries {
         self.inner.record_failure(content, subtask, error, retry_at_ms).await
     }
 
-    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError> {
-        self.inner.due(now_ms, next_look_ms, limit).await
+    async fn due(&self, from_ms: i64, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError> {
+        self.inner.due(from_ms, now_ms, next_look_ms, limit).await
     }
 
-    async fn backlog(&self, attempts: u32) -> Result<Backlog, StoreError> {
-        self.inner.backlog(attempts).await
+    async fn backlog(&self, from_ms: i64, attempts: u32) -> Result<Backlog, StoreError> {
+        self.inner.backlog(from_ms, attempts).await
     }
 
     async fn failing(&self, attempts: u32, limit: u64) -> Result<Vec<Delivery>, StoreError> {
