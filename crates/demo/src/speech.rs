@@ -109,7 +109,7 @@ mod tests {
     const SAID: [(&str, &str, &str, &str); 10] = [
         ("Which book about the sea?", "the sea", "My coffee is cold.", "coffee"),
         ("有什么关于大海的书？", "大海", "我的咖啡凉了。", "咖啡"),
-        ("Welches Buch über das Meer?", "das Meer", "Mein Kaffee ist kalt.", "Kaffee"),
+        ("Welches Buch über das Meer?", "das Meer", "Mein Kaffee schmeckt kalt.", "Kaffee"),
         ("¿Qué libro sobre el mar?", "el mar", "Mi café está frío.", "el café"),
         ("海の本は何がいいですか？", "海", "コーヒーが冷めました。", "コーヒー"),
         ("أي كتاب عن البحر؟", "البحر", "بردت قهوتي.", "القهوة"),
