@@ -1,5 +1,7 @@
 //! A small write that shows whether the store takes writes.
 
+use std::collections::BTreeMap;
+
 use sql_driver::{Dialect, Value};
 
 use super::super::SqlStore;
@@ -25,15 +27,22 @@ impl SqlStore {
         }
     }
 
-    /// Statements that meet no row need the same rights as those that do.
+    /// Statements that meet no row need the same rights as those that do. Columns that the server computes take no
+    /// values: MySQL refuses even those that are there.
     async fn write_no_rows(&self) -> Result<(), StoreError> {
         let sql = "SELECT CAST(table_name AS CHAR), CAST(column_name AS CHAR) FROM information_schema.columns \
-                   WHERE table_schema = DATABASE() AND ordinal_position = 1 AND table_name <> 'seaql_migrations'";
+                   WHERE table_schema = DATABASE() AND COALESCE(generation_expression, '') = '' \
+                   AND table_name <> 'seaql_migrations' ORDER BY table_name, ordinal_position";
+        let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for row in self.read(sql, []).await? {
-            let (table, column): (String, String) = (row.get(0)?, row.get(1)?);
+            tables.entry(row.get(0)?).or_default().push(format!("`{}`", row.get::<String>(1)?));
+        }
+        for (table, columns) in tables {
+            let Some(first) = columns.first() else { continue };
+            let all = columns.join(", ");
             for sql in [
-                format!("INSERT INTO `{table}` SELECT * FROM `{table}` WHERE 1 = 0"),
-                format!("UPDATE `{table}` SET `{column}` = `{column}` WHERE 1 = 0"),
+                format!("INSERT INTO `{table}` ({all}) SELECT {all} FROM `{table}` WHERE 1 = 0"),
+                format!("UPDATE `{table}` SET {first} = {first} WHERE 1 = 0"),
                 format!("DELETE FROM `{table}` WHERE 1 = 0"),
             ] {
                 self.write(&sql, []).await?;
