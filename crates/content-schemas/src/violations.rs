@@ -47,7 +47,7 @@ impl Violations {
         self.all.first()
     }
 
-    /// In the order of the check.
+    /// Those of a schema by where their values are.
     pub fn iter(&self) -> impl Iterator<Item = &Violation> {
         self.all.iter()
     }
@@ -78,7 +78,10 @@ fn collect(error: &ValidationError<'_, '_>, found: &mut Vec<Violation>) {
     }
     match &error.kind {
         Group | Schema { .. } | ContentSchema | Reference { .. } | AllOf => {
-            for cause in &error.causes {
+            // The validator names members that nothing evaluates in an order of chance.
+            let mut causes: Vec<_> = error.causes.iter().collect();
+            causes.sort_by_cached_key(|cause| location(cause));
+            for cause in causes {
                 collect(cause, found);
             }
         }
@@ -87,6 +90,15 @@ fn collect(error: &ValidationError<'_, '_>, found: &mut Vec<Violation>) {
             found.push(Violation { path, message: cut(message(kind), MAX_VIOLATION_CHARS) });
         }
     }
+}
+
+/// Where the value is, so that elements sort by their numbers.
+fn location(error: &ValidationError<'_, '_>) -> Vec<String> {
+    let steps = error.instance_location.tokens.iter().map(|token| match token {
+        InstanceToken::Prop(name) => name.clone().into_owned(),
+        InstanceToken::Item(index) => format!("{index:010}"),
+    });
+    steps.collect()
 }
 
 fn step(token: &InstanceToken<'_>) -> String {
