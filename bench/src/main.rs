@@ -18,6 +18,7 @@ mod postgraphile;
 mod processes;
 mod rounds;
 mod rows;
+mod scratch;
 mod servers;
 mod site;
 mod socket;

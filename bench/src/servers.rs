@@ -65,8 +65,8 @@ impl Drop for Server {
     }
 }
 
-/// The settings of the tests' own MariaDB, with room for a world.
-pub async fn mariadb(folder: &Path, buffer_mib: usize) -> Result<Server> {
+/// The settings of the tests' own MariaDB, with room for a world, and `more` of them.
+pub async fn mariadb(folder: &Path, buffer_mib: usize, more: &[String]) -> Result<Server> {
     let folder = folder.canonicalize()?;
     let (of_tables, own) = (folder.join("tables"), whoami()?);
     let shared = [
@@ -86,7 +86,7 @@ pub async fn mariadb(folder: &Path, buffer_mib: usize) -> Result<Server> {
     }
     let port = free_port()?;
     let mut command = Command::new("mariadbd");
-    command.args(&shared).env("PATH", path()).args([
+    command.args(&shared).args(more).env("PATH", path()).args([
         format!("--port={port}"),
         "--bind-address=127.0.0.1".to_owned(),
         // The path of a socket is bounded; this one is relative to the tables.

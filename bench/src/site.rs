@@ -61,6 +61,15 @@ impl Site {
         Ok(())
     }
 
+    /// Restarts MariaDB with as many replicas, and a node that reads on none of them.
+    pub async fn replicate(&mut self, replicas: u32) -> Result<()> {
+        if let Some(node) = self.node.take() {
+            node.server.stop().await?;
+        }
+        self.store.replicate(replicas).await?;
+        self.restart(&Vec::new()).await
+    }
+
     /// Runs a command of the binary on the store.
     pub fn command(&self, arguments: &[&str]) -> Result<()> {
         node::run(&self.options.tidefeed, arguments, &self.store.settings(), &self.log)

@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
+use sqlx::AssertSqlSafe;
 
 use crate::{
     database::{self, Database, NAME},
@@ -23,6 +24,18 @@ const FRESH: Duration = Duration::from_hours(24);
 const CONTENTS: (usize, usize) = (5, 20);
 /// Statement timeout (ms) while a world is seeded.
 const PATIENCE_MS: u32 = 200_000;
+/// Who may only read, on replicas.
+const READER: &str = "bench_reader";
+/// Settings of a MariaDB that has replicas, as docs/operations.md wants them.
+const LOGGING: [&str; 4] = ["--server-id=1", "--log-bin=log", "--binlog-format=ROW", "--sync-binlog=1"];
+/// Settings of one that follows it.
+const FOLLOWING: [&str; 5] = [
+    "--log-bin=log",
+    "--binlog-format=ROW",
+    "--read-only=ON",
+    "--slave-parallel-threads=4",
+    "--slave-parallel-mode=optimistic",
+];
 /// Signs the tokens of all nodes.
 const SECRET: &str = "a secret of the benchmarks alone, which guards nothing";
 
@@ -47,7 +60,9 @@ impl Engine {
 pub struct Store {
     pub engine: Engine,
     folder: PathBuf,
+    buffer_mib: usize,
     mariadb: Option<Server>,
+    replicas: Vec<Server>,
     redis: Option<Server>,
 }
 
@@ -56,14 +71,69 @@ impl Store {
     pub async fn open(engine: Engine, folder: &Path, options: &Options) -> Result<Self> {
         fs::create_dir_all(folder)?;
         let folder = folder.canonicalize()?;
+        let buffer_mib = options.size(1024, 128);
         let (mariadb, redis) = match engine {
             Engine::Sqlite => (None, None),
             Engine::MariaDb => {
-                let buffer_mib = options.size(1024, 128);
-                (Some(servers::mariadb(&folder, buffer_mib).await?), Some(servers::redis(&folder).await?))
+                (Some(servers::mariadb(&folder, buffer_mib, &[]).await?), Some(servers::redis(&folder).await?))
             }
         };
-        Ok(Self { engine, folder, mariadb, redis })
+        Ok(Self { engine, folder, buffer_mib, mariadb, replicas: Vec::new(), redis })
+    }
+
+    /// Restarts MariaDB with as many replicas, which are copies of it and follow it from now on; 0: without.
+    pub async fn replicate(&mut self, count: u32) -> Result<()> {
+        for server in self.replicas.drain(..).chain(self.mariadb.take()) {
+            server.stop().await?;
+        }
+        let mut copies = Vec::new();
+        for number in 1..=count {
+            let copy = self.folder.join(format!("replica-{number}"));
+            fs::create_dir_all(&copy)?;
+            let mut copying = Command::new("cp");
+            copying.args(["-r", "--reflink=auto"]).arg(self.folder.join("tables")).arg(&copy);
+            ensure!(copying.status()?.success(), "{} cannot be copied.", self.folder.display());
+            copies.push(copy);
+        }
+        let logging = if count == 0 { &[][..] } else { &LOGGING };
+        let logging: Vec<String> = logging.iter().map(ToString::to_string).collect();
+        let primary = servers::mariadb(&self.folder, self.buffer_mib, &logging).await?;
+        if count > 0 {
+            let mut connection = database::connect(primary.port, None).await?;
+            for sql in [
+                format!("CREATE USER IF NOT EXISTS {READER}@'127.0.0.1'"),
+                format!("GRANT SELECT, REPLICA MONITOR ON *.* TO {READER}@'127.0.0.1'"),
+            ] {
+                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await?;
+            }
+        }
+        for (copy, number) in copies.iter().zip(2..) {
+            let of_replica = FOLLOWING.iter().map(ToString::to_string).chain([format!("--server-id={number}")]);
+            let replica = servers::mariadb(copy, self.buffer_mib, &of_replica.collect::<Vec<_>>()).await?;
+            let follow = format!(
+                "CHANGE MASTER TO master_host = '127.0.0.1', master_port = {}, master_user = 'root', \
+                 master_use_gtid = slave_pos; START SLAVE",
+                primary.port
+            );
+            let mut connection = database::connect(replica.port, None).await?;
+            sqlx::raw_sql(AssertSqlSafe(follow)).execute(&mut connection).await?;
+            self.replicas.push(replica);
+        }
+        self.mariadb = Some(primary);
+        Ok(())
+    }
+
+    /// The setting that lets a node read on the first replicas.
+    pub fn reading_on(&self, replicas: usize) -> Settings {
+        let urls = self.replicas.iter().take(replicas);
+        let urls = urls.map(|server| format!("mysql://{READER}@127.0.0.1:{}/{NAME}", server.port));
+        let urls = urls.collect::<Vec<_>>().join(",");
+        if urls.is_empty() { Vec::new() } else { vec![set("store.replicas", &urls)] }
+    }
+
+    /// The processes of the replicas.
+    pub fn replica_pids(&self) -> Vec<u32> {
+        self.replicas.iter().map(|server| server.pid).collect()
     }
 
     /// Configuration of a node on this store. It turns off rate limits and limits per address, because every client is
@@ -128,7 +198,7 @@ impl Store {
 
     /// Ends the servers, so that the files can be copied.
     pub async fn close(self) -> Result<()> {
-        for server in self.mariadb.into_iter().chain(self.redis) {
+        for server in self.replicas.into_iter().chain(self.mariadb).chain(self.redis) {
             server.stop().await?;
         }
         Ok(())
@@ -188,7 +258,7 @@ impl<'a> Kept<'a> {
         if let Some(port) = store.mariadb_port() {
             let mut connection = database::connect(port, None).await?;
             let create = format!("CREATE DATABASE {NAME} CHARACTER SET utf8mb4");
-            sqlx::raw_sql(sqlx::AssertSqlSafe(create)).execute(&mut connection).await?;
+            sqlx::raw_sql(AssertSqlSafe(create)).execute(&mut connection).await?;
         }
         // A busy machine must not abort the seeding, so statements get a long timeout.
         let patient = [

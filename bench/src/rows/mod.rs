@@ -10,6 +10,7 @@ mod live;
 mod mix;
 mod pages;
 mod peer;
+mod replicas;
 mod returning;
 mod small;
 mod stampede;
@@ -17,12 +18,12 @@ mod start;
 mod trim;
 mod writes;
 
-use std::path::{Path, PathBuf};
-
+use self::writes::Write;
 use crate::{
     figure::{Figure, line, print_head},
     options::Options,
     processes,
+    scratch::Scratch,
     site::Site,
     world::Engine::{self, MariaDb, Sqlite},
 };
@@ -40,9 +41,7 @@ enum Kind {
     Followees,
     FanOut,
     Publish,
-    Like,
-    Follow,
-    Post,
+    Write(Write),
     Live,
     Idle,
     Crowd,
@@ -54,6 +53,7 @@ enum Kind {
     Stampede,
     Trim,
     Import,
+    Replicas,
 }
 
 /// Name, what it measures, where. Rows on one engine are consecutive and share a node, so later rows see what earlier
@@ -69,9 +69,9 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("followees-sqlite", Kind::Followees, Sqlite),
     ("fan-out-sqlite", Kind::FanOut, Sqlite),
     ("publish-sqlite", Kind::Publish, Sqlite),
-    ("like-sqlite", Kind::Like, Sqlite),
-    ("follow-sqlite", Kind::Follow, Sqlite),
-    ("post-sqlite", Kind::Post, Sqlite),
+    ("like-sqlite", Kind::Write(Write::Like), Sqlite),
+    ("follow-sqlite", Kind::Write(Write::Follow), Sqlite),
+    ("post-sqlite", Kind::Write(Write::Publish), Sqlite),
     ("live-sqlite", Kind::Live, Sqlite),
     ("idle-sqlite", Kind::Idle, Sqlite),
     ("crowd-sqlite", Kind::Crowd, Sqlite),
@@ -88,9 +88,9 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("followees-mariadb", Kind::Followees, MariaDb),
     ("fan-out-mariadb", Kind::FanOut, MariaDb),
     ("publish-mariadb", Kind::Publish, MariaDb),
-    ("like-mariadb", Kind::Like, MariaDb),
-    ("follow-mariadb", Kind::Follow, MariaDb),
-    ("post-mariadb", Kind::Post, MariaDb),
+    ("like-mariadb", Kind::Write(Write::Like), MariaDb),
+    ("follow-mariadb", Kind::Write(Write::Follow), MariaDb),
+    ("post-mariadb", Kind::Write(Write::Publish), MariaDb),
     ("live-mariadb", Kind::Live, MariaDb),
     ("mix-mariadb", Kind::Mix, MariaDb),
     ("peer-mariadb", Kind::Peer, MariaDb),
@@ -98,6 +98,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("inboxes-mariadb", Kind::Inboxes, MariaDb),
     ("stampede-mariadb", Kind::Stampede, MariaDb),
     ("import-mariadb", Kind::Import, MariaDb),
+    ("replicas-mariadb", Kind::Replicas, MariaDb),
     ("trim-mariadb", Kind::Trim, MariaDb),
 ];
 
@@ -140,35 +141,6 @@ struct Bench<'a> {
     site: Option<Site>,
 }
 
-/// A folder that is removed when this value is dropped.
-struct Scratch {
-    path: PathBuf,
-    made: usize,
-}
-
-impl Scratch {
-    fn within(folder: &Path) -> Result<Self> {
-        let path = folder.join(format!("run-{}", std::process::id()));
-        std::fs::create_dir_all(&path)?;
-        Ok(Self { path: path.canonicalize()?, made: 0 })
-    }
-
-    /// A new folder in it.
-    fn folder(&mut self) -> Result<PathBuf> {
-        self.made += 1;
-        let made = self.path.join(self.made.to_string());
-        std::fs::create_dir(&made)?;
-        Ok(made)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Whatever cannot be removed stays in the target folder and does no harm there.
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
-
 impl Bench<'_> {
     async fn row(&mut self, name: &str, kind: Kind, engine: Engine) -> Result<()> {
         if self.site.as_ref().is_none_or(|site| site.store.engine != engine) {
@@ -202,9 +174,7 @@ async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
         Kind::Followees => pages::followees(site).await,
         Kind::FanOut => delivery::fan_out(site).await,
         Kind::Publish => delivery::publish_latency(site).await,
-        Kind::Like => writes::measure(site, writes::Write::Like).await,
-        Kind::Follow => writes::measure(site, writes::Write::Follow).await,
-        Kind::Post => writes::measure(site, writes::Write::Publish).await,
+        Kind::Write(write) => writes::measure(site, write).await,
         Kind::Live => live::one_publish(site).await,
         Kind::Idle => live::idle(site).await,
         Kind::Crowd => crowd::measure(site).await,
@@ -216,5 +186,6 @@ async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
         Kind::Stampede => stampede::measure(site).await,
         Kind::Trim => trim::measure(site).await,
         Kind::Import => import::measure(site).await,
+        Kind::Replicas => replicas::measure(site).await,
     }
 }
