@@ -90,9 +90,7 @@ impl Store {
         for number in 1..=count {
             let copy = self.folder.join(format!("replica-{number}"));
             fs::create_dir_all(&copy)?;
-            let mut copying = Command::new("cp");
-            copying.args(["-r", "--reflink=auto"]).arg(self.folder.join("tables")).arg(&copy);
-            ensure!(copying.status()?.success(), "{} cannot be copied.", self.folder.display());
+            copy_folder(&self.folder.join("tables"), &copy)?;
             copies.push(copy);
         }
         let logging = if count == 0 { &[][..] } else { &LOGGING };
@@ -209,6 +207,13 @@ impl Store {
     }
 }
 
+/// Copies a folder into one that is there, or else to that path.
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    let copied = Command::new("cp").args(["-r", "--reflink=auto"]).arg(from).arg(to).status()?;
+    ensure!(copied.success(), "{} cannot be copied.", from.display());
+    Ok(())
+}
+
 /// Where the seeded world of an engine is kept.
 pub struct Kept<'a> {
     engine: Engine,
@@ -241,8 +246,7 @@ impl<'a> Kept<'a> {
 
     /// A copy of it, for one run.
     pub async fn copy(&self, into: &Path) -> Result<Store> {
-        let copied = Command::new("cp").args(["-r", "--reflink=auto"]).arg(&self.folder).arg(into).status()?;
-        ensure!(copied.success(), "{} cannot be copied.", self.folder.display());
+        copy_folder(&self.folder, into)?;
         Store::open(self.engine, into, self.options).await
     }
 
