@@ -173,7 +173,7 @@ on_each_backend! {
         world.publishes_are_seen(40).await?;
         drop(writers);
         let served = world.servers.read_statements().await? - before;
-        ensure!(served >= 20, "the replica has run {served} statements for 40 pages: {:?}", world.finding().await?);
+        ensure!(served >= 40, "the replica has run {served} statements for 40 pages: {:?}", world.finding().await?);
         world.until_it_serves().await?;
         world.is_found(Verdict::Fine, "").await?;
 
