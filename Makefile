@@ -3,7 +3,7 @@ PORT ?= 8080
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help first-run-test run run-servers release npm install image secrets web test test-fast check lint oldest advisories sim soak chaos bench schema clean-data
+.PHONY: help first-run-test run run-servers release npm install image secrets web test test-fast check lint oldest advisories sim soak chaos bench costs schema clean-data
 
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -67,6 +67,9 @@ chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combi
 
 bench: ## Print the table of docs/benchmarks, or one ROW of it, with USERS (100000) in the world (release build)
 	@scripts/bench.sh
+
+costs: ## Measure what one of each operation costs, for `tidefeed plan` (release build, ten minutes)
+	@scripts/costs.sh
 
 schema: ## Print schema.graphql anew
 	cargo run --locked -- schema > target/schema.graphql

@@ -6,6 +6,7 @@
 mod bare;
 mod cassandra;
 mod client;
+mod costs;
 mod database;
 mod figure;
 mod load;
@@ -36,6 +37,10 @@ fn main() -> Result<()> {
             .enable_all()
             .build()?
             .block_on(bare::serve(*listen, answer, event)),
+        Some(Command::Costs { into, day, commit }) => tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?
+            .block_on(costs::write(&options, into, (day, commit))),
         None => tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(rows::run(&options)),
     }
 }

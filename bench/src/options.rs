@@ -19,6 +19,9 @@ pub struct Options {
     /// Subscribers of the row `crowd`.
     #[arg(long)]
     pub subscribers: Option<usize>,
+    /// Contents, follows and reactions of the file of the row `import`, each.
+    #[arg(long)]
+    pub imported: Option<usize>,
     /// Rounds of A and B in turn.
     #[arg(long)]
     pub rounds: Option<usize>,
@@ -57,6 +60,17 @@ pub enum Command {
         /// A file with the text of each event.
         #[arg(long)]
         event: PathBuf,
+    },
+    /// Measures what one of each operation costs, for `tidefeed plan`.
+    Costs {
+        /// The JSON file to write.
+        into: PathBuf,
+        /// Today.
+        #[arg(long)]
+        day: String,
+        /// What is measured.
+        #[arg(long)]
+        commit: String,
     },
 }
 

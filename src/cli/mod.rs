@@ -11,6 +11,7 @@ mod inbox;
 mod migrate;
 mod moving_in;
 mod node;
+mod plan;
 mod print;
 mod runtime;
 #[cfg(feature = "demo")]
@@ -76,6 +77,8 @@ enum Command {
     Import(moving_in::ImportArguments),
     /// Write all users, contents, follows and reactions into a file that `tidefeed import` reads.
     Export(moving_in::exporting::ExportArguments),
+    /// Say what servers so many people need, from measured costs; no server is asked.
+    Plan(plan::PlanArguments),
     /// Try every server, look for work that is stuck, and say what to do.
     Doctor,
     /// Ask the node that runs on server.listen whether it is ready.
@@ -105,7 +108,8 @@ fn answer(arguments: Result<Arguments, clap::Error>) -> ExitCode {
         Ok(Completion::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) => {
             print::complaint(format!("error: {}", sentence(&format!("{error:#}"))));
-            if error.is::<ConfigError>() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+            let is_usage = error.is::<ConfigError>() || error.is::<capacity::OutOfRange>();
+            if is_usage { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }
 }
@@ -121,6 +125,7 @@ fn begin(arguments: Arguments) -> anyhow::Result<Completion> {
             Ok(Completion::Done)
         }
         Command::Config(arguments) => configuration::run(&arguments, &sources),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Import(arguments) => {
             let runtime = runtime::build()?;
             let ended = runtime.block_on(moving_in::run(arguments, &sources));
@@ -151,7 +156,7 @@ async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Comple
         Command::Export(arguments) => moving_in::exporting::run(&arguments, config).await,
         Command::Doctor => doctor::run(config).await,
         Command::Health => health::run(config).await,
-        Command::Schema | Command::Config(_) | Command::Import(_) => Ok(Completion::Done),
+        Command::Schema | Command::Config(_) | Command::Plan(_) | Command::Import(_) => Ok(Completion::Done),
     }
 }
 

@@ -21,7 +21,8 @@ pub const PUBLISH: &str = "mutation($text: String!) { publishContent(input: { te
     timelineEdge { node { id } } userErrors { code } } }";
 /// Counts the unfinished deliveries.
 pub const OPEN: &str = "SELECT COUNT(*) FROM deliveries";
-const MANY: i64 = 1_000_000_000;
+/// More followers than anybody has.
+pub const MANY: i64 = 1_000_000_000;
 const USUAL: i64 = 10;
 /// Publishes of one side of a round.
 const PUBLISHES: (usize, usize) = (10, 1);

@@ -122,13 +122,14 @@ impl Seen {
 }
 
 /// Starts a node with these settings, and waits until the inboxes of all readers are outside SQL.
-async fn move_out(site: &mut Site, readers: &[Person], settings: &Settings) -> Result<()> {
+pub async fn move_out(site: &mut Site, readers: &[Person], settings: &Settings) -> Result<()> {
     site.restart(settings).await?;
     admitted(site).await?;
     settle(site, readers, OUTSIDE).await
 }
 
-async fn move_back(site: &mut Site) -> Result<()> {
+/// Moves all inboxes back into SQL.
+pub async fn move_back(site: &mut Site) -> Result<()> {
     site.restart(&Vec::new()).await?;
     site.command(&["inbox", "move"])
 }
@@ -145,17 +146,21 @@ pub async fn settle(site: &Site, readers: &[Person], condition: &str) -> Result<
         format!("SELECT COUNT(*) FROM inbox_states WHERE user_id IN ({}) AND {condition}", numbers.join(", "));
     let (mut database, mut client) = (site.database().await?, Client::to(site.address()).await?);
     let deadline = Instant::now() + PATIENCE;
-    while database.number(&settled).await? < i64::try_from(readers.len())? {
-        ensure!(Instant::now() < deadline, "the inboxes of {} readers are not moved in time", readers.len());
+    loop {
+        let moved = database.number(&settled).await?;
+        if moved >= i64::try_from(readers.len())? {
+            return Ok(());
+        }
+        ensure!(Instant::now() < deadline, "only {moved} of {} inboxes are moved in time", readers.len());
         for reader in readers {
             client.data(Some(&reader.token), people::PAGE, json!({ "first": SIZE })).await?;
         }
         sleep(Duration::from_millis(500)).await;
     }
-    Ok(())
 }
 
-fn bytes_an_inbox(port: u16) -> Result<f64> {
+/// Bytes of memory of an inbox in the Redis on this port.
+pub fn bytes_an_inbox(port: u16) -> Result<f64> {
     let done = Command::new("redis-cli").args(["-p", &port.to_string(), "--raw", "eval", MEMORY, "0"]).output()?;
     let output = String::from_utf8(done.stdout)?;
     let numbers: Vec<f64> = output.lines().map(str::parse).collect::<Result<_, _>>().with_context(|| output.clone())?;

@@ -30,6 +30,8 @@ const SUBSCRIBE: &str = "subscription { newFeed { __typename ... on EntryAdded {
 const OPENING: usize = 32;
 /// Sockets of one viewer.
 const SHARED: usize = 10;
+/// So long the node does nothing to speak of when all subscriptions have begun.
+const RESTING: Duration = Duration::from_millis(300);
 /// Ping interval (ms), longer than a row takes: the bench does not read all sockets, so they must not be pinged.
 pub const SILENCE_MS: u64 = 900_000;
 
@@ -141,7 +143,7 @@ fn source(at: usize) -> Ipv4Addr {
 }
 
 /// Sockets whose subscriptions have begun.
-async fn subscribed(site: &Site, viewers: &[Person], count: usize) -> Result<Vec<Socket>> {
+pub async fn subscribed(site: &Site, viewers: &[Person], count: usize) -> Result<Vec<Socket>> {
     let mut sockets = opened(site.address(), viewers, count).await?;
     subscribe(site, &mut sockets, 1).await?;
     Ok(sockets)
@@ -157,6 +159,30 @@ pub async fn subscribe(site: &Site, sockets: &mut [Socket], on_each: usize) -> R
     let (wanted, deadline) = (sockets.len() * on_each, Instant::now() + Duration::from_mins(5));
     while subscriptions(site).await? < wanted {
         ensure!(Instant::now() < deadline, "{} subscriptions of {wanted}", subscriptions(site).await?);
+        sleep(Duration::from_millis(50)).await;
+    }
+    at_rest(site, deadline).await
+}
+
+/// Waits until the node has hardly anything to do: a subscription is counted before it gets events.
+async fn at_rest(site: &Site, deadline: Instant) -> Result<()> {
+    loop {
+        let before = processes::cpu_us(site.node_pid())?;
+        sleep(RESTING).await;
+        let busy = processes::cpu_us(site.node_pid())? - before;
+        if busy < RESTING.as_secs_f64() * 1e6 / 10.0 {
+            return Ok(());
+        }
+        ensure!(Instant::now() < deadline, "the node does not come to rest");
+    }
+}
+
+/// Lets everybody subscribe once, and waits until the node has closed their sockets.
+pub async fn warm_up(site: &Site, viewers: &[Person]) -> Result<()> {
+    drop(subscribed(site, viewers, viewers.len()).await?);
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while subscriptions(site).await? > 0 {
+        ensure!(Instant::now() < deadline, "{} subscriptions go on", subscriptions(site).await?);
         sleep(Duration::from_millis(50)).await;
     }
     Ok(())
@@ -177,10 +203,8 @@ pub async fn idle(site: &mut Site) -> Result<Vec<Figure>> {
         people::follow_many(site, viewer, followees).await?;
     }
     // Memory that the node allocates for writes and first uses does not count for the subscribers.
-    let warm = subscribed(site, &viewers, viewers.len()).await?;
-    drop(warm);
+    warm_up(site, &viewers).await?;
     people::wait_for_none(&mut site.database().await?, OPEN, "deliveries").await?;
-    sleep(Duration::from_secs(1)).await;
     let before = processes::resident_bytes(site.node_pid())?;
     let mut sockets = opened(site.address(), &viewers, count).await?;
     let open = processes::resident_bytes(site.node_pid())?;

@@ -2,13 +2,13 @@
 
 mod away;
 mod crowd;
-mod delivery;
+pub mod delivery;
 mod import;
-mod inboxes;
+pub mod inboxes;
 mod life;
-mod live;
+pub mod live;
 mod mix;
-mod pages;
+pub mod pages;
 mod peer;
 mod replicas;
 mod returning;
@@ -16,7 +16,7 @@ mod small;
 mod stampede;
 mod start;
 mod trim;
-mod writes;
+pub mod writes;
 
 use self::writes::Write;
 use crate::{

@@ -31,16 +31,7 @@ pub enum Write {
 /// Writes a second against raw commits a second.
 pub async fn measure(site: &mut Site, write: Write) -> Result<Vec<Figure>> {
     let people = site.people((10, 60), CLIENTS).await?;
-    let mut all = Vec::new();
-    for person in &people {
-        let requests = requests(site, write, person).await?;
-        let mut next = 0;
-        let script = Box::new(move || {
-            next += 1;
-            ("write", Rc::clone(&requests[next % requests.len()]))
-        });
-        all.push(Asking { client: Client::to(site.address()).await?, script });
-    }
+    let mut all = clients(site, write, &people).await?;
     let (options, pids) = (&site.options, site.pids());
     let mut generator = Vec::new();
     let rounds = alternate(
@@ -57,6 +48,21 @@ pub async fn measure(site: &mut Site, write: Write) -> Result<Vec<Figure>> {
     let what = format!("{write:?} by {CLIENTS} clients against raw commits");
     let figure = Figure::multiple(what, &rounds, ("/s", "commits/s"), Target::AtLeast(0.5, 0.7));
     Ok(vec![figure.generated_in(median(&generator))])
+}
+
+/// A client of each person that writes again and again.
+pub async fn clients(site: &Site, write: Write, people: &[Person]) -> Result<Vec<Asking>> {
+    let mut all = Vec::new();
+    for person in people {
+        let requests = requests(site, write, person).await?;
+        let mut next = 0;
+        let script = Box::new(move || {
+            next += 1;
+            ("write", Rc::clone(&requests[next % requests.len()]))
+        });
+        all.push(Asking { client: Client::to(site.address()).await?, script });
+    }
+    Ok(all)
 }
 
 /// Alternates like and unlike, follow and unfollow, so that each request is a transaction that writes.

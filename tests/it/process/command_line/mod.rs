@@ -13,6 +13,7 @@ mod logs;
 mod moving_in;
 mod node;
 mod overload;
+mod plan;
 mod redis_rights;
 mod seeding;
 mod service;
