@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::deployment::{PrimaryStore, RedisSetup};
 use crate::faults::Fault;
 use crate::master_faults::MasterFault;
+use crate::replica::ReplicaFault;
 use crate::run::Run;
 
 /// Calls of the API in a short run, at least.
@@ -36,6 +37,10 @@ async fn endure(primary_store: PrimaryStore, redis: RedisSetup) -> Result<()> {
     ended.with_context(|| format!("{name}, seed {seed}"))?;
     let outside = run.found.readers_outside;
     ensure!(redis.holds_inboxes() == (outside > 0), "{name}: {outside} readers had their inboxes outside SQL");
+    if run.deployment.replica.is_some() {
+        ensure!(run.found.reads_on_replica > 0, "{name}: nothing was read on the replica");
+        ensure!(run.found.faults.contains_key(&Fault::Replica(ReplicaFault::Promoted)), "{name}: nobody was promoted");
+    }
     for fault in MasterFault::of(redis) {
         ensure!(run.found.faults.contains_key(&Fault::Master(*fault)), "{name}: no {}", fault.name());
     }
@@ -142,6 +147,12 @@ mod mariadb {
         endure(PrimaryStore::MariaDb, RedisSetup::RedisInboxes).await
     }
 
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "`make chaos` runs it"]
+    async fn pages_stay_exact_under_faults_with_a_replica() -> Result<()> {
+        endure(PrimaryStore::MariaDbReplicated, RedisSetup::Redis).await
+    }
+
     mod cassandra {
         use super::*;
 
@@ -166,6 +177,12 @@ mod mysql {
     #[ignore = "`make chaos` runs it"]
     async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> Result<()> {
         endure(PrimaryStore::Mysql, RedisSetup::Cluster).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "`make chaos` runs it"]
+    async fn pages_stay_exact_under_faults_with_a_replica() -> Result<()> {
+        endure(PrimaryStore::MysqlReplicated, RedisSetup::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

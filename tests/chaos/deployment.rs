@@ -12,6 +12,7 @@ use crate::binary::{CommandLine, process::Node};
 use crate::cassandra::{Cassandras, KEYSPACE};
 use crate::disk::{self, Disk};
 use crate::proxy::Proxy;
+use crate::replica::{Replica, replicated};
 use crate::servers::{EmptyDatabase, Kind, Recipe, RedisCluster, Server, connect_redis, connect_sql};
 
 /// Two nodes, or one where the database is a file.
@@ -62,6 +63,10 @@ pub enum PrimaryStore {
     Sqlite,
     MariaDb,
     Mysql,
+    /// With a replica, on which the nodes read.
+    MariaDbReplicated,
+    /// As [`Self::MariaDbReplicated`].
+    MysqlReplicated,
 }
 
 /// What the nodes share besides SQL.
@@ -99,12 +104,14 @@ impl RedisSetup {
 }
 
 impl PrimaryStore {
-    /// Room for its files, with some to spare, and little enough to be filled at once.
-    const fn room(self) -> &'static str {
+    /// Room for its files, with some to spare, and little enough to be filled at once. A server that logs its changes
+    /// for a replica has more files with every round.
+    const fn room(self) -> Option<&'static str> {
         match self {
-            Self::Sqlite => "64m",
-            Self::MariaDb => "160m",
-            Self::Mysql => "256m",
+            Self::Sqlite => Some("64m"),
+            Self::MariaDb => Some("160m"),
+            Self::Mysql => Some("256m"),
+            Self::MariaDbReplicated | Self::MysqlReplicated => None,
         }
     }
 }
@@ -122,14 +129,17 @@ pub struct Deployment {
     /// Of each node.
     command_lines: Vec<CommandLine>,
     pub sql: Option<(Server, Proxy)>,
+    pub replica: Option<Replica>,
     redis: Redis,
     /// A single Redis that holds inboxes has one beside it, which may take its place.
     beside: Option<Server>,
     /// Of each node to a single Redis; or to each master of a cluster, for all nodes.
     redis_lines: Vec<Proxy>,
     pub cassandras: Option<Cassandras>,
-    database: EmptyDatabase,
-    /// That of `database` for nodes: behind the bad line.
+    _database: EmptyDatabase,
+    /// Past the bad line.
+    database_url: String,
+    /// The same for nodes: behind the bad line.
     url: String,
     /// Lines that nodes wrote and that are no log: a panic's, for instance.
     pub odd_lines: Vec<String>,
@@ -140,9 +150,12 @@ pub struct Deployment {
 impl Deployment {
     /// Everything runs; the tables are there.
     pub async fn start(primary_store: PrimaryStore, setup: RedisSetup) -> Result<(Self, Vec<String>)> {
-        let disk = if disk::is_left_out() { None } else { Some(Disk::of(primary_store.room()).await?) };
+        let disk = match primary_store.room().filter(|_| !disk::is_left_out()) {
+            Some(room) => Some(Disk::of(room).await?),
+            None => None,
+        };
         let files = disk.as_ref().map_or_else(std::env::temp_dir, |disk| disk.folder().to_owned());
-        let (sql, redis) = tokio::try_join!(sql_server(primary_store, files.clone()), redis(setup))?;
+        let ((sql, replica), redis) = tokio::try_join!(sql_server(primary_store, files.clone()), redis(setup))?;
         let database = match &sql {
             Some((server, _)) => EmptyDatabase::on(server).await?,
             None => EmptyDatabase::sqlite_in(&files)?,
@@ -158,17 +171,26 @@ impl Deployment {
         let cassandras = if setup == RedisSetup::CassandraInboxes { Some(Cassandras::start().await?) } else { None };
         let lines_of =
             |node| if setup.is_cluster() { &redis_lines[..] } else { redis_lines.get(node..=node).unwrap_or(&[]) };
-        let command_lines = (0..nodes).map(|node| command_line(&url, setup, lines_of(node), cassandras.as_ref()));
+        let replica_url = replica.as_ref().map(|replica| replica.url(&url)).transpose()?;
+        let command_lines = (0..nodes).map(|node| {
+            let it = command_line(&url, setup, lines_of(node), cassandras.as_ref())?;
+            Ok(match &replica_url {
+                Some(url) => it.with("TIDEFEED__STORE__REPLICAS", &format!("[\"{url}\"]")),
+                None => it,
+            })
+        });
         let mut deployment = Self {
             setup,
             command_lines: command_lines.collect::<Result<_>>()?,
             nodes: (0..nodes).map(|_| None).collect(),
             sql,
+            replica,
             redis,
             beside,
             redis_lines,
             cassandras,
-            database,
+            database_url: database.url.clone(),
+            _database: database,
             url,
             odd_lines: Vec::new(),
             disk,
@@ -205,18 +227,29 @@ impl Deployment {
         }
     }
 
+    /// The replica takes the primary's place, and the primary its.
+    pub async fn promote_replica(&mut self) -> Result<()> {
+        let (Some((primary, line)), Some(replica)) = (&mut self.sql, &mut self.replica) else {
+            bail!("there is no replica");
+        };
+        let before = port(primary.port());
+        replica.promote(primary, line).await?;
+        self.database_url = self.database_url.replace(&before, &port(primary.port()));
+        Ok(())
+    }
+
     pub fn nodes(&self) -> usize {
         self.nodes.len()
     }
 
     /// Where the database is, past the bad line.
     pub fn database_url(&self) -> &str {
-        &self.database.url
+        &self.database_url
     }
 
     /// A connection past the bad line.
     pub async fn database(&self) -> Result<DatabaseConnection> {
-        connect_sql(&self.database.url).await
+        connect_sql(&self.database_url).await
     }
 
     /// Starts the node and returns its address once it listens. Its time-outs are so short that it may give up on a
@@ -259,7 +292,8 @@ impl Deployment {
 
     /// Fails if a proxy had no connection: then its faults had no effect.
     pub fn lines_are_used(&self) -> Result<()> {
-        for line in self.redis_lines.iter().chain(self.sql.as_ref().map(|(_, line)| line)) {
+        let of_replica = self.replica.iter().flat_map(Replica::lines);
+        for line in self.redis_lines.iter().chain(self.sql.as_ref().map(|(_, line)| line)).chain(of_replica) {
             ensure!(line.connections() > 0, "the nodes have found a way around a bad line");
         }
         self.cassandras.as_ref().map_or(Ok(()), Cassandras::lines_are_used)
@@ -297,15 +331,25 @@ impl Redis {
     }
 }
 
-async fn sql_server(primary_store: PrimaryStore, within: PathBuf) -> Result<Option<(Server, Proxy)>> {
-    let kind = match primary_store {
-        PrimaryStore::Sqlite => return Ok(None),
-        PrimaryStore::MariaDb => Kind::MariaDb,
-        PrimaryStore::Mysql => Kind::Mysql,
+async fn sql_server(
+    primary_store: PrimaryStore,
+    within: PathBuf,
+) -> Result<(Option<(Server, Proxy)>, Option<Replica>)> {
+    let (kind, is_replicated) = match primary_store {
+        PrimaryStore::Sqlite => return Ok((None, None)),
+        PrimaryStore::MariaDb => (Kind::MariaDb, false),
+        PrimaryStore::Mysql => (Kind::Mysql, false),
+        PrimaryStore::MariaDbReplicated => (Kind::MariaDb, true),
+        PrimaryStore::MysqlReplicated => (Kind::Mysql, true),
     };
-    let server = Server::start_from(kind, &Recipe { within, ..kind.recipe() }).await?;
+    let (server, replica) = if is_replicated {
+        let (server, replica) = Box::pin(replicated(kind, within)).await?;
+        (server, Some(replica))
+    } else {
+        (Server::start_from(kind, &Recipe { within, ..kind.recipe() }).await?, None)
+    };
     let line = Proxy::before(server.port()).await?;
-    Ok(Some((server, line)))
+    Ok((Some((server, line)), replica))
 }
 
 async fn redis(setup: RedisSetup) -> Result<Redis> {

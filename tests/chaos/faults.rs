@@ -14,6 +14,7 @@ use crate::clients::{Clients, below};
 use crate::deployment::Deployment;
 use crate::master_faults::{self, MasterFault};
 use crate::proxy::Proxy;
+use crate::replica::{self, ReplicaFault};
 use crate::servers::{Server, connect_redis, execute, is_running};
 
 /// Ends the claim of some readers that they were here lately, as long absence would: the next sweeper takes them out
@@ -46,6 +47,7 @@ pub enum Fault {
     RedisHeld,
     Master(MasterFault),
     Cassandra(CassandraFault),
+    Replica(ReplicaFault),
 }
 
 impl Fault {
@@ -81,6 +83,7 @@ impl Fault {
             Self::RedisHeld => "Redis silent",
             Self::Master(fault) => fault.name(),
             Self::Cassandra(fault) => fault.name(),
+            Self::Replica(fault) => fault.name(),
         }
     }
 
@@ -104,6 +107,9 @@ pub fn shuffled_faults(deployment: &Deployment, rng: &SharedRng) -> Vec<Fault> {
     faults.extend(MasterFault::of(deployment.setup).iter().copied().map(Fault::Master));
     if deployment.cassandras.is_some() {
         faults.extend(CassandraFault::ALL.map(Fault::Cassandra));
+    }
+    if deployment.replica.is_some() {
+        faults.extend(ReplicaFault::ALL.map(Fault::Replica));
     }
     faults.extend([Fault::NodeKilled; 2]);
     for index in (1..faults.len()).rev() {
@@ -138,6 +144,7 @@ pub async fn inject(fault: Fault, deployment: &mut Deployment, clients: &Clients
             }
         }
         Fault::Master(fault) => return master_faults::inject(fault, deployment, rng).await,
+        Fault::Replica(fault) => return replica::inject(fault, deployment, rng).await,
         Fault::Cassandra(fault) => return cassandra_faults::inject(fault, deployment, clients, rng).await,
         Fault::RedisCut | Fault::RedisSlow | Fault::RedisHeld => {
             spoil(fault, deployment.redis_lines(some), rng).await;

@@ -20,6 +20,7 @@ mod history;
 mod master_faults;
 mod product;
 mod proxy;
+mod replica;
 mod run;
 
 use support::{binary, coverage, harness, outside_world, servers};

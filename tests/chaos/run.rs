@@ -54,6 +54,8 @@ pub struct Findings {
     pub mismatches: Vec<String>,
     /// Readers whose inboxes lay outside SQL once a round was quiescent, at most.
     pub readers_outside: i64,
+    /// Statements that a replica had run for nodes once a round was quiescent, since its last start, at most.
+    pub reads_on_replica: i64,
     /// How long the slowest round took to become quiescent, in ms.
     pub slowest_quiescence_ms: u128,
     /// How long the slowest device took to hold its timeline after that, in ms.
@@ -178,6 +180,9 @@ impl Run {
         self.ask_invariant().await?;
         let outside = numbers(&self.deployment.database().await?, CLAIMED).await?;
         self.found.readers_outside = self.found.readers_outside.max(outside.first().copied().unwrap_or(0));
+        if let Some(replica) = &self.deployment.replica {
+            self.found.reads_on_replica = self.found.reads_on_replica.max(replica.reads().await?);
+        }
         self.nodes_are_ready().await?;
         self.deployment.lines_are_used()?;
         self.deployment.read_logs();
