@@ -3,7 +3,7 @@
 # (docs/benchmarks/README.md).
 # ROW: rows by name or by how their names begin, separated by commas; all without it. USERS: people of the seeded
 # worlds.
-# SUBSCRIBERS: of the row crowd (50000).
+# SUBSCRIBERS: of the row crowd (50000). IMPORTED: contents, follows and reactions of the row import, each (1000000).
 # ROUNDS, MILLISECONDS: how often both sides of a row take turns, and for how long. FRESH=1 seeds the worlds anew.
 # Further rows, which run last: engine-page, engine-writes and hot (without HTTP), price-of-a-point, first-post (the
 # demo's page on a slow phone).
@@ -51,6 +51,7 @@ arguments=(--tidefeed "$tidefeed_bin" --folder "$target_dir/bench")
 [ -z "${FRESH:-}" ] || arguments+=(--fresh)
 [ -z "${USERS:-}" ] || arguments+=(--users "$USERS")
 [ -z "${SUBSCRIBERS:-}" ] || arguments+=(--subscribers "$SUBSCRIBERS")
+[ -z "${IMPORTED:-}" ] || arguments+=(--imported "$IMPORTED")
 [ -z "${ROUNDS:-}" ] || arguments+=(--rounds "$ROUNDS")
 [ -z "${MILLISECONDS:-}" ] || arguments+=(--milliseconds "$MILLISECONDS")
 mapfile -t rows < <("$bench_bin" --tidefeed "$tidefeed_bin" --list | while IFS= read -r row; do if wanted "$row"; then echo "$row"; fi; done)

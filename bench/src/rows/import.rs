@@ -63,7 +63,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
 
 /// Lines a second of each side, alone.
 async fn alone(site: &Site) -> Result<Vec<Figure>> {
-    let each = site.options.size(EACH.0, EACH.1);
+    let each = site.options.imported.unwrap_or(site.options.size(EACH.0, EACH.1));
     let path = site.store.folder().join("import.ndjson");
     let lines = f64::from(u32::try_from(write_file(&path, each)?)?);
     let (mut loaded, settings) = empty(site, "loaded").await?;
