@@ -127,6 +127,7 @@ fn begin(arguments: Arguments) -> anyhow::Result<Completion> {
         Command::Config(arguments) => configuration::run(&arguments, &sources),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Import(arguments) => {
+            arguments.give_way();
             let runtime = runtime::build()?;
             let ended = runtime.block_on(moving_in::run(arguments, &sources));
             // A thread may still wait for standard input.

@@ -42,9 +42,10 @@ pub struct LoadArguments {
     /// The file to which the report is added, instead of standard output.
     #[arg(long, value_name = "PATH")]
     report: Option<PathBuf>,
-    /// Do not slow down while reads of the store take longer beside batches than between them.
+    /// Do not slow down while reads of the store take longer beside batches than between them, and take as much of the
+    /// processors as other processes.
     #[arg(long)]
-    full_speed: bool,
+    pub(super) full_speed: bool,
 }
 
 pub async fn run(arguments: &LoadArguments, config: &Config) -> anyhow::Result<Completion> {

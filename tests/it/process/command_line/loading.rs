@@ -3,6 +3,7 @@
 use std::{fmt::Write as _, path::PathBuf, process::Stdio, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
+use rustix::process::{Pid, getpriority_process};
 use serde_json::Value;
 use tokio::{
     io::AsyncWriteExt as _,
@@ -212,6 +213,22 @@ async fn a_file_that_changes_while_it_is_loaded_is_an_error() -> Result<()> {
     ensure!(changed.code == Some(1) && changed.err.contains(said), "{changed:?}");
     let whole = it.run(&["import", "load", "a.ndjson"]).await?;
     ensure!(whole.code == Some(3) && whole.err.contains("Loading `a.ndjson`, 2122 lines"), "another file: {whole:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_load_gives_way_to_other_processes() -> Result<()> {
+    let it = service(CommandLine::embedded()?).await?;
+    let own = getpriority_process(None)?;
+    for (arguments, more) in [(["--batch", "1"].as_slice(), 7), (&["--batch", "1", "--full-speed"], 0)] {
+        let mut command = it.command(&["import", "load", "a.ndjson"]);
+        let mut process = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        until_line(&it, 2).await?;
+        let id = i32::try_from(process.id().context("it has ended")?)?;
+        let seen = getpriority_process(Pid::from_raw(id))?;
+        process.kill().await?;
+        ensure!(seen == (own + more).min(19), "{arguments:?}: {seen}, not {own} and {more} more");
+    }
     Ok(())
 }
 
