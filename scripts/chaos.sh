@@ -34,7 +34,7 @@ cargo test --locked --profile long --test chaos --no-run
 status=0
 SEED=${SEED:-$(fresh_seed)}
 export SEED
-OPERATIONS=${OPERATIONS:-100000} cargo test --locked --profile long --test chaos -- cassandra_nodes:: combinations:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
+OPERATIONS=${OPERATIONS:-100000} cargo test --locked --profile long --test chaos -- cassandra_nodes:: combinations:: moves:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
 
 step "Results: calls, imports, upserts and revocations beside them, pages and entries checked, faults, wrong pages or devices, longest time until the system was quiet"
 printf '| servers | calls | the product | pages | entries | live events | faults | failed reads | unanswered changes | mismatches | rest, ms | devices, ms | seconds | seed |\n'

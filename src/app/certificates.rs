@@ -9,8 +9,8 @@ use url::Url;
 
 use super::{adapters::store_options, redis_options, settings::files_for_cassandra};
 use crate::{
-    config::{Config, SqlEngine},
-    store::inspection::Finding,
+    config::{Address, Config, SqlEngine},
+    store::{inspection::Finding, sql::SqlOptions},
 };
 
 /// How long a server may take to present its certificates.
@@ -28,11 +28,17 @@ struct Servers {
 /// A warning for each certificate that ends soon; nothing if no connection uses any.
 pub async fn inspect_certificates(config: &Config, now_ms: i64) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for servers in [store(config), redis(config), cassandra(config)].into_iter().flatten() {
+    let one_each = [store(config), redis(config), cassandra(config)].into_iter().flatten();
+    for servers in one_each.chain(replicas(config)) {
         if !servers.files.is_any() && servers.hosts.is_empty() {
             continue;
         }
-        findings.extend(servers.inspect(now_ms).await);
+        for finding in servers.inspect(now_ms).await {
+            // Servers may share files.
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
     }
     findings
 }
@@ -84,9 +90,18 @@ fn store(config: &Config) -> Option<Servers> {
     if config.store.url.engine() == SqlEngine::Sqlite {
         return None;
     }
-    let options = store_options(config);
+    Some(of_sql("store", &store_options(config)))
+}
+
+/// Each replica's address has files of its own.
+fn replicas(config: &Config) -> impl Iterator<Item = Servers> {
+    let of_replica = |url: &Address| SqlOptions { url: url.expose().to_owned(), ..store_options(config) };
+    config.store.replicas.iter().map(move |url| of_sql("replica", &of_replica(url)))
+}
+
+fn of_sql(name: &'static str, options: &SqlOptions) -> Servers {
     let hosts = options.verified_host().into_iter().collect();
-    Some(Servers { name: "store", files: options.certificate_files(), hosts, greeting: Greeting::MySql })
+    Servers { name, files: options.certificate_files(), hosts, greeting: Greeting::MySql }
 }
 
 fn redis(config: &Config) -> Option<Servers> {

@@ -18,6 +18,8 @@ use crate::servers::{EmptyDatabase, Kind, Recipe, RedisCluster, Server, connect_
 /// Two nodes, or one where the database is a file.
 const NODES: usize = 2;
 const LIMIT: Duration = Duration::from_mins(3);
+/// How long nodes of two settings run beside each other.
+const BETWEEN_NODES: Duration = Duration::from_secs(2);
 /// How long a node may take a key that was revoked, as in [`SETTINGS`].
 pub const REVOCATION: Duration = Duration::from_secs(2);
 
@@ -114,6 +116,15 @@ impl PrimaryStore {
             Self::MariaDbReplicated | Self::MysqlReplicated => None,
         }
     }
+}
+
+/// A setting that nodes get while clients work.
+#[derive(Debug, Clone, Copy)]
+pub enum Change<'a> {
+    /// Each node is ended and started in turn.
+    OneByOne((&'a str, &'a str)),
+    /// All nodes are ended, this command runs, and all are started.
+    AllAtOnce((&'a str, &'a str), &'a [&'a str]),
 }
 
 enum Redis {
@@ -276,6 +287,45 @@ impl Deployment {
         let lines =
             if self.setup.is_cluster() { &self.redis_lines[..] } else { self.redis_lines.get(..1).unwrap_or(&[]) };
         command_line(&self.url, self.setup, lines, self.cassandras.as_ref())
+    }
+
+    /// The value that a variable has for the first node.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        self.command_lines[0].setting(name).map(str::to_owned)
+    }
+
+    /// Ends nodes as an operator does, and starts them with another setting. `moved` learns where each is then.
+    pub async fn change(&mut self, change: Change<'_>, mut moved: impl FnMut(usize, String)) -> Result<()> {
+        let (Change::OneByOne((name, value)) | Change::AllAtOnce((name, value), _)) = change;
+        self.command_lines = self.command_lines.drain(..).map(|it| it.with(name, value)).collect();
+        match change {
+            Change::OneByOne(_) => {
+                for node in 0..self.nodes.len() {
+                    self.end_node(node).await?;
+                    moved(node, self.start_node(node).await?);
+                    sleep(BETWEEN_NODES).await;
+                }
+            }
+            Change::AllAtOnce(_, command) => {
+                for node in 0..self.nodes.len() {
+                    self.end_node(node).await?;
+                }
+                self.command(command).await?;
+                for node in 0..self.nodes.len() {
+                    moved(node, self.start_node(node).await?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn end_node(&mut self, number: usize) -> Result<()> {
+        let mut node = self.nodes[number].take().context("this node does not run")?;
+        node.signal("TERM").await?;
+        let code = node.code().await?;
+        self.keep_odd_lines(&node);
+        ensure!(code == Some(0), "node {number} has ended with {code:?}");
+        Ok(())
     }
 
     /// Runs a command of the binary beside the nodes.

@@ -18,6 +18,7 @@ mod disk;
 mod faults;
 mod history;
 mod master_faults;
+mod moves;
 mod product;
 mod proxy;
 mod replica;

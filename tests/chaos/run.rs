@@ -20,7 +20,7 @@ use tokio::{
 use crate::checker::check;
 use crate::clients::{Clients, IMPORTED, USERS, below};
 use crate::coverage::BROKEN;
-use crate::deployment::{Deployment, PrimaryStore, RedisSetup};
+use crate::deployment::{Change, Deployment, PrimaryStore, RedisSetup};
 use crate::device::Device;
 use crate::faults::{Fault, Tally, inject, random_pause, shuffled_faults};
 use crate::history::Read;
@@ -108,6 +108,20 @@ impl Run {
             ended??;
         }
         faults_ended?;
+        self.quiesce().await
+    }
+
+    /// Clients work while nodes get another setting; then waits for quiescence and checks everything.
+    pub async fn change(&mut self, least_operations: u64, change: Change<'_>) -> Result<()> {
+        let (moving, until) = (Arc::new(AtomicBool::new(true)), self.clients.counts.answered() + least_operations);
+        let mut tasks = self.start_clients(&moving, until);
+        let clients = Arc::clone(&self.clients);
+        let changed = self.deployment.change(change, |node, address| clients.api.moved(node, address)).await;
+        moving.store(false, Relaxed);
+        while let Some(ended) = tasks.join_next().await {
+            ended??;
+        }
+        changed?;
         self.quiesce().await
     }
 

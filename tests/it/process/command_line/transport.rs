@@ -6,7 +6,7 @@ use super::{
     CommandLine,
     process::{Node, until},
 };
-use crate::servers::{Authority, Kind, Recipe, Server, Validity, connect_redis};
+use crate::servers::{Authority, EmptyDatabase, Kind, Recipe, Server, Validity, connect_redis};
 
 const NAMES: &str = "DNS:localhost,IP:127.0.0.1";
 
@@ -83,6 +83,25 @@ mod redis_server {
         ensure!(doctor.code == Some(1) && doctor.out.contains("ended on 2021-01-01"), "{doctor:?}");
         let start = it.run(&["serve"]).await?;
         ensure!(start.code == Some(1) && start.err.contains("ended on 2021-01-01"), "{start:?}");
+        Ok(())
+    }
+}
+
+mod mariadb {
+    use super::*;
+
+    #[tokio::test]
+    async fn doctor_tells_when_the_certificate_of_a_replica_ends() -> Result<()> {
+        let authority = Authority::new()?;
+        let shown = authority.sign(NAMES, Validity::Days(10))?;
+        let more = format!("--ssl-cert={} --ssl-key={}", shown.certificate.display(), shown.key.display());
+        let server = Server::start_from(Kind::MariaDb, &Recipe { more, ..Kind::MariaDb.recipe() }).await?;
+        let database = EmptyDatabase::on(&server).await?;
+        let verified = format!("{}?ssl-mode=VERIFY_IDENTITY&ssl-ca={}", database.url, authority.file().display());
+        let it = CommandLine::on(&database.url)?.with("TIDEFEED__STORE__REPLICAS", &format!("[\"{verified}\"]"));
+        let doctor = it.run(&["doctor"]).await?;
+        let said = format!("warn replica 127.0.0.1:{}: its certificate ends on ", server.port());
+        ensure!(doctor.out.contains(&said), "{doctor:?}");
         Ok(())
     }
 }

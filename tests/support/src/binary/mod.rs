@@ -57,6 +57,11 @@ impl CommandLine {
         self
     }
 
+    /// The value of a variable in its environment.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.variables.iter().rfind(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
     /// Makes a write past the process's file size limit fail, as on a full disk, instead of ending the process.
     #[must_use]
     pub fn surviving_file_limits(mut self) -> Self {
