@@ -209,7 +209,6 @@ class LiveTimeline {
     this.#generation += 1;
     const mine = this.#generation;
     this.#leave();
-    this.#leave = () => {};
     this.#comparisons.forget();
     for (let tries = 0; mine === this.#generation && this.#stop !== null; tries += 1) {
       try {
@@ -241,6 +240,7 @@ class LiveTimeline {
 
   #listen() {
     this.#leave();
+    if (this.#stop === null) return; // Nobody watches any more: who does next listens.
     this.#await();
     try {
       const variables = { after: this.#token };
@@ -386,7 +386,6 @@ class LiveTimeline {
   #forget() {
     this.#generation += 1;
     this.#leave();
-    this.#leave = () => {};
     [this.#list, this.#journal, this.#isRead, this.#hasDoubts] = [NOTHING, null, false, false];
     [this.#token, this.#readMarker, this.#error] = [null, null, null];
   }
@@ -419,7 +418,6 @@ class LiveTimeline {
     this.#stop = null;
     this.#during = this.#parts.session.getSnapshot();
     this.#leave();
-    this.#leave = () => {};
     clearTimeout(this.#marking);
     this.#comparisons.stop();
   }

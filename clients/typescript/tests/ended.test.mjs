@@ -59,6 +59,32 @@ test("a draft that is published twice with one key is published once", async () 
   assert.equal((await client.request("{ viewer { contentCount } }")).viewer.contentCount, 1);
 });
 
+test("a list that nobody watches any more when its first page comes listens to nothing", async () => {
+  const ann = await register("ann");
+  const held = [];
+  let isAsked = false;
+  const fetching = async (url, init) => {
+    const answer = await fetch(url, init);
+    if (!String(init?.body).includes("timeline(")) return answer;
+    isAsked = true;
+    return new Promise((resolve) => { held.push(() => { resolve(answer); }); });
+  };
+  const client = clientOf(ann, server.address, { fetch: fetching });
+  const states = new Set();
+  client.connection.subscribe(() => { states.add(client.connection.getSnapshot()); });
+  const timeline = client.timeline();
+  const leave = timeline.subscribe(() => {});
+  await until("it is asked for", () => isAsked);
+  leave();
+  await new Promise((resolve) => { setTimeout(resolve, 10); }); // A list that is left and watched again at once goes on.
+  for (const go of held) go();
+  await until("it is read", () => timeline.getSnapshot().status === "ready");
+  await new Promise((resolve) => { setTimeout(resolve, 50); });
+  assert.deepEqual([...states], [], "it has connected");
+  watch(timeline);
+  await until("who watches it then hears", () => client.connection.getSnapshot() === "live");
+});
+
 test("a list that nobody watched while somebody else signed in begins anew", async () => {
   const [ann, bob] = [await register("ann"), await register("bob")];
   await publish(server, "of ann", ann);
