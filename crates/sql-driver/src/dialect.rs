@@ -31,6 +31,18 @@ impl Dialect {
         }
     }
 
+    /// A table with the columns `k0`, `k1`, .. and a row for each of the keys in one value: a JSON array of arrays of
+    /// integers. MariaDB would plan each branch of a union for some 15 us.
+    pub fn listed_keys(self, columns: usize) -> String {
+        let listed = |of: fn(usize) -> String| (0..columns).map(of).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::Sqlite => format!("(SELECT {} FROM json_each(?))", listed(|at| format!("value ->> {at} AS k{at}"))),
+            Self::Mysql => {
+                format!("JSON_TABLE(?, '$[*]' COLUMNS ({}))", listed(|at| format!("k{at} BIGINT PATH '$[{at}]'")))
+            }
+        }
+    }
+
     /// Follows a table of a join, which is then read through this index (`PRIMARY` for its key) or not at all. SQLite
     /// finds the index by itself.
     pub fn force_index(self, name: &str) -> String {

@@ -1,6 +1,6 @@
 //! Many rows in few statements: inserts of many rows, and lookups of many keys.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use sql_driver::{Dialect, Fragment, Tx, Value};
 
@@ -9,8 +9,8 @@ use crate::store::StoreError;
 
 /// Most rows of one insert; a power of two. The widest row has 20 values, and SQLite takes 32 766 a statement.
 pub(super) const ROWS: usize = 512;
-/// Most keys of one lookup; a power of two. SQLite takes 500 selects in one statement.
-const KEYS: usize = 256;
+/// Most keys of one lookup.
+const KEYS: usize = 1_024;
 
 /// Inserts `rows` in statements of at most [`ROWS`], cut at powers of two, because each connection prepares each
 /// distinct text once. Begins with the last rows. `conflict` follows the values.
@@ -87,6 +87,7 @@ pub(super) struct Lookup<'a> {
 impl Lookup<'_> {
     /// The rows with these keys, found one by one.
     pub(super) async fn rows<const N: usize>(&self, tx: &Tx, keys: &[[i64; N]]) -> Result<Vec<Row>, StoreError> {
+        let keys: Vec<[i64; N]> = keys.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         let mut found = Vec::new();
         for keys in keys.chunks(KEYS) {
             let Fragment { text, values } = self.statement(tx.dialect(), keys);
@@ -95,23 +96,19 @@ impl Lookup<'_> {
         Ok(found)
     }
 
-    /// Filled up to a power of two with the last key, in a select that drops repetitions.
     fn statement<const N: usize>(&self, dialect: Dialect, keys: &[[i64; N]]) -> Fragment {
         let Self { select, table, index, key, condition } = self;
-        let names: Vec<String> = (0..N).map(|place| format!("CAST(? AS SIGNED) AS k{place}")).collect();
         let on: Vec<String> =
             key.iter().enumerate().map(|(place, column)| format!("t.{column} = x.k{place}")).collect();
-        let count = keys.len().next_power_of_two();
-        let listed = vec![format!("SELECT {}", names.join(", ")); count].join(" UNION ALL ");
-        let mut values: Vec<i64> = keys.iter().flatten().copied().collect();
-        let last: Vec<i64> = keys.last().into_iter().flatten().copied().collect();
-        values.extend(last.iter().cycle().take(N * (count - keys.len())));
         let text = format!(
-            "SELECT DISTINCT {select} FROM ({listed}) x {then} {table} t{by_key} ON {on}{condition}",
+            "SELECT {select} FROM {keys} x {then} {table} t{by_key} ON {on}{condition}",
+            keys = dialect.listed_keys(N),
             then = dialect.join_in_order(),
             by_key = dialect.force_index(index),
             on = on.join(" AND "),
         );
-        Fragment::with(text, values.into_iter().map(Value::from))
+        let keys: Vec<String> =
+            keys.iter().map(|key| format!("[{}]", key.map(|it| it.to_string()).join(","))).collect();
+        Fragment::with(text, [format!("[{}]", keys.join(",")).into()])
     }
 }

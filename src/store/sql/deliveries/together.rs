@@ -8,6 +8,7 @@ use sql_driver::{Dialect, Fragment, Runs, Tx};
 use super::super::{
     inboxes::state::OUTSIDE,
     rows::{DomainColumns as _, Row, id_list},
+    spread_counts::FOLLOWERS,
 };
 use crate::{
     domain::{ContentId, EdgeMode, Entry, UserId},
@@ -71,10 +72,17 @@ fn record(row: &Row) -> Result<Record, StoreError> {
     Ok(Record { entry: row.entry(0)?, is_whole: is_there && row.get::<i64>(5)? == 0 })
 }
 
-/// Those of the authors whose contents here, times their targets, are more than `most`. Targets are counted no further.
+/// Those of the authors whose contents here, times their targets, are more than `most`. Targets are counted no further,
+/// and not at all where all followers together would not be too many.
 async fn with_many_targets(tx: &Tx, authors: &HashMap<UserId, u64>, most: u64) -> Result<HashSet<UserId>, StoreError> {
+    let followers = followers(tx, authors).await?;
+    // An author has an own inbox.
+    let few = |author: &UserId| followers.get(author).map(|count| count.saturating_add(1));
+    let may_be_many =
+        |(author, contents): &(UserId, u64)| few(author).is_none_or(|few| few.saturating_mul(*contents) > most);
     let mut many = HashSet::new();
-    let authors: Vec<(UserId, u64)> = authors.iter().map(|(author, contents)| (*author, *contents)).collect();
+    let authors: Vec<(UserId, u64)> =
+        authors.iter().map(|(author, contents)| (*author, *contents)).filter(may_be_many).collect();
     for authors in authors.chunks(AUTHORS) {
         let counts = authors.iter().map(|(author, contents)| counted(tx.dialect(), *author, most / contents + 1));
         let counts = tx.all(counts).await?;
@@ -86,6 +94,16 @@ async fn with_many_targets(tx: &Tx, authors: &HashMap<UserId, u64>, most: u64) -
         }
     }
     Ok(many)
+}
+
+/// How many follow each of the authors; nothing of an author whose account is gone.
+async fn followers(tx: &Tx, authors: &HashMap<UserId, u64>) -> Result<HashMap<UserId, u64>, StoreError> {
+    let (list, values) = id_list(&authors.keys().copied().collect::<Vec<_>>());
+    let sql = format!(
+        "SELECT n.user_id, {followers} FROM user_counts n WHERE n.user_id IN {list}",
+        followers = FOLLOWERS.whole("followers", "n"),
+    );
+    tx.query(&sql, values).await?.iter().map(|row| Ok((row.user(0)?, row.count(1)?))).collect()
 }
 
 /// Authors whose targets are counted in one round trip.

@@ -220,7 +220,7 @@ async fn a_file_that_changes_while_it_is_loaded_is_an_error() -> Result<()> {
 async fn a_load_gives_way_to_other_processes() -> Result<()> {
     let it = service(CommandLine::embedded()?).await?;
     let own = getpriority_process(None)?;
-    for (arguments, more) in [(["--batch", "1"].as_slice(), 7), (&["--batch", "1", "--full-speed"], 0)] {
+    for (arguments, more) in [(["--batch", "1"].as_slice(), 10), (&["--batch", "1", "--full-speed"], 0)] {
         let mut command = it.command(&["import", "load", "a.ndjson"]);
         let mut process = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         until_line(&it, 2).await?;
