@@ -40,8 +40,9 @@ use crate::{
     lifecycle::Lifecycle,
 };
 
-/// What is added to the process's nice value: a tenth of the share of a busy node's thread. With 7, pages took 2.1 times
-/// as long (p99, `make bench ROW=import`); with much more, a writer that holds SQLite's lock would keep a node waiting.
+/// What is added to the process's nice value: a tenth of the share of a busy node's thread. With 7, pages took 2.1
+/// times as long (p99, `make bench ROW=import`); with much more, a writer that holds SQLite's lock would keep a node
+/// waiting.
 #[cfg(unix)]
 const NICENESS: i32 = 10;
 
