@@ -140,14 +140,14 @@ pub async fn inject(fault: Fault, deployment: &mut Deployment, clients: &Clients
         }
         Fault::SqlCut | Fault::SqlSlow | Fault::SqlHeld => {
             if let Some((_, line)) = &deployment.sql {
-                spoil(fault, slice::from_ref(line), rng).await;
+                spoil(line_fault(fault), slice::from_ref(line), rng).await;
             }
         }
         Fault::Master(fault) => return master_faults::inject(fault, deployment, rng).await,
         Fault::Replica(fault) => return replica::inject(fault, deployment, rng).await,
         Fault::Cassandra(fault) => return cassandra_faults::inject(fault, deployment, clients, rng).await,
         Fault::RedisCut | Fault::RedisSlow | Fault::RedisHeld => {
-            spoil(fault, deployment.redis_lines(some), rng).await;
+            spoil(line_fault(fault), deployment.redis_lines(some), rng).await;
         }
     }
     Ok(())
@@ -214,10 +214,26 @@ async fn redis_says(server: &Server, command: &str) -> Result<()> {
     Ok(redis::cmd(command).query_async(&mut connection).await?)
 }
 
-/// Longer than what the nodes wait for at times, shorter than clients think a request can live.
-async fn spoil(fault: Fault, lines: &[Proxy], rng: &SharedRng) {
+/// What becomes of lines.
+#[derive(Debug, Clone, Copy)]
+pub enum LineFault {
+    Cut,
+    Slow,
+    Held,
+}
+
+const fn line_fault(fault: Fault) -> LineFault {
     match fault {
-        Fault::SqlSlow | Fault::RedisSlow => {
+        Fault::SqlSlow | Fault::RedisSlow => LineFault::Slow,
+        Fault::SqlHeld | Fault::RedisHeld => LineFault::Held,
+        _ => LineFault::Cut,
+    }
+}
+
+/// Longer than what the nodes wait for at times, shorter than clients think a request can live.
+pub async fn spoil(fault: LineFault, lines: &[Proxy], rng: &SharedRng) {
+    match fault {
+        LineFault::Slow => {
             let delay = Duration::from_millis(5 + u64::from(rng.u32() % 60));
             for line in lines {
                 line.slow_down(delay);
@@ -227,7 +243,7 @@ async fn spoil(fault: Fault, lines: &[Proxy], rng: &SharedRng) {
                 line.slow_down(Duration::ZERO);
             }
         }
-        Fault::SqlHeld | Fault::RedisHeld => {
+        LineFault::Held => {
             for line in lines {
                 line.hold(true);
             }
@@ -236,7 +252,7 @@ async fn spoil(fault: Fault, lines: &[Proxy], rng: &SharedRng) {
                 line.hold(false);
             }
         }
-        _ => {
+        LineFault::Cut => {
             for _ in 0..3 {
                 lines.iter().for_each(Proxy::cut);
                 sleep(random_pause(rng) / 4).await;

@@ -3,6 +3,7 @@
 
 use std::mem;
 use std::path::PathBuf;
+use std::slice;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -11,13 +12,12 @@ use tidefeed::rng::SharedRng;
 use tokio::time::sleep;
 
 use crate::binary::process::until;
-use crate::clients::below;
 use crate::deployment::Deployment;
-use crate::faults::random_pause;
+use crate::faults::{LineFault, random_pause, spoil};
 use crate::proxy::Proxy;
 use crate::servers::{
-    Kind, Recipe, Server, admit_reader, column, connect_sql, execute, follow, numbers, read_statements, reader_url,
-    replication_options, role,
+    Kind, Recipe, Server, column, connect_sql, execute, follow, numbers, primary_and_replica, read_statements,
+    reader_url, role,
 };
 
 /// How long what it lacks may come late, at most: longer than a read waits for it.
@@ -73,19 +73,13 @@ pub struct Replica {
 
 /// Starts a primary and its replica within this folder.
 pub async fn replicated(kind: Kind, within: PathBuf) -> Result<(Server, Replica)> {
-    let more = if kind == Kind::Mysql { "" } else { " --log-slave-updates=ON" };
-    let recipe = |options: String| Recipe { within: within.clone(), more: format!("{options}{more}"), ..kind.recipe() };
-    let [primary, replica] = replication_options(kind).map(recipe);
-    let (primary, server) = tokio::try_join!(Server::start_from(kind, &primary), Server::start_from(kind, &replica))?;
+    let more = if kind == Kind::Mysql { "" } else { "--log-slave-updates=ON" }.to_owned();
+    let recipe = Recipe { within, more, ..kind.recipe() };
+    let [primary, server] = Box::pin(primary_and_replica(kind, &recipe)).await?;
     let (line, upstream) = tokio::try_join!(Proxy::before(server.port()), Proxy::before(primary.port()))?;
     let root = connect_sql(&server.url()).await?;
-    if kind == Kind::Mysql {
-        // The server's own accounts were made on both.
-        execute(&root, "RESET BINARY LOGS AND GTIDS").await?;
-    }
     follow(kind, &root, upstream.port()).await?;
     root.close().await?;
-    admit_reader(kind, &primary).await?;
     let replica = Replica { kind, server, line, upstream };
     replica.take_role().await?;
     Ok((primary, replica))
@@ -191,17 +185,8 @@ pub async fn inject(fault: ReplicaFault, deployment: &mut Deployment, rng: &Shar
     match fault {
         ReplicaFault::Killed => replica.kill(rng).await?,
         ReplicaFault::Late => replica.apply_nothing(rng).await?,
-        ReplicaFault::CutOff => {
-            for _ in 0..3 {
-                replica.line.cut();
-                sleep(random_pause(rng) / 4).await;
-            }
-        }
-        ReplicaFault::Slow => {
-            replica.line.slow_down(Duration::from_millis(5 + below(rng, 60) as u64));
-            sleep(2 * random_pause(rng)).await;
-            replica.line.slow_down(Duration::ZERO);
-        }
+        ReplicaFault::CutOff => spoil(LineFault::Cut, slice::from_ref(&replica.line), rng).await,
+        ReplicaFault::Slow => spoil(LineFault::Slow, slice::from_ref(&replica.line), rng).await,
         ReplicaFault::Silent | ReplicaFault::Behind => {
             let line = if fault == ReplicaFault::Silent { &replica.line } else { &replica.upstream };
             line.hold(true);

@@ -2,7 +2,7 @@
 
 use crate::{
     measured::{Cost, Engine, Measured, Operations},
-    product::{DAYS_A_YEAR, INBOXES, OutOfRange, Product, Rates, table_sizes},
+    product::{DAYS_A_YEAR, INBOXES, OutOfRange, Product, Rates, TableSize, table_sizes},
 };
 
 const US_A_SECOND: f64 = 1e6;
@@ -276,24 +276,15 @@ impl Model<'_> {
     }
 
     fn disk_gib(&self, engine: &Engine, has_inboxes: bool) -> f64 {
-        let tables = table_sizes(self.product, engine);
-        let kept = tables.iter().filter(|table| has_inboxes || table.name != INBOXES);
-        kept.map(|table| table.bytes).sum::<f64>() / GIB
+        tables(self.product, engine, has_inboxes).map(|table| table.bytes).sum::<f64>() / GIB
     }
 
     /// What should lie in the memory of an SQL server: inboxes, and of what grows by the day, the newest month.
     fn hot_gib(&self, engine: &Engine, has_inboxes: bool) -> f64 {
         let days = (self.product.years * DAYS_A_YEAR).max(1.0);
         let recent = (HOT_DAYS / days).min(1.0);
-        let tables = table_sizes(self.product, engine);
-        let hot = tables.iter().map(|table| match table.name.as_str() {
-            INBOXES => {
-                if has_inboxes {
-                    table.bytes
-                } else {
-                    0.0
-                }
-            }
+        let hot = tables(self.product, engine, has_inboxes).map(|table| match table.name.as_str() {
+            INBOXES => table.bytes,
             _ => table.lasting_bytes + table.daily_bytes() * recent,
         });
         hot.sum::<f64>() / GIB
@@ -317,6 +308,11 @@ impl Model<'_> {
             .map(|(what, needed, has)| format!("{}: {needed:.0} {what} where a server has {has:.0}", part.name))
             .collect()
     }
+}
+
+/// The tables that lie there.
+fn tables(product: &Product, engine: &Engine, has_inboxes: bool) -> impl Iterator<Item = TableSize> {
+    table_sizes(product, engine).into_iter().filter(move |table| has_inboxes || table.name != INBOXES)
 }
 
 /// Whole servers, at least one.

@@ -107,8 +107,7 @@ impl Lookup<'_> {
             by_key = dialect.force_index(index),
             on = on.join(" AND "),
         );
-        let keys: Vec<String> =
-            keys.iter().map(|key| format!("[{}]", key.map(|it| it.to_string()).join(","))).collect();
-        Fragment::with(text, [format!("[{}]", keys.join(",")).into()])
+        let keys: Vec<&[i64]> = keys.iter().map(<[i64; N]>::as_slice).collect();
+        Fragment::with(text, [serde_json::json!(keys).to_string().into()])
     }
 }

@@ -32,7 +32,7 @@ pub use self::line::{Line, Stop};
 pub use self::pool::DatabasePool;
 pub use self::recipe::{Kind, Recipe};
 pub use self::redis::{FreshKeys, RedisCluster, connect as connect_redis};
-pub use self::replicated::{Replicated, admit_reader, follow, read_statements, reader_url, replication_options, role};
+pub use self::replicated::{Replicated, follow, primary_and_replica, read_statements, reader_url, role};
 pub use self::server::Server;
 pub use self::sql::{
     Session, column, connect as connect_sql, connect_within as connect_sql_within, execute, numbers, open_store,

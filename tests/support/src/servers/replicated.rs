@@ -22,17 +22,9 @@ pub struct Replicated {
 impl Replicated {
     /// Starts both, and lets the one follow the other.
     pub async fn start(kind: Kind) -> Result<Self> {
-        let recipe = |more: String| Recipe { more, ..kind.recipe() };
-        let [primary, replica] = replication_options(kind).map(recipe);
-        let (primary, replica) =
-            tokio::try_join!(Server::start_from(kind, &primary), Server::start_from(kind, &replica))?;
+        let [primary, replica] = Box::pin(primary_and_replica(kind, &kind.recipe())).await?;
         let root = connect_sql(&replica.url()).await?;
-        if kind == Kind::Mysql {
-            // The server's own accounts were made on both.
-            execute(&root, "RESET BINARY LOGS AND GTIDS").await?;
-        }
         follow(kind, &root, primary.port()).await?;
-        admit_reader(kind, &primary).await?;
         let this = Self { primary, replica, root, kind };
         this.go_on("").await?;
         Ok(this)
@@ -73,8 +65,27 @@ pub async fn read_statements(server: &DatabaseConnection) -> Result<i64> {
     Ok(value.parse()?)
 }
 
+/// A primary and a replica that does not follow it yet, by this recipe.
+pub async fn primary_and_replica(kind: Kind, recipe: &Recipe) -> Result<[Server; 2]> {
+    let with = |options: &String| {
+        let program = recipe.program.clone();
+        Recipe { program, within: recipe.within.clone(), more: format!("{options} {}", recipe.more), ..*recipe }
+    };
+    let [primary, replica] = replication_options(kind);
+    let (primary, replica) = (with(&primary), with(&replica));
+    let (primary, replica) = tokio::try_join!(Server::start_from(kind, &primary), Server::start_from(kind, &replica))?;
+    if kind == Kind::Mysql {
+        // The server's own accounts were made on both.
+        let root = connect_sql(&replica.url()).await?;
+        execute(&root, "RESET BINARY LOGS AND GTIDS").await?;
+        root.close().await?;
+    }
+    admit_reader(kind, &primary).await?;
+    Ok([primary, replica])
+}
+
 /// Options of a primary, and of a replica that applies in parallel and commits in order.
-pub fn replication_options(kind: Kind) -> [String; 2] {
+fn replication_options(kind: Kind) -> [String; 2] {
     let (logging, following) = if kind == Kind::Mysql {
         (
             "--log-bin=log --gtid-mode=ON --enforce-gtid-consistency=ON --sync-binlog=0",
@@ -106,7 +117,7 @@ pub async fn follow(kind: Kind, replica: &DatabaseConnection, port: u16) -> Resu
 }
 
 /// Lets somebody read who may do nothing else, on this server and its replicas.
-pub async fn admit_reader(kind: Kind, primary: &Server) -> Result<()> {
+async fn admit_reader(kind: Kind, primary: &Server) -> Result<()> {
     let monitor = if kind == Kind::Mysql { "REPLICATION CLIENT" } else { "REPLICA MONITOR" };
     let primary = connect_sql(&primary.url()).await?;
     for sql in
