@@ -3,7 +3,7 @@ PORT ?= 8080
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help first-run-test run run-servers release npm install image secrets web test test-fast check lint oldest advisories sim soak chaos bench costs schema clean-data
+.PHONY: help first-run-test run run-servers release npm install image secrets web test test-fast test-tidb check lint oldest advisories sim soak chaos bench costs schema clean-data
 
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -64,6 +64,9 @@ soak: ## Every random test with fresh seeds: ROUNDS (10) times
 
 chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
 	@scripts/chaos.sh
+
+test-tidb: ## The tests of the store, the use cases and the API on TIDB=mysql://root@host:4000, a server of your own
+	@scripts/test-tidb.sh
 
 bench: ## Print the table of docs/benchmarks, or one ROW of it, with USERS (100000) in the world (release build)
 	@scripts/bench.sh

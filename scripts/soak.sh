@@ -17,7 +17,7 @@ step "Building the tests and the binary (cargo, dev profile; the first time take
 cargo test --locked --workspace --no-run
 # What is ignored on MySQL is `in soak`.
 step "The use cases and the API on MySQL"
-cargo test --locked --quiet --test it -- --ignored ::mysql:: "${arguments[@]}"
+cargo test --locked --quiet --test it -- --ignored ::mysql:: --skip ::tidb:: "${arguments[@]}"
 step "Floods of MariaDB with Redis, of one node and of two, beside an honest client"
 cargo test --locked --quiet --test it -- --ignored --nocapture held::fairness::mariadb::
 step "Floods of each kind of message, ten times as long"

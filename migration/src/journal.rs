@@ -15,8 +15,9 @@ pub async fn apply(transaction: &DatabaseTransaction, all: &[Box<dyn Migrate>], 
     transaction.execute_unprepared(CREATE).await?;
     let (applied, now) = (applied(transaction).await?, now(transaction.get_database_backend()));
     let remember = format!("INSERT INTO seaql_migrations (version, applied_at) VALUES (?, {now})");
+    let schema = Schema::within(transaction).await?;
     for migration in pending_of(all, &applied)?.into_iter().take(most) {
-        migration.up(&Schema::within(transaction)).await?;
+        migration.up(&schema).await?;
         let values = [migration.name().into()];
         let backend = transaction.get_database_backend();
         transaction.execute_raw(Statement::from_sql_and_values(backend, &remember, values)).await?;

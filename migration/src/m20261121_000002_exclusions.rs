@@ -1,9 +1,9 @@
 //! Adds exclusions, replies and reposts, and an outbox index that covers the timeline's conditions.
 
-use sea_orm::{DbBackend, DbErr};
+use sea_orm::DbErr;
 
-use crate::schema::{Migrate, Schema};
-use crate::table::{Table, big, index, small};
+use crate::schema::{Engine, Migrate, Schema};
+use crate::table::{Index, Table, big, index, small};
 
 /// Exclusions, replies and reposts.
 #[derive(Debug)]
@@ -17,19 +17,34 @@ impl Migrate for Migration {
 
     async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
         EXCLUSIONS.create(schema).await?;
-        // On a server all changes of the table are one atomic statement, so its column shows whether it has run.
+        let changes: &[&str] = match schema.engine() {
+            Engine::Sqlite => &ONE_BY_ONE,
+            Engine::Mysql => &AT_ONCE,
+            Engine::Tidb => return each_if_due(schema).await,
+        };
+        // On MySQL and MariaDB all changes of the table are one atomic statement, so its column shows whether it has
+        // run.
         if schema.has_column("contents", "repost_author_id").await? {
             return Ok(());
         }
-        let changes: &[&str] = match schema.backend() {
-            DbBackend::Sqlite => &ONE_BY_ONE,
-            _ => &AT_ONCE,
-        };
         for change in changes {
             schema.run(change).await?;
         }
         Ok(())
     }
+}
+
+/// TiDB commits each change by itself, and takes no index under the name of one that the same statement drops.
+async fn each_if_due(schema: &Schema<'_>) -> Result<(), DbErr> {
+    big("repost_author_id").or_null().add_to("contents", schema).await?;
+    let is_former = !schema.has_index_of("contents", OUTBOX.name(), "repost_author_id").await?;
+    if is_former && schema.has_index("contents", OUTBOX.name()).await? {
+        schema.run("ALTER TABLE contents DROP KEY outbox").await?;
+    }
+    for index in [OUTBOX, index("replies", "reply_to, publish_time, id"), index("reposts", "repost_of, author_id")] {
+        index.create(schema, "contents").await?;
+    }
+    Ok(())
 }
 
 /// One row for each cause: an author can be excluded for several.
@@ -43,8 +58,9 @@ const EXCLUSIONS: Table = Table {
     ],
 };
 
-/// The outbox index holds every column that decides whether a content is in a timeline, so skipping a content reads no
-/// row.
+/// It holds every column that decides whether a content is in a timeline, so skipping a content reads no row.
+const OUTBOX: Index = index("outbox", "author_id, publish_time, id, removed_at, kind, repost_of, repost_author_id");
+
 const AT_ONCE: [&str; 1] = ["ALTER TABLE contents ADD COLUMN repost_author_id BIGINT, \
      DROP KEY outbox, \
      ADD KEY outbox (author_id, publish_time, id, removed_at, kind, repost_of, repost_author_id), \

@@ -8,52 +8,85 @@ pub trait Migrate: Send + Sync {
     /// The name under which the database remembers that it has run. Names sort in the order of time.
     fn name(&self) -> &'static str;
 
-    /// Makes the change. MySQL and MariaDB commit each change of a table at once, so a migration that was interrupted
-    /// runs again: it checks what is there already.
+    /// Makes the change. Servers commit each change of a table at once, so a migration that was interrupted runs again:
+    /// it checks what is there already.
     async fn up(&self, schema: &Schema<'_>) -> Result<(), DbErr>;
+}
+
+/// An engine that keeps the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Sqlite,
+    /// MySQL and MariaDB.
+    Mysql,
+    /// TiDB: takes one change in each `ALTER TABLE`.
+    Tidb,
 }
 
 /// The tables, within the transaction that migrates them.
 #[derive(Debug)]
-pub struct Schema<'c>(&'c DatabaseTransaction);
+pub struct Schema<'c> {
+    transaction: &'c DatabaseTransaction,
+    engine: Engine,
+}
 
 impl<'c> Schema<'c> {
-    pub(crate) fn within(transaction: &'c DatabaseTransaction) -> Self {
-        Self(transaction)
+    pub(crate) async fn within(transaction: &'c DatabaseTransaction) -> Result<Self, DbErr> {
+        let engine = match transaction.get_database_backend() {
+            DbBackend::Sqlite => Engine::Sqlite,
+            backend => {
+                let question = Statement::from_string(backend, "SELECT VERSION()");
+                let version = transaction.query_one_raw(question).await?;
+                let version: String = version.map(|row| row.try_get_by_index(0)).transpose()?.unwrap_or_default();
+                if version.contains("-TiDB-") { Engine::Tidb } else { Engine::Mysql }
+            }
+        };
+        Ok(Self { transaction, engine })
     }
 
     /// The transaction, for migrations that read and write rows.
     pub fn transaction(&self) -> &'c DatabaseTransaction {
-        self.0
+        self.transaction
     }
 
-    /// `DbBackend::MySql` is MariaDB, too.
+    /// `DbBackend::MySql` is MariaDB and TiDB, too.
     pub fn backend(&self) -> DbBackend {
-        self.0.get_database_backend()
+        self.transaction.get_database_backend()
+    }
+
+    pub(crate) const fn engine(&self) -> Engine {
+        self.engine
     }
 
     /// Runs one statement without values.
     pub(crate) async fn run(&self, sql: &str) -> Result<(), DbErr> {
-        self.0.execute_unprepared(sql).await.map(drop)
+        self.transaction.execute_unprepared(sql).await.map(drop)
     }
 
     pub(crate) async fn has_column(&self, table: &str, column: &str) -> Result<bool, DbErr> {
-        let question = match self.backend() {
+        let question = match self.engine {
             // The other list of columns lacks the computed ones.
-            DbBackend::Sqlite => "SELECT COUNT(*) FROM pragma_table_xinfo(?) WHERE name = ?",
+            Engine::Sqlite => "SELECT COUNT(*) FROM pragma_table_xinfo(?) WHERE name = ?",
             _ => {
                 "SELECT COUNT(*) FROM information_schema.columns \
                  WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?"
             }
         };
-        is_there(self.0, question, &[table, column]).await
+        is_there(self.transaction, question, &[table, column]).await
     }
 
-    /// On MySQL and MariaDB only: SQLite creates an index `IF NOT EXISTS`.
+    /// On servers only: SQLite creates an index `IF NOT EXISTS`.
     pub(crate) async fn has_index(&self, table: &str, index: &str) -> Result<bool, DbErr> {
         let question = "SELECT COUNT(*) FROM information_schema.statistics \
                         WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ?";
-        is_there(self.0, question, &[table, index]).await
+        is_there(self.transaction, question, &[table, index]).await
+    }
+
+    /// As [`Self::has_index`], with this column.
+    pub(crate) async fn has_index_of(&self, table: &str, index: &str, column: &str) -> Result<bool, DbErr> {
+        let question = "SELECT COUNT(*) FROM information_schema.statistics \
+                        WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ? AND column_name = ?";
+        is_there(self.transaction, question, &[table, index, column]).await
     }
 }
 

@@ -1,9 +1,9 @@
 //! Describes a table once and writes its SQL for each engine. There are no foreign keys: they take locks that fan-out
 //! must not wait for.
 
-use sea_orm::{DbBackend, DbErr};
+use sea_orm::DbErr;
 
-use crate::schema::Schema;
+use crate::schema::{Engine, Schema};
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy)]
@@ -63,25 +63,25 @@ impl Column {
         if schema.has_column(table, self.name).await? {
             return Ok(());
         }
-        schema.run(&format!("ALTER TABLE {table} ADD COLUMN {}", self.text(schema.backend()))).await
+        schema.run(&format!("ALTER TABLE {table} ADD COLUMN {}", self.text(schema.engine()))).await
     }
 
-    fn text(&self, backend: DbBackend) -> String {
+    fn text(&self, engine: Engine) -> String {
         if let Some(expression) = self.computed {
-            // MariaDB leaves deleted entries of virtual columns in indexes; SQLite adds no stored column.
-            let kept = if backend == DbBackend::Sqlite { "VIRTUAL" } else { "STORED" };
-            return format!("{} {} GENERATED ALWAYS AS ({expression}) {kept}", self.name, self.holds.text(backend));
+            // MariaDB leaves deleted entries of virtual columns in indexes; SQLite and TiDB add no stored column.
+            let kept = if engine == Engine::Mysql { "STORED" } else { "VIRTUAL" };
+            return format!("{} {} GENERATED ALWAYS AS ({expression}) {kept}", self.name, self.holds.text(engine));
         }
         let null = if self.null { "" } else { " NOT NULL" };
         let default = self.default.map(|value| format!(" DEFAULT {value}")).unwrap_or_default();
-        format!("{} {}{null}{default}", self.name, self.holds.text(backend))
+        format!("{} {}{null}{default}", self.name, self.holds.text(engine))
     }
 }
 
 impl Type {
     /// SQLite ignores declared types, except that a key of type INTEGER is the row number.
-    fn text(self, backend: DbBackend) -> String {
-        if backend == DbBackend::Sqlite {
+    fn text(self, engine: Engine) -> String {
+        if engine == Engine::Sqlite {
             let number = matches!(self, Self::Big | Self::Int | Self::Small);
             return if number { "INTEGER" } else { "TEXT" }.to_owned();
         }
@@ -167,17 +167,17 @@ impl Table {
     /// Creates the table and its indexes. May be repeated: an interrupted migration runs again on engines whose DDL
     /// has no transactions.
     pub async fn create(&self, schema: &Schema<'_>) -> Result<(), DbErr> {
-        for statement in self.texts(schema.backend()) {
+        for statement in self.texts(schema.engine()) {
             schema.run(&statement).await?;
         }
         Ok(())
     }
 
-    fn texts(&self, backend: DbBackend) -> Vec<String> {
-        let mut lines: Vec<String> = self.columns.iter().map(|column| column.text(backend)).collect();
+    fn texts(&self, engine: Engine) -> Vec<String> {
+        let mut lines: Vec<String> = self.columns.iter().map(|column| column.text(engine)).collect();
         lines.push(format!("PRIMARY KEY ({})", self.key));
         let (name, without_rowid) = (self.name, if self.key.contains(',') { " WITHOUT ROWID" } else { "" });
-        if backend == DbBackend::Sqlite {
+        if engine == Engine::Sqlite {
             let table = format!("CREATE TABLE IF NOT EXISTS {name} ({}){without_rowid}", lines.join(", "));
             return std::iter::once(table).chain(self.indexes.iter().map(|index| index.text(name))).collect();
         }
@@ -192,12 +192,17 @@ impl Table {
 }
 
 impl Index {
+    /// The index's name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Creates the index on an existing table. May be repeated, like [`Table::create`].
     pub async fn create(&self, schema: &Schema<'_>, table: &str) -> Result<(), DbErr> {
-        if schema.backend() == DbBackend::Sqlite {
+        if schema.engine() == Engine::Sqlite {
             return schema.run(&self.text(table)).await;
         }
-        // MySQL has no IF NOT EXISTS here.
+        // MySQL and TiDB have no IF NOT EXISTS here.
         if schema.has_index(table, self.name).await? {
             return Ok(());
         }

@@ -82,10 +82,10 @@ fn shape(config: &Config) -> Finding {
             Finding::fine("setup", "one node on SQLite; its process does what Redis would do")
         }
         (SqlEngine::Sqlite, true) => Finding::fine("setup", "SQLite with Redis: several processes on one machine"),
-        (SqlEngine::MySql, true) => Finding::fine("setup", "MySQL or MariaDB with Redis: any number of nodes"),
+        (SqlEngine::MySql, true) => Finding::fine("setup", "a SQL server with Redis: any number of nodes"),
         (SqlEngine::MySql, false) => Finding::doubtful(
             "setup",
-            "MySQL or MariaDB without Redis: live subscriptions miss what other nodes publish",
+            "a SQL server without Redis: live subscriptions miss what other nodes publish",
             "set redis.urls if you run more than one node",
         ),
     }
@@ -141,9 +141,9 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
     let ready = findings.iter().all(|finding| finding.verdict == Verdict::Fine);
     findings.extend(store.inspect().await);
     findings.extend(clocks(&store, clock).await);
-    let own = async { open_for_deliveries(config, &store).await?.ping().await.map_err(AppError::Store) };
-    findings.push(own_connections(own.await));
     if ready {
+        let own = async { open_for_deliveries(config, &store).await?.ping().await.map_err(AppError::Store) };
+        findings.push(own_connections(own.await));
         findings.extend(store.inspect_tables().await);
         findings.extend(deliveries(&store, config.delivery.failing_after, clock.now_ms()).await);
         findings.push(inboxes(&store, config.inbox.store).await);

@@ -10,8 +10,8 @@ use ::import::{
 
 use crate::domain::account::{attributes::Attributes, external::ExternalId};
 
-/// Lines of a batch at most.
-pub const MAX_BATCH_LINES: usize = 500;
+/// Lines of a batch at most; as many rows as one insert takes.
+pub const MAX_BATCH_LINES: usize = 512;
 /// Characters of the texts of a batch, of which one transaction writes the search terms.
 const MAX_BATCH_CHARS: usize = 100_000;
 /// Bytes of a batch, for which there is room in one statement of every server.

@@ -3,9 +3,9 @@
 //! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each
 //! other's transactions, and readers never wait for it (WAL): `sqlite::writer`, `sqlite::readers`. With `synchronous =
 //! FULL`, a commit is on the disk before it is acknowledged, so that it survives a power loss as well as a crash.
-//! Transactions that wait for each other share a commit (`sqlite::shared_commits`). **MySQL, MariaDB**: every session
-//! READ COMMITTED (`server::connections`). A database made by `with_own_connections` has connections of its own beside
-//! these.
+//! Transactions that wait for each other share a commit (`sqlite::shared_commits`). **MySQL, MariaDB, TiDB**: every
+//! session READ COMMITTED (`server::connections`). A database made by `with_own_connections` has connections of its own
+//! beside these.
 
 use std::{path::Path, sync::Arc};
 
@@ -43,6 +43,8 @@ enum Unusable {
     PasswordWithoutTls,
     #[error("store.replicas is for MySQL and MariaDB: a SQLite file has none")]
     ReplicasOfAFile,
+    #[error("store.replicas is for MySQL and MariaDB: TiDB spreads reads over its own nodes")]
+    ReplicasOfTidb,
     #[error("each of store.replicas must name the database that store.url names")]
     OtherDatabase,
 }
@@ -65,6 +67,9 @@ impl Database {
     /// yet: the primary serves while they are away.
     pub fn with_replicas(&self, options: &SqlOptions, replicas: &ReplicaOptions) -> Result<Self, StoreError> {
         let Readers::Server(primary) = &self.readers else { return Err(Unusable::ReplicasOfAFile.into()) };
+        if self.dialect == Dialect::Tidb {
+            return Err(Unusable::ReplicasOfTidb.into());
+        }
         let mut all = Vec::with_capacity(replicas.urls.len());
         for url in &replicas.urls {
             let options = SqlOptions { url: url.clone(), ..options.clone() };
@@ -165,14 +170,17 @@ async fn make_private(file: &Path) {
 
 async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<Database, StoreError> {
     let connections = to_server(options, mysql_session(options))?;
-    connections.try_take().await.map_err(|error| refused(error, &options.url))?.give_back();
+    let mut first = connections.try_take().await.map_err(|error| refused(error, &options.url))?;
+    let version = first.query("SELECT VERSION()".into(), &[]).await.map_err(connect_error)?;
+    let version: String = version.first().map(|row| row.get(0)).transpose()?.unwrap_or_default();
+    first.give_back();
     Ok(Database {
         readers: Readers::Server(connections.clone()),
         writer: Writer::Server(connections),
         replicas: None,
         permits: ConnectionPermits::new(options.connections(), options.acquire_timeout),
         finisher: Finisher::new(limits.operation),
-        dialect: Dialect::Mysql,
+        dialect: Dialect::of_server(&version),
         limits,
         sent: Arc::default(),
         begun: Arc::default(),
@@ -207,7 +215,9 @@ fn refused(error: sqlx::Error, url: &str) -> StoreError {
 /// A value that does not fit is an error. A single statement commits by itself, and a commit ends its transaction,
 /// whatever the server's defaults are. A statement that runs too long is ended (on MySQL only reads can be), and so
 /// is a wait for a lock. Without `in_predicate_conversion_threshold = 0` MariaDB would turn a long `IN` list into a
-/// join with a temporary table. `/*M!` is read by MariaDB only, `/*!80000` by MySQL only.
+/// join with a temporary table. TiDB locks rows as they are written, finds a key that is there already at the insert,
+/// takes several statements at a time, and keeps no plans, because kept ones have given wrong rows
+/// (pingcap/tidb#66374). `/*M!` is read by MariaDB only, `/*!80000` by MySQL and TiDB, `/*T!` by TiDB only.
 fn mysql_session(options: &SqlOptions) -> String {
     let lock_wait = options.lock_wait().as_secs();
     let statement = options.statement_timeout;
@@ -215,7 +225,9 @@ fn mysql_session(options: &SqlOptions) -> String {
         "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
          autocommit = 1, completion_type = 'NO_CHAIN', innodb_lock_wait_timeout = {lock_wait} \
          /*M! , max_statement_time = {seconds}, in_predicate_conversion_threshold = 0 */ \
-         /*!80000 , max_execution_time = {millis} */",
+         /*!80000 , max_execution_time = {millis} */ \
+         /*T! , tidb_txn_mode = 'pessimistic', tidb_constraint_check_in_place_pessimistic = 1, \
+         tidb_multi_statement_mode = 'ON', tidb_enable_prepared_plan_cache = 0 */",
         seconds = statement.as_secs_f64(),
         millis = statement.as_millis(),
     )

@@ -116,9 +116,13 @@ impl Database {
         self.writability.note_probe(ended);
     }
 
-    /// Whether the database answers.
-    pub async fn ping(&self) -> Result<(), StoreError> {
-        self.read("SELECT 1", []).await.map(|_| ())
+    /// Whether the database answers. `table` is one that exists: TiDB answers for its store only if it has to ask it.
+    pub async fn ping(&self, table: &str) -> Result<(), StoreError> {
+        let sql = match self.dialect {
+            Dialect::Sqlite | Dialect::Mysql => "SELECT 1",
+            Dialect::Tidb => &format!("SELECT 1 FROM {table} LIMIT 1"),
+        };
+        self.read(sql, []).await.map(|_| ())
     }
 
     /// Closes all connections once they are free; every later call fails as unavailable.
@@ -147,13 +151,25 @@ impl Database {
         let (sql, values) = (sql.into(), values.into_iter().collect());
         self.sent.fetch_add(1, Ordering::Relaxed);
         match &self.readers {
-            Readers::Server(connections) => {
-                let connections = connections.clone();
-                let read = self.finished(async move { connections.query(sql, values).await });
-                self.in_time(async { read.await?.0.map_err(read_error) }).await
+            // Where a lost snapshot or a part of the store that is away ends a statement, as no lock does elsewhere.
+            Readers::Server(connections) if self.dialect == Dialect::Tidb => {
+                let (sql, values): (&Arc<str>, &Vec<Value>) = (&sql, &values);
+                self.while_contended(|| self.read_once(connections, Arc::clone(sql), values.clone())).await
             }
+            Readers::Server(connections) => self.in_time(self.read_once(connections, sql, values)).await,
             Readers::File(readers) => self.in_time(readers.read(sql, values)).await,
         }
+    }
+
+    async fn read_once(
+        &self,
+        connections: &ServerConnections,
+        sql: Arc<str>,
+        values: Vec<Value>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let connections = connections.clone();
+        let read = self.finished(async move { connections.query(sql, values).await });
+        read.await?.0.map_err(read_error)
     }
 
     /// As [`Self::read`], on a replica if there is one that has everything which was committed before this call: also

@@ -1,4 +1,4 @@
-//! Holds the parts of SQL in which SQLite, MySQL and MariaDB differ. The store chooses a dialect once, when it
+//! Holds the parts of SQL in which SQLite, MySQL, MariaDB and TiDB differ. The store chooses a dialect once, when it
 //! connects, and fills its parts into statements that are otherwise the same. All engines take `?` as placeholder.
 
 use crate::fragment::Fragment;
@@ -8,18 +8,25 @@ use crate::fragment::Fragment;
 pub enum Dialect {
     /// SQLite.
     Sqlite,
-    /// MySQL, MariaDB and servers that speak their protocol.
+    /// MySQL and MariaDB.
     Mysql,
+    /// TiDB, which speaks MySQL's protocol.
+    Tidb,
 }
 
 impl Dialect {
+    /// The dialect of a server that speaks MySQL's protocol, by the version that it names.
+    pub(crate) fn of_server(version: &str) -> Self {
+        if version.contains("-TiDB-") { Self::Tidb } else { Self::Mysql }
+    }
+
     /// Opens an insert that skips rows whose key exists already; followed by the table's name. Affected rows count the
     /// new ones. On MySQL it ignores every other error of a row as well, so use it only for rows that the database
     /// itself selects.
     pub const fn insert_ignore(self) -> &'static str {
         match self {
             Self::Sqlite => "INSERT OR IGNORE INTO",
-            Self::Mysql => "INSERT IGNORE INTO",
+            Self::Mysql | Self::Tidb => "INSERT IGNORE INTO",
         }
     }
 
@@ -27,19 +34,24 @@ impl Dialect {
     pub const fn join_in_order(self) -> &'static str {
         match self {
             Self::Sqlite => "CROSS JOIN",
-            Self::Mysql => "STRAIGHT_JOIN",
+            Self::Mysql | Self::Tidb => "STRAIGHT_JOIN",
         }
     }
 
     /// A table with the columns `k0`, `k1`, .. and a row for each of the keys in one value: a JSON array of arrays of
-    /// integers. MariaDB would plan each branch of a union for some 15 us.
-    pub fn listed_keys(self, columns: usize) -> String {
+    /// integers. MariaDB would plan each branch of a union for some 15 us. TiDB cannot read a value as a table (as of
+    /// 8.5); there the keys are listed where they are compared.
+    pub fn listed_keys(self, columns: usize) -> Option<String> {
         let listed = |of: fn(usize) -> String| (0..columns).map(of).collect::<Vec<_>>().join(", ");
         match self {
-            Self::Sqlite => format!("(SELECT {} FROM json_each(?))", listed(|at| format!("value ->> {at} AS k{at}"))),
-            Self::Mysql => {
-                format!("JSON_TABLE(?, '$[*]' COLUMNS ({}))", listed(|at| format!("k{at} BIGINT PATH '$[{at}]'")))
+            Self::Sqlite => {
+                Some(format!("(SELECT {} FROM json_each(?))", listed(|at| format!("value ->> {at} AS k{at}"))))
             }
+            Self::Mysql => {
+                let columns = listed(|at| format!("k{at} BIGINT PATH '$[{at}]'"));
+                Some(format!("JSON_TABLE(?, '$[*]' COLUMNS ({columns}))"))
+            }
+            Self::Tidb => None,
         }
     }
 
@@ -48,7 +60,7 @@ impl Dialect {
     pub fn force_index(self, name: &str) -> String {
         match self {
             Self::Sqlite => String::new(),
-            Self::Mysql => format!(" FORCE INDEX ({name})"),
+            Self::Mysql | Self::Tidb => format!(" FORCE INDEX ({name})"),
         }
     }
 
@@ -57,7 +69,17 @@ impl Dialect {
     pub fn in_order_of(self, name: &str) -> String {
         match self {
             Self::Sqlite => format!(" INDEXED BY {name}"),
-            Self::Mysql => self.force_index(name),
+            Self::Mysql | Self::Tidb => self.force_index(name),
+        }
+    }
+
+    /// A condition: there is no row of `from`, which names a table and conditions of the outer row. `column` is one of
+    /// the row's, never null. Costs one probe of a key for each outer row; `NOT EXISTS` would make MySQL and MariaDB
+    /// read all rows of the table that fit constants alone. TiDB would ask its store for each outer row, and joins.
+    pub fn no_row(self, column: &str, from: &str) -> String {
+        match self {
+            Self::Sqlite | Self::Mysql => format!("(SELECT {column} FROM {from} LIMIT 1) IS NULL"),
+            Self::Tidb => format!("NOT EXISTS (SELECT 1 FROM {from})"),
         }
     }
 
@@ -66,17 +88,18 @@ impl Dialect {
     pub fn limited_branch(self, select: Fragment) -> Fragment {
         let text = match self {
             Self::Sqlite => format!("SELECT * FROM ({})", select.text),
-            Self::Mysql => format!("({})", select.text),
+            Self::Mysql | Self::Tidb => format!("({})", select.text),
         };
         Fragment { text, ..select }
     }
 
     /// Most listed keys with a range each up to which one statement is cheaper than a lookup of each key. MySQL and
-    /// MariaDB estimate the rows of every range before they read any, at 6 us each.
+    /// MariaDB estimate the rows of every range before they read any, at 6 us each. TiDB asks for all ranges at once.
     pub const fn max_ranges(self) -> usize {
         match self {
             Self::Sqlite => 4_096,
             Self::Mysql => 128,
+            Self::Tidb => 2_048,
         }
     }
 
@@ -85,15 +108,17 @@ impl Dialect {
     pub const fn for_update(self) -> &'static str {
         match self {
             Self::Sqlite => "",
-            Self::Mysql => "FOR UPDATE",
+            Self::Mysql | Self::Tidb => "FOR UPDATE",
         }
     }
 
-    /// As [`Self::for_update`], passing over rows that another transaction has locked.
+    /// As [`Self::for_update`], passing over rows that another transaction has locked. TiDB would take the words, and
+    /// then neither lock nor pass over anything (pingcap/tidb#69720, as of 8.5): there it waits for such rows.
     pub const fn for_update_skip_locked(self) -> &'static str {
         match self {
             Self::Sqlite => "",
             Self::Mysql => "FOR UPDATE SKIP LOCKED",
+            Self::Tidb => "FOR UPDATE",
         }
     }
 
@@ -101,7 +126,7 @@ impl Dialect {
     pub const fn greatest(self) -> &'static str {
         match self {
             Self::Sqlite => "MAX",
-            Self::Mysql => "GREATEST",
+            Self::Mysql | Self::Tidb => "GREATEST",
         }
     }
 
@@ -111,7 +136,7 @@ impl Dialect {
     pub fn on_conflict_update(self, key: &str) -> String {
         match self {
             Self::Sqlite => format!("ON CONFLICT ({key}) DO UPDATE SET"),
-            Self::Mysql => "ON DUPLICATE KEY UPDATE".to_owned(),
+            Self::Mysql | Self::Tidb => "ON DUPLICATE KEY UPDATE".to_owned(),
         }
     }
 
@@ -119,7 +144,7 @@ impl Dialect {
     pub fn on_conflict_nothing(self, key: &str, unchanged: &str) -> String {
         match self {
             Self::Sqlite => format!("ON CONFLICT ({key}) DO NOTHING"),
-            Self::Mysql => format!("ON DUPLICATE KEY UPDATE {unchanged}"),
+            Self::Mysql | Self::Tidb => format!("ON DUPLICATE KEY UPDATE {unchanged}"),
         }
     }
 
@@ -127,7 +152,7 @@ impl Dialect {
     pub fn incoming(self, column: &str) -> String {
         match self {
             Self::Sqlite => format!("excluded.{column}"),
-            Self::Mysql => format!("VALUES({column})"),
+            Self::Mysql | Self::Tidb => format!("VALUES({column})"),
         }
     }
 
@@ -137,7 +162,7 @@ impl Dialect {
         match self {
             // 0x10000: all tables, not only those that this connection has queried; 0x02: ANALYZE where it is due.
             Self::Sqlite => &["PRAGMA analysis_limit = 400", "PRAGMA optimize(0x10002)"],
-            Self::Mysql => &[],
+            Self::Mysql | Self::Tidb => &[],
         }
     }
 }

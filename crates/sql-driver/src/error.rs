@@ -7,14 +7,21 @@ use sea_orm::{
 use store_error::StoreError;
 use tokio::task::JoinError;
 
-/// MySQL and MariaDB: 1205 a lock wait that took too long, 1213 a deadlock.
-const MYSQL_CONTENDED: [u16; 2] = [1205, 1213];
+/// MySQL and MariaDB: 1205 a lock wait that took too long, 1213 a deadlock. TiDB has numbers from 8000 on: a
+/// transaction that others were faster than (8002, 8005, 8022, 8141, 8147, 9007), that met a change of a table (8028),
+/// or whose snapshot is gone (9006).
+const MYSQL_CONTENDED: [u16; 10] = [1205, 1213, 8002, 8005, 8022, 8028, 8141, 8147, 9006, 9007];
+/// No number of its own. TiDB says it when a lock was waited for in vain, or when a part of the store is away.
+const MYSQL_UNKNOWN: u16 = 1105;
 /// The server is full (1040, 1203), is stopping (1053), or ended the connection (1080, 1152 to 1161, 1184, 1927, 2006,
 /// 2013, 3169, 4031).
 const MYSQL_CONNECTION_ENDED: [u16; 20] = [
     1040, 1053, 1080, 1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1203, 1927, 2006, 2013, 3169,
     4031,
 ];
+/// TiDB: a node of the store is away, is busy, or has not answered; locks may have been lost meanwhile (8027, 8120,
+/// 8229).
+const TIDB_UNAVAILABLE: [u16; 10] = [8027, 8120, 8229, 9001, 9002, 9003, 9004, 9005, 9010, 9011];
 /// The server ended a statement that ran too long.
 const MYSQL_TOO_LONG: [u16; 3] = [1317, 1969, 3024];
 /// The disk (1021, 3675) or the tablespace (1114) is full, a file cannot be written (3, 1026), the server (1290, 1836),
@@ -70,10 +77,19 @@ pub(crate) fn read_error(error: sqlx::Error) -> StoreError {
     }
 }
 
+/// As [`store_error`], for a statement that commits by itself. After an error without a cause nobody knows whether it
+/// was done.
+pub(crate) fn committing_error(error: sqlx::Error) -> StoreError {
+    match class(&error) {
+        Class::Unexplained => Class::Unavailable.of(error),
+        class => class.of(error),
+    }
+}
+
 /// As [`store_error`], for a `COMMIT`. After any error except contention it is unknown whether the transaction was
 /// committed.
 pub(crate) fn commit_error(error: sqlx::Error) -> StoreError {
-    in_doubt(store_error(error))
+    in_doubt(committing_error(error))
 }
 
 /// As [`commit_error`], for what comes through sea-orm.
@@ -92,7 +108,7 @@ fn in_doubt(error: StoreError) -> StoreError {
 pub(crate) fn connect_error(error: sqlx::Error) -> StoreError {
     match class(&error) {
         Class::Refused => StoreError::Refused(Box::new(error)),
-        Class::Contended | Class::Unavailable | Class::TakesNoWrites => StoreError::Unavailable(Box::new(error)),
+        _ => StoreError::Unavailable(Box::new(error)),
     }
 }
 
@@ -100,8 +116,8 @@ pub(crate) fn connect_error(error: sqlx::Error) -> StoreError {
 pub(crate) fn sqlite_error(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error().map_or(Class::Refused, |failure| sqlite_class(failure.extended_code)) {
         Class::Contended => StoreError::Contended(Box::new(error)),
-        Class::Unavailable | Class::TakesNoWrites => StoreError::Unavailable(Box::new(error)),
         Class::Refused => StoreError::Refused(Box::new(error)),
+        _ => StoreError::Unavailable(Box::new(error)),
     }
 }
 
@@ -144,6 +160,8 @@ pub(crate) fn has_ended_connection(error: &dyn DatabaseError) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Contended,
+    /// The server names no cause. Within a transaction, which is not committed, it may pass like contention.
+    Unexplained,
     Unavailable,
     TakesNoWrites,
     Refused,
@@ -152,7 +170,7 @@ enum Class {
 impl Class {
     fn of(self, error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
         match self {
-            Self::Contended => StoreError::Contended(Box::new(error)),
+            Self::Contended | Self::Unexplained => StoreError::Contended(Box::new(error)),
             Self::Unavailable => StoreError::Unavailable(Box::new(error)),
             Self::TakesNoWrites => StoreError::TakesNoWrites(Box::new(error)),
             Self::Refused => StoreError::Refused(Box::new(error)),
@@ -183,9 +201,11 @@ fn database_class(error: &dyn DatabaseError) -> Class {
 fn mysql_class(number: u16) -> Class {
     if MYSQL_CONTENDED.contains(&number) {
         Class::Contended
+    } else if number == MYSQL_UNKNOWN {
+        Class::Unexplained
     } else if MYSQL_TAKES_NO_WRITES.contains(&number) {
         Class::TakesNoWrites
-    } else if MYSQL_CONNECTION_ENDED.contains(&number) || MYSQL_TOO_LONG.contains(&number) {
+    } else if [&MYSQL_CONNECTION_ENDED[..], &MYSQL_TOO_LONG, &TIDB_UNAVAILABLE].iter().any(|of| of.contains(&number)) {
         Class::Unavailable
     } else {
         Class::Refused
@@ -215,6 +235,10 @@ mod tests {
         assert_eq!(mysql_class(1205), Class::Contended);
         assert_eq!(mysql_class(1064), Class::Refused);
         assert_eq!(mysql_class(1053), Class::Unavailable);
+        assert_eq!(
+            [8028, 9007, 9005, 1105].map(mysql_class),
+            [Class::Contended, Class::Contended, Class::Unavailable, Class::Unexplained]
+        );
         for refusal in [1114, 1142, 1665, 1792] {
             assert_eq!(mysql_class(refusal), Class::TakesNoWrites, "{refusal}");
         }

@@ -94,7 +94,7 @@ async fn a_closed_database_says_that_it_cannot_be_reached() {
     let folder = tempfile::tempdir().unwrap();
     let database = with_numbers(&folder).await;
     database.close().await.unwrap();
-    assert!(matches!(database.ping().await, Err(StoreError::Unavailable(_))));
+    assert!(matches!(database.ping("t").await, Err(StoreError::Unavailable(_))));
     assert!(database.transaction(|tx| tx.commit(())).await.unwrap_err().is_transient());
 }
 

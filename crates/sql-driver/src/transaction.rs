@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::{
     database::{Database, Writer},
-    error::{died, store_error, writer_error},
+    error::{committing_error, died, writer_error},
     open_transaction::{Ended, InFile, Inner, Open, Parts, Runs, Tx},
     server::transaction::ServerTransaction,
     sqlite::shared_commits::SharedCommits,
@@ -73,7 +73,7 @@ impl Database {
             self.sent.fetch_add(1, Ordering::Relaxed);
             let (connections, sql, values) = (connections.clone(), sql.to_owned(), values.clone());
             let write = async move { connections.execute(sql, values).await };
-            self.finished(write).await?.0.map_err(store_error)
+            self.finished(write).await?.0.map_err(committing_error)
         };
         let done = self.while_contended(attempt).await;
         self.writability.note(&done);
@@ -89,7 +89,7 @@ impl Database {
     }
 
     /// Repeats `attempt` while it is contended, within the limit for a write.
-    async fn while_contended<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, StoreError>
+    pub(crate) async fn while_contended<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {

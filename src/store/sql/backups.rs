@@ -75,7 +75,7 @@ impl SqlStore {
     async fn missing_tables(&self) -> Result<Vec<&'static str>, StoreError> {
         let sql = match self.dialect {
             Dialect::Sqlite => "SELECT name FROM sqlite_master WHERE type = 'table'",
-            Dialect::Mysql => {
+            Dialect::Mysql | Dialect::Tidb => {
                 "SELECT CAST(table_name AS CHAR) FROM information_schema.tables WHERE table_schema = DATABASE()"
             }
         };

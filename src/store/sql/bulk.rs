@@ -98,13 +98,21 @@ impl Lookup<'_> {
 
     fn statement<const N: usize>(&self, dialect: Dialect, keys: &[[i64; N]]) -> Fragment {
         let Self { select, table, index, key, condition } = self;
+        let by_key = dialect.force_index(index);
+        let Some(listed) = dialect.listed_keys(N) else {
+            let row = format!("({})", ["?"; N].join(", "));
+            let text = format!(
+                "SELECT {select} FROM {table} t{by_key} WHERE ({columns}) IN ({rows}){condition}",
+                columns = key.iter().map(|column| format!("t.{column}")).collect::<Vec<_>>().join(", "),
+                rows = vec![row; keys.len()].join(", "),
+            );
+            return Fragment::with(text, keys.iter().flatten().map(|number| Value::from(*number)));
+        };
         let on: Vec<String> =
             key.iter().enumerate().map(|(place, column)| format!("t.{column} = x.k{place}")).collect();
         let text = format!(
-            "SELECT {select} FROM {keys} x {then} {table} t{by_key} ON {on}{condition}",
-            keys = dialect.listed_keys(N),
+            "SELECT {select} FROM {listed} x {then} {table} t{by_key} ON {on}{condition}",
             then = dialect.join_in_order(),
-            by_key = dialect.force_index(index),
             on = on.join(" AND "),
         );
         let keys: Vec<&[i64]> = keys.iter().map(<[i64; N]>::as_slice).collect();

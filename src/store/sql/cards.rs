@@ -146,7 +146,7 @@ impl Asked {
             .then(self.content_columns(parts))
             .then(from)
             .then(Fragment { text: format!(" WHERE c.id IN {list} AND c.removed_at IS NULL"), values })
-            .then(not_blocked(self.viewer, "c.author_id"))
+            .then(not_blocked(self.dialect, self.viewer, "c.author_id"))
     }
 
     fn users(self, ids: &[UserId], parts: UserParts) -> Fragment {

@@ -147,14 +147,14 @@ impl HotStatement {
                 each(&contents, &request, |content| reactions::likers(dialect, Some(viewer), content))
             }
             Self::Outboxes(viewer, authors, request) => {
-                each(&authors, &request, |author| entries(Some(viewer), Listed::By(author), request.kinds))
+                each(&authors, &request, |author| entries(dialect, Some(viewer), Listed::By(author), request.kinds))
             }
-            Self::Media(viewer, authors, request) => {
-                each(&authors, &request, |author| entries(Some(viewer), Listed::WithMediaBy(author), request.kinds))
-            }
-            Self::Replies(viewer, contents, request) => {
-                each(&contents, &request, |content| entries(Some(viewer), Listed::RepliesTo(content), request.kinds))
-            }
+            Self::Media(viewer, authors, request) => each(&authors, &request, |author| {
+                entries(dialect, Some(viewer), Listed::WithMediaBy(author), request.kinds)
+            }),
+            Self::Replies(viewer, contents, request) => each(&contents, &request, |content| {
+                entries(dialect, Some(viewer), Listed::RepliesTo(content), request.kinds)
+            }),
             Self::ReactedTo(user, reaction, request) => {
                 pages(&[reactions::reacted_to(dialect, user, reaction)], &request)
             }
@@ -191,11 +191,11 @@ impl HotPage {
         match self {
             Self::Candidates(limits, wanted, authors) => {
                 let ask = Ask { limits, wanted, pulled: Pulled::Contents(&authors), ..all };
-                timelines::candidates(dialect, reader, request, &ask)
+                timelines::first_candidates(dialect, reader, request, &ask)
             }
             Self::Versions(authors) => {
                 let ask = Ask { pulled: Pulled::Versions(&authors), many_in_flight: true, ..all };
-                timelines::candidates(dialect, reader, request, &ask)
+                timelines::first_candidates(dialect, reader, request, &ask)
             }
             Self::Outside(ahead) => timelines::outside_page(dialect, reader, request, (&ahead, None), &all),
             Self::Stretch(stretch, authors) => timelines::stretch(dialect, reader, request, (stretch, &authors)),

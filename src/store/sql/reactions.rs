@@ -151,7 +151,7 @@ fn entry(row: &Row) -> Result<Entry, StoreError> {
 pub(super) fn likers(dialect: Dialect, viewer: Option<UserId>, content: ContentId) -> List {
     let (index, like) = (dialect.in_order_of("reactions_of_content"), Reaction::Like.code());
     let text = format!("SELECT created_at, user_id FROM reactions{index} WHERE content_id = ? AND kind = {like}");
-    let rows = Fragment::new(text, [content.get()]).then(not_blocked(viewer, "reactions.user_id"));
+    let rows = Fragment::new(text, [content.get()]).then(not_blocked(dialect, viewer, "reactions.user_id"));
     List { rows, columns: Columns { time: "created_at", id: "user_id" } }
 }
 
@@ -162,7 +162,7 @@ pub(super) fn reacted_to(dialect: Dialect, user: UserId, reaction: Reaction) -> 
     let text = format!(
         "SELECT r.created_at, r.content_id, c.publish_time, c.author_id FROM reactions r{index} \
          {then} contents c ON c.id = r.content_id WHERE r.user_id = ? AND r.kind = {kind} AND c.removed_at IS NULL{}",
-        author_remains("c.author_id"),
+        author_remains(dialect, "c.author_id"),
     );
     List { rows: Fragment::new(text, [user.get()]), columns: Columns { time: "r.created_at", id: "r.content_id" } }
 }

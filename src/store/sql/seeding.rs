@@ -100,7 +100,7 @@ async fn nothing_to_catch_up(tx: &Tx, progress: &str, form: i64) -> Result<(), S
 const fn statistics(dialect: Dialect) -> &'static [&'static str] {
     match dialect {
         Dialect::Sqlite => dialect.refresh_statistics(),
-        Dialect::Mysql => {
+        Dialect::Mysql | Dialect::Tidb => {
             &["ANALYZE NO_WRITE_TO_BINLOG TABLE contents, content_objects, counters, follows, inbox_states, \
              outbox_heads, reactions, search_terms, user_counts, users"]
         }

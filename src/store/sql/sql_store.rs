@@ -69,7 +69,7 @@ impl SqlStore {
 
     /// As [`Database::ping`].
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.database.ping().await
+        self.database.ping("seaql_migrations").await
     }
 
     /// As [`Database::close`].

@@ -1,6 +1,6 @@
 //! Conditions on exclusions and accounts that decide who sees whom.
 
-use sql_driver::{Fragment, Value};
+use sql_driver::{Dialect, Fragment, Value};
 
 use super::existing_accounts::author_remains;
 use crate::{
@@ -10,33 +10,30 @@ use crate::{
 
 /// Whether one of the two has blocked the other: a row with 0 or 1, or none if the author has no account. The
 /// follower's counts are locked (see [`super::follows::lock_counts`]), or the result may be outdated.
-pub(super) fn is_blocked(pair: Pair) -> Fragment {
-    let Fragment { text, values } = not_blocked(Some(pair.follower), "u.user_id");
+pub(super) fn is_blocked(dialect: Dialect, pair: Pair) -> Fragment {
+    let Fragment { text, values } = not_blocked(dialect, Some(pair.follower), "u.user_id");
     let text = format!("SELECT CASE WHEN 1 = 1{text} THEN 0 ELSE 1 END FROM user_counts u WHERE u.user_id = ?");
     Fragment::with(text, values.into_iter().chain([Value::from(pair.author.get())]))
 }
 
 /// ` AND ..`: `viewer` has no exclusion, of any cause, for the user with the id in the column `author`. As
 /// [`not_blocked`].
-pub(super) fn not_excluded(viewer: Option<UserId>, author: &str) -> Fragment {
-    let exists = Fragment::new(author_remains(author), []);
+pub(super) fn not_excluded(dialect: Dialect, viewer: Option<UserId>, author: &str) -> Fragment {
+    let exists = Fragment::new(author_remains(dialect, author), []);
     let Some(viewer) = viewer else { return exists };
-    let text = format!(
-        " AND (SELECT x.cause FROM exclusions x WHERE x.reader_id = ? AND x.author_id = {author} LIMIT 1) IS NULL"
-    );
-    exists.add(&text, [viewer.get()])
+    let excluded = format!("exclusions x WHERE x.reader_id = ? AND x.author_id = {author}");
+    exists.add(&format!(" AND {}", dialect.no_row("x.cause", &excluded)), [viewer.get()])
 }
 
 /// ` AND ..`: the user with the id in the column `author` has an account, and neither they nor `viewer` have blocked
 /// the other. The anonymous have no blocks. Costs one probe of a key for each row, as in timelines.
-pub(super) fn not_blocked(viewer: Option<UserId>, author: &str) -> Fragment {
-    let exists = Fragment::new(author_remains(author), []);
+pub(super) fn not_blocked(dialect: Dialect, viewer: Option<UserId>, author: &str) -> Fragment {
+    let exists = Fragment::new(author_remains(dialect, author), []);
     let Some(viewer) = viewer else { return exists };
-    let text = format!(
-        " AND (SELECT b.cause FROM exclusions b WHERE b.reader_id = ? AND b.author_id = {author} \
-         AND b.cause IN ({by_reader}, {by_author}) LIMIT 1) IS NULL",
+    let blocked = format!(
+        "exclusions b WHERE b.reader_id = ? AND b.author_id = {author} AND b.cause IN ({by_reader}, {by_author})",
         by_reader = ExclusionKind::BlockedByReader.code(),
         by_author = ExclusionKind::BlockedByAuthor.code(),
     );
-    exists.add(&text, [viewer.get()])
+    exists.add(&format!(" AND {}", dialect.no_row("b.cause", &blocked)), [viewer.get()])
 }

@@ -13,6 +13,7 @@ mod refused_writes;
 mod replicas;
 pub mod rows_touched;
 mod sql;
+mod tidb;
 mod transport;
 mod trips;
 mod waiting_requests;

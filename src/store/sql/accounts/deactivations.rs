@@ -54,7 +54,7 @@ impl Deactivations for SqlStore {
         let mut active = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
-            let (exists, is_active) = (account_exists("users.id"), not_deactivated("users.id"));
+            let (exists, is_active) = (account_exists("users.id"), not_deactivated(self.dialect, "users.id"));
             let sql = format!("SELECT id FROM users WHERE id IN {list}{exists}{is_active}");
             for row in self.read_few(&sql, values).await? {
                 active.push(row.user(0)?);

@@ -104,7 +104,7 @@ pub(super) fn assignments(edit: &ProfileEdit, version: i64) -> Result<(Vec<&'sta
 /// Replaces the user's search keys by those of the current row, which is locked. A deactivated user has none.
 pub(super) async fn rewrite_names(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     people::names::delete(tx, user).await?;
-    let sql = format!("SELECT handle, name FROM users WHERE id = ?{}", not_deactivated("users.id"));
+    let sql = format!("SELECT handle, name FROM users WHERE id = ?{}", not_deactivated(tx.dialect(), "users.id"));
     let Some(row) = tx.query_one(&sql, [user.get().into()]).await? else {
         return Ok(());
     };

@@ -1,6 +1,7 @@
-//! Contents in SQL: publishing, removing, and reading them by id. Outboxes are read in `outbox`, replies and
-//! reposts in [`references`]; what products say of contents is in `objects`.
+//! Contents in SQL: publishing, removing, and reading them by id. Outboxes are read in `outbox`, replies and reposts
+//! in [`references`], threads upwards in `ancestors`; what products say of contents is in `objects`.
 
+mod ancestors;
 pub(super) mod objects;
 pub(super) mod outbox;
 mod references;
@@ -45,7 +46,7 @@ impl Contents for SqlStore {
         self.brief_transaction(move |tx| async move {
             let dialect = tx.dialect();
             let author = [lock_head(dialect, new.author), add_to_count(new.author, 1)];
-            let found = tx.all(author.into_iter().chain(references::look_up(new))).await?;
+            let found = tx.all(author.into_iter().chain(references::look_up(tx.dialect(), new))).await?;
             if found.affected(1) == 0 {
                 return tx.roll_back(Published::UnknownAuthor).await;
             }
@@ -127,7 +128,7 @@ impl Contents for SqlStore {
         let mut contents = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
-            let unblocked = not_blocked(viewer, "c.author_id");
+            let unblocked = not_blocked(self.dialect, viewer, "c.author_id");
             let sql = format!(
                 "SELECT {COLUMNS} FROM {TABLES} WHERE c.id IN {list} AND c.removed_at IS NULL{}",
                 unblocked.text

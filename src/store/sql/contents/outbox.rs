@@ -1,7 +1,7 @@
 //! Outboxes in SQL: pages of an author's entries, of those with media, or of the replies to contents, and the newest
 //! entries of many authors.
 
-use sql_driver::{Fragment, Value};
+use sql_driver::{Dialect, Fragment, Value};
 
 use super::super::{
     SqlStore,
@@ -43,13 +43,16 @@ impl Listed {
 }
 
 /// What is listed, as `viewer` sees it.
-pub(in super::super) fn entries(viewer: Option<UserId>, listed: Listed, kinds: Kinds) -> List {
+pub(in super::super) fn entries(dialect: Dialect, viewer: Option<UserId>, listed: Listed, kinds: Kinds) -> List {
     let (column, key) = listed.key();
     let text = format!(
         "SELECT publish_time, id, author_id FROM contents WHERE {column} = ? AND removed_at IS NULL{}",
         of_kinds(kinds, "kind")
     );
-    List { rows: Fragment::new(text, [key]).then(not_blocked(viewer, "contents.author_id")), columns: POSITION }
+    List {
+        rows: Fragment::new(text, [key]).then(not_blocked(dialect, viewer, "contents.author_id")),
+        columns: POSITION,
+    }
 }
 
 impl SqlStore {
@@ -60,7 +63,7 @@ impl SqlStore {
         listed: impl Iterator<Item = Listed>,
         request: &PageRequest,
     ) -> Result<Vec<OutboxPage>, StoreError> {
-        let lists: Vec<List> = listed.map(|listed| entries(viewer, listed, request.kinds)).collect();
+        let lists: Vec<List> = listed.map(|listed| entries(self.dialect, viewer, listed, request.kinds)).collect();
         let (direction, back, need) = (request.direction, request.direction.reversed(), request.need());
         let mut pages = Vec::with_capacity(lists.len());
         for sides in self.sides(&lists, request).await? {
@@ -152,13 +155,16 @@ mod tests {
         let newest = PageRequest::newest(PageSize::default());
         for direction in [Direction::Older, Direction::Newer] {
             let request = PageRequest { direction, bound: Some(Position::bound(7, 8)), ..newest };
-            let outboxes = [author, other].map(|author| entries(None, Listed::By(author), request.kinds));
+            let outboxes =
+                [author, other].map(|author| entries(Dialect::Sqlite, None, Listed::By(author), request.kinds));
             let outboxes = plan(&store, pages(&outboxes, &request)).await;
             assert_eq!(outboxes.matches("USING COVERING INDEX outbox (author_id=?").count(), 4, "{outboxes}");
-            let media = [author, other].map(|author| entries(None, Listed::WithMediaBy(author), request.kinds));
+            let media = [author, other]
+                .map(|author| entries(Dialect::Sqlite, None, Listed::WithMediaBy(author), request.kinds));
             let media = plan(&store, pages(&media, &request)).await;
             assert_eq!(media.matches("USING INDEX media (media_author_id=?").count(), 4, "{media}");
-            let replies = contents.map(|content| entries(None, Listed::RepliesTo(content), request.kinds));
+            let replies =
+                contents.map(|content| entries(Dialect::Sqlite, None, Listed::RepliesTo(content), request.kinds));
             let replies = plan(&store, pages(&replies, &request)).await;
             assert_eq!(replies.matches("USING INDEX replies (reply_to=?").count(), 8, "filled up to four: {replies}");
             let all = [outboxes, media, replies].concat();

@@ -1,9 +1,7 @@
 //! Replies and reposts in SQL: resolves the content that a new one refers to, counts it, and finds who replied or
 //! reposted.
 
-use std::collections::HashMap;
-
-use sql_driver::Fragment;
+use sql_driver::{Dialect, Fragment};
 
 use super::{
     super::{
@@ -34,9 +32,9 @@ pub(super) enum Referred {
 
 /// Statements that look up the reference, at most two. The author's outbox is locked, so nobody else makes or removes a
 /// repost of theirs.
-pub(super) fn look_up(new: &NewContent) -> Vec<Fragment> {
+pub(super) fn look_up(dialect: Dialect, new: &NewContent) -> Vec<Fragment> {
     let Some(other) = new.draft.reference.content().map(ContentId::get) else { return Vec::new() };
-    let Fragment { text, values } = not_blocked(Some(new.author), "c.author_id");
+    let Fragment { text, values } = not_blocked(dialect, Some(new.author), "c.author_id");
     let text = format!(
         "SELECT c.author_id, k.spread FROM contents c LEFT JOIN counters k ON k.content_id = c.id \
          WHERE c.id = ? AND c.removed_at IS NULL AND c.repost_of IS NULL{text}"
@@ -103,52 +101,5 @@ impl SqlStore {
             }
         }
         Ok(reposts)
-    }
-
-    /// See [`crate::store::Contents::ancestors`].
-    pub(super) async fn upward_from(
-        &self,
-        contents: &[ContentId],
-        limit: usize,
-    ) -> Result<Vec<Vec<ContentId>>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut upward: HashMap<ContentId, Vec<ContentId>> = HashMap::new();
-        for contents in contents.chunks(MAX_LIST) {
-            let Fragment { text, values } = upward_statement(contents, limit);
-            for row in self.read_anywhere(&text, values).await? {
-                upward.entry(row.content(0)?).or_default().push(row.content(1)?);
-            }
-        }
-        Ok(contents.iter().map(|content| upward.get(content).cloned().unwrap_or_default()).collect())
-    }
-}
-
-/// Rows of `(root, id)`: what lies above each root, the farthest first.
-fn upward_statement(roots: &[ContentId], limit: i64) -> Fragment {
-    let (list, values) = id_list(roots);
-    let text = format!(
-        "WITH RECURSIVE upward (root, id, above, level) AS (\
-         SELECT id, id, reply_to, 0 FROM contents WHERE id IN {list} \
-         UNION ALL SELECT u.root, c.id, c.reply_to, u.level + 1 \
-         FROM upward u JOIN contents c ON c.id = u.above WHERE u.level < ?) \
-         SELECT root, id FROM upward WHERE level > 0 ORDER BY level DESC"
-    );
-    Fragment { text, values }.add("", [limit])
-}
-
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
-    use super::*;
-    use crate::store::sql::tests::{migrated, plan};
-
-    #[tokio::test]
-    async fn the_threads_above_replies_are_found_by_key() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = migrated(&folder).await;
-        let roots = [1, 2, 3].map(|id| ContentId::try_new(id).unwrap());
-        let plan = plan(&store, upward_statement(&roots, 50)).await;
-        assert!(!plan.contains("SCAN contents") && !plan.contains("SCAN c\n"), "{plan}");
-        assert_eq!(plan.matches("USING INTEGER PRIMARY KEY (rowid=?)").count(), 2, "{plan}");
     }
 }

@@ -48,7 +48,10 @@ pub(in super::super) fn followers(dialect: Dialect, viewer: Option<UserId>, auth
     let text =
         format!("SELECT followed_at, follower_id FROM follows{index} WHERE author_id = ? AND follower_id <> author_id");
     let columns = Columns { time: "followed_at", id: "follower_id" };
-    List { rows: Fragment::new(text, [author.get()]).then(not_blocked(viewer, "follows.follower_id")), columns }
+    List {
+        rows: Fragment::new(text, [author.get()]).then(not_blocked(dialect, viewer, "follows.follower_id")),
+        columns,
+    }
 }
 
 /// The users whom the follower follows, themselves left out.
@@ -57,5 +60,8 @@ pub(in super::super) fn following(dialect: Dialect, viewer: Option<UserId>, foll
     let text =
         format!("SELECT followed_at, author_id FROM follows{index} WHERE follower_id = ? AND author_id <> follower_id");
     let columns = Columns { time: "followed_at", id: "author_id" };
-    List { rows: Fragment::new(text, [follower.get()]).then(not_blocked(viewer, "follows.author_id")), columns }
+    List {
+        rows: Fragment::new(text, [follower.get()]).then(not_blocked(dialect, viewer, "follows.author_id")),
+        columns,
+    }
 }

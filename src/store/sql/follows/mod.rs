@@ -50,7 +50,7 @@ impl Follows for SqlStore {
             let dialect = tx.dialect();
             let lock = lock_counts(dialect, pair, Some(follower));
             let edge = insert_edge(pair, mode, incarnation, now_ms);
-            let done = tx.all_unless_there([lock, is_blocked(pair), edge]).await?;
+            let done = tx.all_unless_there([lock, is_blocked(dialect, pair), edge]).await?;
             let counts = LockedCounts::of(done.rows(0))?;
             let (Some(following), Some(blocked)) = (counts.following(follower), done.row(1)) else {
                 return tx.roll_back(Followed::UnknownAuthor).await;
@@ -100,7 +100,7 @@ impl Follows for SqlStore {
     }
 
     async fn followed_by(&self, follower: UserId) -> Result<Vec<UserId>, StoreError> {
-        let exists = author_remains("follows.author_id");
+        let exists = author_remains(self.dialect, "follows.author_id");
         let sql = format!("SELECT author_id FROM follows WHERE follower_id = ?{exists} ORDER BY author_id LIMIT ?");
         let rows = self.read(&sql, [follower.get().into(), rows(MAX_FOLLOWS + 1)]).await?;
         rows.iter().map(|row| row.user(0)).collect()

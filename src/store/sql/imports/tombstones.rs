@@ -22,8 +22,8 @@ use crate::{
 pub(super) async fn keep(tx: &Tx, tombstones: &[ImportedTombstone]) -> Result<AppliedBatch, StoreError> {
     let (list, values) = value_list(tombstones.iter().map(|it| it.external_id.as_str().into()));
     let sql = format!(
-        "SELECT o.external_id, c.id FROM content_objects o LEFT JOIN contents c \
-         ON c.id = o.content_id AND c.removed_at IS NULL{} WHERE o.external_id IN {list}",
+        "SELECT o.external_id, CASE WHEN c.removed_at IS NULL{} THEN c.id END FROM content_objects o \
+         LEFT JOIN contents c ON c.id = o.content_id WHERE o.external_id IN {list}",
         account_exists("c.author_id")
     );
     let read = |row: &Row| Ok((row.get::<String>(0)?, row.get::<Option<i64>>(1)?));

@@ -90,16 +90,18 @@ pub(super) fn named(
         Some(found) if found.key.as_str() >= first => (found.key.as_str(), found.user.get()),
         _ => (first, 0),
     };
-    let text = format!(
-        "SELECT CAST(n.folded AS CHAR), n.user_id FROM user_names n{key} \
-         WHERE n.folded >= ? AND n.folded < ? AND (n.folded > ? OR n.user_id > ?) \
-         AND (SELECT m.user_id FROM user_names m{own} \
-         WHERE m.user_id = n.user_id AND m.folded >= ? AND m.folded < n.folded LIMIT 1) IS NULL",
-        key = dialect.force_index("PRIMARY"),
+    let earlier = format!(
+        "user_names m{own} WHERE m.user_id = n.user_id AND m.folded >= ? AND m.folded < n.folded",
         own = dialect.in_order_of("user_names_of"),
     );
+    let text = format!(
+        "SELECT CAST(n.folded AS CHAR), n.user_id FROM user_names n{key} \
+         WHERE n.folded >= ? AND n.folded < ? AND (n.folded > ? OR n.user_id > ?) AND {is_first}",
+        key = dialect.force_index("PRIMARY"),
+        is_first = dialect.no_row("m.user_id", &earlier),
+    );
     let values: Vec<Value> = vec![from.into(), below.into(), from.into(), beyond.into(), first.into()];
-    let rows = Fragment { text, values }.then(not_blocked(viewer, "n.user_id"));
+    let rows = Fragment { text, values }.then(not_blocked(dialect, viewer, "n.user_id"));
     rows.add(" ORDER BY n.folded, n.user_id LIMIT ?", [number(limit)])
 }
 
@@ -129,8 +131,8 @@ pub(super) fn followed_by(dialect: Dialect, viewer: UserId, followed: &[UserId],
         .then(grouped.into_table("k"))
         .add(&counts, [])
         .add(" WHERE 1 = 1", [])
-        .then(could_follow(viewer, "k.author_id"))
-        .add(&not_deactivated("k.author_id"), [])
+        .then(could_follow(dialect, viewer, "k.author_id"))
+        .add(&not_deactivated(dialect, "k.author_id"), [])
         .add(" ORDER BY k.known DESC, u.followers DESC, u.user_id DESC LIMIT ?", [number(limit)])
 }
 
@@ -139,23 +141,24 @@ pub(super) fn most_followed(dialect: Dialect, viewer: Option<UserId>, limit: usi
     let index = dialect.in_order_of("most_followed");
     let all = Fragment::new(format!("SELECT u.user_id FROM user_counts u{index} WHERE 1 = 1"), []);
     let all = match viewer {
-        Some(viewer) => all.then(could_follow(viewer, "u.user_id")),
+        Some(viewer) => all.then(could_follow(dialect, viewer, "u.user_id")),
         None => all,
     };
-    all.add(&not_deactivated("u.user_id"), [])
+    all.add(&not_deactivated(dialect, "u.user_id"), [])
         .add(" ORDER BY u.followers DESC, u.user_id DESC LIMIT ?", [number(limit)])
 }
 
 /// ` AND ..`: the viewer does not follow the user in this column and has not excluded them, and they neither hide from
 /// the viewer nor block them. A mute by them does not count, because it is private. Everybody follows themselves.
-fn could_follow(viewer: UserId, user: &str) -> Fragment {
-    let text =
-        format!(" AND (SELECT f.mode FROM follows f WHERE f.follower_id = ? AND f.author_id = {user} LIMIT 1) IS NULL");
+fn could_follow(dialect: Dialect, viewer: UserId, user: &str) -> Fragment {
+    let followed = format!("follows f WHERE f.follower_id = ? AND f.author_id = {user}");
     let hidden = format!(
-        " AND (SELECT h.cause FROM exclusions h WHERE h.reader_id = {user} AND h.author_id = ? AND h.cause = {} LIMIT 1) IS NULL",
+        "exclusions h WHERE h.reader_id = {user} AND h.author_id = ? AND h.cause = {}",
         ExclusionKind::Hidden.code()
     );
-    Fragment::new(text, [viewer.get()]).then(not_excluded(Some(viewer), user)).add(&hidden, [viewer.get()])
+    Fragment::new(format!(" AND {}", dialect.no_row("f.mode", &followed)), [viewer.get()])
+        .then(not_excluded(dialect, Some(viewer), user))
+        .add(&format!(" AND {}", dialect.no_row("h.cause", &hidden)), [viewer.get()])
 }
 
 fn number(limit: usize) -> i64 {

@@ -33,7 +33,7 @@ impl SqlStore {
         let connection = self.database.for_migrations().await?;
         let done = match self.dialect {
             Dialect::Sqlite => migrate_file(connection.sea_orm()).await,
-            Dialect::Mysql => migrate_server(connection.sea_orm()).await,
+            Dialect::Mysql | Dialect::Tidb => migrate_server(connection.sea_orm()).await,
         };
         let closed = connection.close().await;
         done?;

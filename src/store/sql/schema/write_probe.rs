@@ -23,7 +23,7 @@ impl SqlStore {
         self.write_and_delete().await?;
         match self.dialect {
             Dialect::Sqlite => Ok(()),
-            Dialect::Mysql => self.write_no_rows().await,
+            Dialect::Mysql | Dialect::Tidb => self.write_no_rows().await,
         }
     }
 

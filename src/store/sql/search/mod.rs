@@ -156,8 +156,10 @@ fn unindexed(dialect: Dialect, viewer: Option<UserId>, author: Option<UserId>, s
     };
     let rows = rows.then(Fragment::keyset(columns.beyond(Direction::Older, span.below)));
     let rows = match author {
-        Some(author) => rows.add(" AND d.author_id = ?", [author.get()]).then(not_blocked(viewer, "d.author_id")),
-        None => rows.then(not_excluded(viewer, "d.author_id")),
+        Some(author) => {
+            rows.add(" AND d.author_id = ?", [author.get()]).then(not_blocked(dialect, viewer, "d.author_id"))
+        }
+        None => rows.then(not_excluded(dialect, viewer, "d.author_id")),
     };
     rows.add(&format!("{} LIMIT {MAX_UNINDEXED_READ}", columns.order(Direction::Older)), [])
 }
@@ -177,8 +179,10 @@ pub(super) fn candidates(dialect: Dialect, viewer: Option<UserId>, look: &Look, 
     let there = format!(" {then} contents d ON d.id = t.content_id WHERE d.removed_at IS NULL AND d.repost_of IS NULL");
     met = met.add(&there, []);
     met = match look.author {
-        Some(author) => met.add(" AND d.author_id = ?", [author.get()]).then(not_blocked(viewer, "d.author_id")),
-        None => met.then(not_excluded(viewer, "d.author_id")),
+        Some(author) => {
+            met.add(" AND d.author_id = ?", [author.get()]).then(not_blocked(dialect, viewer, "d.author_id"))
+        }
+        None => met.then(not_excluded(dialect, viewer, "d.author_id")),
     };
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let met = met.add(" ORDER BY t.publish_time DESC, t.content_id DESC LIMIT ?", [limit]).into_table("m");

@@ -45,6 +45,18 @@ const INBOX_BEHIND: i64 = End::Behind.tag(INBOX);
 /// Columns of the position of an inbox row.
 const ROW: Columns = Columns { time: "i.publish_time", id: "i.content_id" };
 
+/// In place of an original's author: the content of the row does not exist. No user has this id.
+const GONE: i64 = 0;
+
+/// Which rows of the inbox are read, up to the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InboxRows {
+    /// Those whose contents exist, of the kinds of the page.
+    Existing,
+    /// The nearest ones. For pages of all kinds.
+    Nearest,
+}
+
 const VERSION: i64 = 0;
 const FOLLOWED: i64 = 1;
 const EXCLUDED: i64 = 2;
@@ -77,14 +89,18 @@ impl Timeline<'_> {
     /// MySQL and MariaDB spend about 15 us per run to plan each further table, and about 2 us per probe of a row. So
     /// the statement joins nothing that the node knows (the followed authors, the end of the inbox, and the reader's
     /// reactions), and has a branch only if there is something to read.
-    pub(super) fn candidates(self, page: PageShape, ask: &Ask<'_>) -> Fragment {
+    pub(super) fn candidates(self, page: PageShape, ask: &Ask<'_>, inbox: InboxRows) -> Fragment {
         let ahead = Side::ahead(page, self.bindings);
         let behind = Side::behind(page, self.bindings).map(Side::limited);
         let wanted = ask.wanted;
-        let mut inbox = vec![self.inbox_of_anybody(ahead, wanted, self.facts(INBOX_ROW, wanted))];
+        let read = |side, wanted, facts| match inbox {
+            InboxRows::Existing => self.inbox_of_anybody(side, wanted, facts),
+            InboxRows::Nearest => self.nearest_of_inbox(side, wanted, facts),
+        };
+        let mut sides = vec![read(ahead, wanted, self.facts(INBOX_ROW, wanted))];
         let none = || (no_facts(wanted), Fragment::default());
-        inbox.extend(behind.map(|side| self.inbox_of_anybody(side, Wanted::ENTRIES, none())));
-        self.with_inbox(page, inbox, ask)
+        sides.extend(behind.map(|side| read(side, Wanted::ENTRIES, none())));
+        self.with_inbox(page, sides, ask)
     }
 
     /// The same with these branches in place of the inbox.
@@ -195,6 +211,30 @@ impl Timeline<'_> {
             .then(side.first(ROW))
     }
 
+    /// The same rows whether their contents exist or not; those of which none exists have [`GONE`] for an original's
+    /// author. TiDB does not stop a join at a limit: it would read thousands of rows and their contents.
+    fn nearest_of_inbox(self, side: Side<'_>, wanted: Wanted, (columns, joins): (String, Fragment)) -> Fragment {
+        let (by_key, tag) = (self.by_key(), side.end.tag(INBOX));
+        let counters = format!(" LEFT JOIN counters k{by_key} ON k.content_id = i.content_id");
+        let (original, looked_up) = if wanted.facts && !wanted.original_authors {
+            (format!("CASE WHEN k.content_id IS NULL THEN {GONE} END"), Fragment::new(counters, []))
+        } else {
+            let contents = format!(" LEFT JOIN contents c{by_key} ON c.id = i.content_id AND ");
+            let counters = if wanted.facts { counters } else { String::new() };
+            (
+                format!("CASE WHEN c.id IS NULL THEN {GONE} ELSE c.repost_author_id END"),
+                Fragment::new(contents, []).then(side.of_contents("c")).add(&counters, []),
+            )
+        };
+        let rows =
+            format!("SELECT i.publish_time, i.content_id, i.author_id FROM inboxes i{by_key} WHERE i.user_id = ?");
+        let rows =
+            Fragment::with(rows, [self.bindings.reader()]).then(side.window(ROW)).then(side.first(ROW)).into_table("i");
+        let text =
+            format!("SELECT {tag} AS tag, i.publish_time, i.content_id, i.author_id, {original} AS o{columns} FROM ");
+        Fragment::new(text, []).then(rows).then(looked_up).then(joins).add(&ROW.order(side.direction), [])
+    }
+
     /// The facts of a content with the counters `k`, and the joins that they need; these columns have the content's and
     /// the author's id. A content without them is still shown; its card reads them separately.
     pub(super) fn facts(self, (content, author): (&str, &str), wanted: Wanted) -> (String, Fragment) {
@@ -277,6 +317,16 @@ fn reaction(code: i64) -> Result<Reaction, StoreError> {
     let mut all = [Reaction::Like, Reaction::Bookmark].into_iter();
     let found = all.find(|reaction| i64::from(reaction.code()) == code);
     found.ok_or_else(|| StoreError::Unreadable(format!("a reaction of the kind {code}")))
+}
+
+/// Whether the content of some row of the inbox is gone, so that others take its place in a page.
+pub(super) fn lacks_contents(rows: &[Row]) -> Result<bool, StoreError> {
+    for row in rows {
+        if [INBOX, INBOX_BEHIND].contains(&row.get(0)?) && row.get::<Option<i64>>(4)? == Some(GONE) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Decodes the rows of [`Timeline::candidates`].

@@ -120,7 +120,7 @@ impl Timeline<'_> {
             .then(self.bindings.list(List::Authors))
             .add(&format!(" AND c.publish_time {compare} ? AND "), [self.bindings.end_ms()])
             .then(side.of_contents("c"))
-            .add(&author_remains("c.author_id"), [])
+            .add(&author_remains(self.dialect, "c.author_id"), [])
             .then(side.window(CONTENT))
             .add(" LIMIT ?", [side.limit])
     }

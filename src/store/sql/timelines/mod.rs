@@ -14,6 +14,7 @@ use sql_driver::Value;
 pub(super) use self::outside::candidates as outside_page;
 use self::{
     bindings::{Bindings, End, List},
+    candidates::InboxRows,
     shown::{Timeline, content_shown, repost_shown_to, shown_to},
     side::PageShape,
 };
@@ -82,12 +83,14 @@ impl Timelines for SqlStore {
     }
 
     async fn candidates(&self, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Result<Candidates, StoreError> {
-        let statement = self::candidates(self.dialect, reader, request, ask);
-        candidates::candidates(
-            &self.read_few_anywhere(&statement.text, statement.values).await?,
-            ask.wanted,
-            request.direction,
-        )
+        let inbox = cheapest_rows(self.dialect, request);
+        let statement = self::candidates(self.dialect, reader, request, ask, inbox);
+        let mut rows = self.read_few_anywhere(&statement.text, statement.values).await?;
+        if inbox == InboxRows::Nearest && candidates::lacks_contents(&rows)? {
+            let statement = self::candidates(self.dialect, reader, request, ask, InboxRows::Existing);
+            rows = self.read_few_anywhere(&statement.text, statement.values).await?;
+        }
+        candidates::candidates(&rows, ask.wanted, request.direction)
     }
 
     async fn candidates_with(
@@ -204,8 +207,18 @@ pub(super) fn definition(dialect: Dialect, reader: UserId, request: &PageRequest
 }
 
 /// The statement of [`Timelines::candidates`].
-pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Fragment {
-    Timeline { dialect, bindings: &Bindings::asking(reader, request, ask) }.candidates(PageShape::of(request), ask)
+fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, ask: &Ask<'_>, inbox: InboxRows) -> Fragment {
+    let bindings = Bindings::asking(reader, request, ask);
+    Timeline { dialect, bindings: &bindings }.candidates(PageShape::of(request), ask, inbox)
+}
+
+/// The statement that [`Timelines::candidates`] begins with.
+pub(super) fn first_candidates(dialect: Dialect, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Fragment {
+    candidates(dialect, reader, request, ask, cheapest_rows(dialect, request))
+}
+
+fn cheapest_rows(dialect: Dialect, request: &PageRequest) -> InboxRows {
+    if dialect == Dialect::Tidb && request.kinds.is_all() { InboxRows::Nearest } else { InboxRows::Existing }
 }
 
 /// The statement of [`Timelines::stretch`]. It reads one row beyond `most_rows`, which shows that the stretch holds too

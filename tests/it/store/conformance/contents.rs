@@ -66,7 +66,9 @@ on_each_backend! {
         assert_eq!(lists().await?, [vec![4, 2], vec![1]]);
         let undo: &[&str] = match backend {
             Backend::Sqlite => &["DROP INDEX media", "ALTER TABLE contents DROP COLUMN media_author_id"],
-            Backend::MariaDb | Backend::Mysql => &["ALTER TABLE contents DROP KEY media, DROP COLUMN media_author_id"],
+            Backend::MariaDb | Backend::Mysql => {
+                &["ALTER TABLE contents DROP KEY media", "ALTER TABLE contents DROP COLUMN media_author_id"]
+            }
         };
         for sql in undo.iter().chain(&["DELETE FROM seaql_migrations WHERE version LIKE '%_media'"]) {
             world.run(sql).await?;

@@ -34,7 +34,7 @@ impl EmptyDatabase {
     /// A new database on a MariaDB or a MySQL.
     pub async fn on(server: &Server) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let name = format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{}t{}", server.prefix(), NEXT.fetch_add(1, Ordering::Relaxed));
         let connection = connect(&server.url()).await?;
         connection.execute_unprepared(&format!("CREATE DATABASE {name} CHARACTER SET utf8mb4")).await?;
         connection.close().await?;

@@ -41,7 +41,8 @@ pub use self::sql::{
 pub use self::watchdog::is_running;
 pub use crate::on_each_backend;
 
-/// The server of this kind that all tests of this process share, started at the first call.
+/// The server of this kind that all tests of this process share, started at the first call. `make test-tidb` sets
+/// `TIDB` to the address of the server that tests of MySQL then use.
 pub async fn shared(kind: Kind) -> Result<&'static Server> {
     static MARIADB: OnceCell<Server> = OnceCell::const_new();
     static MYSQL: OnceCell<Server> = OnceCell::const_new();
@@ -54,7 +55,11 @@ pub async fn shared(kind: Kind) -> Result<&'static Server> {
         Kind::Redis => &REDIS,
         Kind::RedisNode => &REDIS_NODE,
     };
-    cell.get_or_try_init(async || Server::start_from(kind, &kind.shared_recipe()).await).await
+    cell.get_or_try_init(async || match std::env::var("TIDB") {
+        Ok(url) if kind == Kind::Mysql => Server::started_elsewhere(kind, &url),
+        _ => Server::start_from(kind, &kind.shared_recipe()).await,
+    })
+    .await
 }
 
 /// The migrated databases of the shared server of this kind, MariaDB or MySQL.

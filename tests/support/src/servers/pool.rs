@@ -82,7 +82,7 @@ impl DatabasePool {
             Some(tables) => tables,
             None => self.create().await?,
         };
-        let account = format!("loan{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let account = format!("{}loan{}", self.server.prefix(), NEXT.fetch_add(1, Ordering::Relaxed));
         let rights = RIGHTS.replace("{account}", &account).replace("{database}", &tables.database);
         execute(&root, &format!("CREATE USER {account}; {rights}")).await?;
         root.close().await?;

@@ -100,11 +100,11 @@ impl Kind {
         Recipe { more: more.to_owned(), ..self.recipe() }
     }
 
-    /// A server's address as Tidefeed's configuration takes it.
-    pub fn url(self, port: u16) -> String {
+    /// The address of a server at `host:port`, as Tidefeed's configuration takes it.
+    pub fn url(self, account: &str, place: &str) -> String {
         match self {
-            Self::MariaDb | Self::Mysql => format!("mysql://root@127.0.0.1:{port}/"),
-            Self::Redis | Self::RedisNode => format!("redis://127.0.0.1:{port}/"),
+            Self::MariaDb | Self::Mysql => format!("mysql://{account}@{place}/"),
+            Self::Redis | Self::RedisNode => format!("redis://{place}/"),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! server that we started.
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -15,12 +16,15 @@ use super::{redis, sql, tags};
 /// Attempts to start, each on another port: another process may take a port between our check and the server's start.
 const ATTEMPTS: usize = 3;
 
-/// A running server. It ends when this value is dropped, or with this process in any way.
+/// A running server. It ends when this value is dropped, or with this process in any way; one that somebody else has
+/// started goes on.
 pub struct Server {
     kind: Kind,
+    /// The account that may do everything, with its password, and the host.
+    reached_as: (String, String),
     port: u16,
     pid: AtomicU32,
-    watchdog: Watchdog,
+    watchdog: Option<Watchdog>,
 }
 
 impl Server {
@@ -43,6 +47,16 @@ impl Server {
         bail!("{kind:?} was not tried.")
     }
 
+    /// A server that somebody else has started, at an address that names no database. It cannot be killed.
+    pub fn started_elsewhere(kind: Kind, url: &str) -> Result<Self> {
+        let named = "The address is to look like mysql://account:password@host:port";
+        let rest = url.trim_end_matches('/').strip_prefix("mysql://").context(named)?;
+        let (account, place) = rest.rsplit_once('@').context(named)?;
+        let (host, port) = place.rsplit_once(':').context(named)?;
+        let (reached_as, port) = ((account.to_owned(), host.to_owned()), port.parse().context(named)?);
+        Ok(Self { kind, reached_as, port, pid: AtomicU32::new(0), watchdog: None })
+    }
+
     async fn prepare(kind: Kind, recipe: &Recipe) -> Result<Self> {
         let port = free_port()?;
         let watchdog = Watchdog::new(recipe, port)?;
@@ -56,17 +70,24 @@ impl Server {
         tags::require(kind.tag())?;
         let prepared = watchdog.order("prepare").await?;
         ensure!(prepared == "prepared", "{kind:?} could not be prepared:\n{}", watchdog.last_words());
-        Ok(Self { kind, port, pid: AtomicU32::new(0), watchdog })
+        let reached_as = ("root".to_owned(), "127.0.0.1".to_owned());
+        Ok(Self { kind, reached_as, port, pid: AtomicU32::new(0), watchdog: Some(watchdog) })
     }
 
     /// The address that Tidefeed's configuration takes: `mysql://...` (no database named) or `redis://...`.
     pub fn url(&self) -> String {
-        self.kind.url(self.port)
+        let (account, host) = &self.reached_as;
+        self.kind.url(account, &format!("{host}:{}", self.port))
     }
 
     /// The address of a database for an account without a password.
     pub(super) fn url_for(&self, account: &str, database: &str) -> String {
-        format!("mysql://{account}@127.0.0.1:{}/{database}", self.port)
+        format!("mysql://{account}@{}:{}/{database}", self.reached_as.1, self.port)
+    }
+
+    /// Begins the names of databases and accounts that tests make here: nobody else has such on a server of our own.
+    pub(super) fn prefix(&self) -> String {
+        if self.watchdog.is_some() { String::new() } else { format!("tidefeed_test_{}_", std::process::id()) }
     }
 
     /// The port on 127.0.0.1. It stays the same over [`Server::restart`].
@@ -80,27 +101,33 @@ impl Server {
     }
 
     /// The server's own folder, removed when the server ends.
-    pub fn folder(&self) -> &std::path::Path {
-        self.watchdog.folder()
+    pub fn folder(&self) -> &Path {
+        self.watchdog.as_ref().map_or(Path::new(""), Watchdog::folder)
     }
 
     /// Ends the server at once, as `kill -9` does: no connection is closed in order, no buffer is written.
     pub async fn kill(&self) -> Result<()> {
-        self.watchdog.order("kill").await.map(drop)
+        self.own()?.order("kill").await.map(drop)
     }
 
     /// Starts the server on its port with the data in its folder, and waits until it answers. Kills a running one
     /// first.
     pub async fn restart(&self) -> Result<()> {
         self.kill().await?;
-        let pid = self.watchdog.order("start").await?;
+        let pid = self.own()?.order("start").await?;
         self.pid.store(
             pid.parse().with_context(|| format!("The watchdog returned no process id: {pid:?}"))?,
             Ordering::Relaxed,
         );
-        self.wait_until_ready()
-            .await
-            .with_context(|| format!("{:?} did not start:\n{}", self.kind, self.watchdog.last_words()))
+        self.wait_until_ready().await.with_context(|| format!("{:?} did not start:\n{}", self.kind, self.last_words()))
+    }
+
+    fn own(&self) -> Result<&Watchdog> {
+        self.watchdog.as_ref().context("Somebody else has started this server.")
+    }
+
+    fn last_words(&self) -> String {
+        self.watchdog.as_ref().map(Watchdog::last_words).unwrap_or_default()
     }
 
     async fn wait_until_ready(&self) -> Result<()> {

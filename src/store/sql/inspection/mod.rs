@@ -1,6 +1,8 @@
 //! Checks the settings and the version of the SQL server for `tidefeed doctor`. Reads, and tries a write that leaves
 //! nothing.
 
+mod tidb;
+
 use async_trait::async_trait;
 use sql_driver::{Dialect, ReplicaCondition};
 
@@ -38,6 +40,10 @@ impl Inspect for SqlStore {
                 findings.push(judged("memory", self.buffer_pool().await));
                 findings.extend(self.database.replica_conditions().await.into_iter().map(replica));
             }
+            Dialect::Tidb => match self.word("SELECT VERSION()").await {
+                Ok(version) => findings.extend(self.inspect_tidb(&version).await),
+                Err(error) => findings.push(judged(ENGINE, Err(error))),
+            },
         }
         findings
     }

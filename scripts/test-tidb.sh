@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Runs the tests of MySQL on the TiDB server at TIDB (mysql://root@host:4000): the ports of the store, fixtures, the
+# worked example, use cases, the API, and the invariant. The account must be allowed to make databases and accounts;
+# their names begin with tidefeed_test_, and they go at the beginning and the end. THREADS (4) tests run at a time.
+# What is about MySQL itself is left out, by name: its own servers, its replicas, and what EXPLAIN says there.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+if [ -z "${TIDB:-}" ]; then
+    loud "TIDB IS NOT SET. Start a TiDB (docs/operations.md#tidb) and name it: make test-tidb TIDB=mysql://root@127.0.0.1:4000"
+    exit 2
+fi
+while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
+export TIDB
+scratch_in_memory
+scripts/install-servers.sh
+
+# What MySQL's own tests ask of a server of theirs, or of its plans.
+of_mysql=(
+    process::lending process::server_promises
+    store::broken_writes store::explain store::full store::refused_writes store::replicas store::rows_touched
+    store::sql:: store::transport store::trips usecases::page_costs usecases::targets
+    first_served_readers_are_found_by_an_index the_planner_knows_of_a_seeded_world_at_once
+)
+
+address=${TIDB#mysql://}
+account=${address%@*} place=${address##*@}
+place=${place%%/*}
+ask() {
+    MYSQL_PWD=$(if [[ $account == *:* ]]; then printf '%s' "${account#*:}"; fi) mariadb --skip-ssl --batch --skip-column-names \
+        --host="${place%:*}" --port="${place##*:}" --user="${account%%:*}" --execute="$1"
+}
+sweep() {
+    ask "SELECT CONCAT('DROP DATABASE \`', schema_name, '\`;') FROM information_schema.schemata WHERE schema_name LIKE 'tidefeed\\_test\\_%'
+         UNION ALL SELECT CONCAT('DROP USER \`', user, '\`@\`', host, '\`;') FROM mysql.user WHERE user LIKE 'tidefeed\\_test\\_%'" |
+        while IFS= read -r drop; do ask "$drop"; done
+}
+
+version=$(ask "SELECT VERSION()")
+case $version in
+*-TiDB-*) step "On $version at $place" ;;
+*)
+    loud "NOT A TIDB: the server at $place says that it is $version."
+    exit 2
+    ;;
+esac
+step "Building the tests and the binary (cargo, dev profile; the first time takes some minutes)"
+cargo test --locked --workspace --no-run
+sweep
+trap sweep EXIT
+arguments=("--test-threads=${THREADS:-4}" --include-ignored)
+for name in "${of_mysql[@]}"; do arguments+=(--skip "$name"); done
+step "The tests of MySQL, on TiDB"
+cargo test --locked --quiet --test it -- ::mysql:: "${arguments[@]}"

@@ -1,0 +1,116 @@
+//! Counts how often hot statements ask the store on TiDB, where each request is a round trip, over the tables of
+//! [`super::explain`]. `make test-tidb` runs it; with `PLANS` set it prints what each statement does.
+
+use anyhow::{Context as _, Result, ensure};
+use tidefeed::{
+    domain::{
+        Direction, Entry, PageRequest, Position, UserId,
+        delivery::subtask::Range,
+        search::Source,
+        timeline::{
+            authors::TimelineAuthors,
+            candidates::{CandidateLimits, Wanted},
+            stretch::Stretch,
+        },
+    },
+    store::sql::{HotPage, HotStatement},
+};
+
+use super::explain::{AUTHORS, ROWS, STAR, fill, look, request, spans};
+use crate::{
+    servers::Backend,
+    store::conformance::{World, content_id, rows::entry, user},
+};
+
+/// Requests to the store of a statement, as EXPLAIN ANALYZE tells them.
+async fn requests_of(world: &World, statement: HotStatement) -> Result<(usize, String)> {
+    let plan = world.texts(&format!("EXPLAIN ANALYZE {}", world.store.spell_out(statement))).await?;
+    let mut requests = 0;
+    for line in &plan {
+        let info = line.get(5).context("EXPLAIN ANALYZE has no execution info")?;
+        for before in ["cop_task: {num: ", "Get:{num_rpc:"] {
+            for counted in info.split(before).skip(1) {
+                let digits: String = counted.chars().take_while(char::is_ascii_digit).collect();
+                requests += digits.parse::<usize>()?;
+            }
+        }
+    }
+    Ok((requests, plan.iter().map(|line| line.join(" | ")).collect::<Vec<_>>().join("\n")))
+}
+
+/// Statements with their names, and the most requests that each may make.
+fn statements() -> Result<Vec<(&'static str, HotStatement, usize)>> {
+    let newest = request(Direction::Older, None)?;
+    let middle = request(Direction::Older, Some(ROWS / 2))?;
+    let limits = CandidateLimits { ahead: newest.need(), behind: 4 };
+    let page = |request: PageRequest, authors: Vec<UserId>| {
+        HotStatement::Page(user(1), request, HotPage::Candidates(limits, Wanted::ALL, authors))
+    };
+    let named: Vec<UserId> = (101..105).map(user).collect();
+    let followed: Vec<_> = (101..101 + 100).map(|author| (user(author), true)).collect();
+    let end_ms = middle.bound.map_or(0, Position::publish_time) - 100;
+    let stretch = Stretch { end_ms, most_rows: 100, facts_end_ms: Some(end_ms) };
+    let stretch = HotPage::Stretch(stretch, TimelineAuthors::new(0, &followed, Vec::new()));
+    let definition = |request| HotStatement::Page(user(1), request, HotPage::Definition);
+    let range = Range { after: 10_500, through: 11_500 };
+    let batch: Entry = entry(1, user(STAR), 5);
+    let cards: Vec<_> = (1..=20).map(|number| content_id(ROWS - number)).collect();
+    let below = middle.bound.context("a bound")?;
+    Ok(vec![
+        ("the newest page", page(newest, Vec::new()), 12),
+        ("a page in the middle", page(middle, Vec::new()), 14),
+        ("a page with named authors", page(newest, named.clone()), 30),
+        ("a page by its definition", definition(newest), 560),
+        ("a page by its definition in the middle", definition(middle), 580),
+        ("a stretch", HotStatement::Page(user(1), middle, stretch), 10),
+        ("what a node remembers", HotStatement::Reader(user(1)), 16),
+        ("a search", HotStatement::Candidates(user(2), look(None), spans()[1]), 20),
+        ("counts of a search", HotStatement::Counts(vec![Source::Author(user(101)), look(None).along], spans()[1]), 4),
+        ("an extension's times", HotStatement::BelowFloor(user(1), below, 20), 510),
+        ("an extension's window", HotStatement::ExtensionWindow(user(1), named, (below, end_ms)), 2),
+        ("cards of contents", HotStatement::ContentCards(user(2), cards), 6),
+        ("cards of users", HotStatement::UserCards(user(2), (101..=120).map(user).collect()), 3),
+        ("a delivery", HotStatement::FanOut(batch, range), 10),
+        ("targets", HotStatement::Targets(user(STAR), range, 100), 2),
+        ("filling", HotStatement::Filling(user(STAR), range), 2),
+        ("due", HotStatement::Due(0, 2_000_000, 100), 2),
+        ("backlog", HotStatement::Backlog(0), 3),
+        ("unseen", HotStatement::Unseen(0, 2_000_000, 100), 2),
+        ("followers", HotStatement::Followers(user(2), vec![user(STAR)], newest), 5),
+        ("an author's page", HotStatement::Outboxes(user(2), vec![user(101)], newest), 4),
+        ("authors whom readers pull", HotStatement::PulledAuthors((1..=40).map(user).collect()), 2),
+        ("suggestions of people", HotStatement::MostFollowed(Some(user(1)), 20), 10),
+    ])
+}
+
+#[expect(clippy::print_stderr, reason = "a person asked for the plans")]
+fn show(name: &str, requests: usize, plan: &str) {
+    if std::env::var_os("PLANS").is_some() {
+        eprintln!("{name}: {requests} requests\n{plan}\n");
+    }
+}
+
+/// With as many followed authors as [`AUTHORS`], no statement asks for each of them.
+async fn hot_statements_ask_the_store_few_times() -> Result<()> {
+    ensure!(std::env::var_os("TIDB").is_some(), "TIDB is not set: `make test-tidb` runs this test");
+    let world = World::on_own_tables(Backend::Mysql).await?;
+    fill(&world).await?;
+    let mut dear = Vec::new();
+    for (name, statement, most) in statements()? {
+        let (requests, plan) = requests_of(&world, statement).await?;
+        show(name, requests, &plan);
+        if requests > most {
+            dear.push(format!("{name}: {requests} requests for {AUTHORS} authors, {most} wanted"));
+        }
+    }
+    ensure!(dear.is_empty(), "{}", dear.join("\n"));
+    Ok(())
+}
+
+mod mysql {
+    #[tokio::test]
+    #[ignore = "`make test-tidb` runs it"]
+    async fn hot_statements_ask_the_store_few_times() -> anyhow::Result<()> {
+        super::hot_statements_ask_the_store_few_times().await
+    }
+}
