@@ -29,7 +29,7 @@ address=${TIDB#mysql://}
 account=${address%@*} place=${address##*@}
 place=${place%%/*}
 ask() {
-    MYSQL_PWD=$(if [[ $account == *:* ]]; then printf '%s' "${account#*:}"; fi) mariadb --batch --skip-column-names \
+    MYSQL_PWD=$(if [[ $account == *:* ]]; then printf '%s' "${account#*:}"; fi) mariadb --batch --comments --skip-column-names \
         --host="${place%:*}" --port="${place##*:}" --user="${account%%:*}" --execute="$1"
 }
 sweep() {
@@ -38,9 +38,9 @@ sweep() {
         while IFS= read -r drop; do ask "$drop"; done
 }
 
-version=$(ask "SELECT VERSION()")
+version=$(ask "SELECT CONCAT(VERSION() /*T! , ', a TiDB' */)")
 case $version in
-*-TiDB-*) step "On $version at $place" ;;
+*TiDB) step "On $version at $place" ;;
 *)
     loud "NOT A TIDB: the server at $place says that it is $version."
     exit 2

@@ -35,10 +35,11 @@ impl<'c> Schema<'c> {
         let engine = match transaction.get_database_backend() {
             DbBackend::Sqlite => Engine::Sqlite,
             backend => {
-                let question = Statement::from_string(backend, "SELECT VERSION()");
-                let version = transaction.query_one_raw(question).await?;
-                let version: String = version.map(|row| row.try_get_by_index(0)).transpose()?.unwrap_or_default();
-                if version.contains("-TiDB-") { Engine::Tidb } else { Engine::Mysql }
+                // A comment to all but TiDB, whose version is a setting.
+                let question = Statement::from_string(backend, "SELECT CONCAT('' /*T! , 'TiDB' */)");
+                let answer = transaction.query_one_raw(question).await?;
+                let answer: String = answer.map(|row| row.try_get_by_index(0)).transpose()?.unwrap_or_default();
+                if answer == "TiDB" { Engine::Tidb } else { Engine::Mysql }
             }
         };
         Ok(Self { transaction, engine })

@@ -171,8 +171,8 @@ async fn make_private(file: &Path) {
 async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<Database, StoreError> {
     let connections = to_server(options, mysql_session(options))?;
     let mut first = connections.try_take().await.map_err(|error| refused(error, &options.url))?;
-    let version = first.query("SELECT VERSION()".into(), &[]).await.map_err(connect_error)?;
-    let version: String = version.first().map(|row| row.get(0)).transpose()?.unwrap_or_default();
+    let answer = first.query(Dialect::QUESTION.into(), &[]).await.map_err(connect_error)?;
+    let answer: String = answer.first().map(|row| row.get(0)).transpose()?.unwrap_or_default();
     first.give_back();
     Ok(Database {
         readers: Readers::Server(connections.clone()),
@@ -180,7 +180,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<Database, Sto
         replicas: None,
         permits: ConnectionPermits::new(options.connections(), options.acquire_timeout),
         finisher: Finisher::new(limits.operation),
-        dialect: Dialect::of_server(&version),
+        dialect: Dialect::of_server(&answer),
         limits,
         sent: Arc::default(),
         begun: Arc::default(),

@@ -15,9 +15,12 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The dialect of a server that speaks MySQL's protocol, by the version that it names.
-    pub(crate) fn of_server(version: &str) -> Self {
-        if version.contains("-TiDB-") { Self::Tidb } else { Self::Mysql }
+    /// Asks a server that speaks MySQL's protocol which one it is. The version that it names is a setting of TiDB's.
+    pub(crate) const QUESTION: &str = "SELECT CONCAT('' /*T! , 'TiDB' */)";
+
+    /// The dialect of a server that has answered [`Self::QUESTION`] so.
+    pub(crate) fn of_server(answer: &str) -> Self {
+        if answer == "TiDB" { Self::Tidb } else { Self::Mysql }
     }
 
     /// Opens an insert that skips rows whose key exists already; followed by the table's name. Affected rows count the
