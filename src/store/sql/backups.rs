@@ -103,8 +103,7 @@ impl SqlStore {
         let users = self.number("SELECT COUNT(*) FROM users").await?;
         let follows = self.number("SELECT COUNT(*) FROM follows WHERE follower_id <> author_id").await?;
         let sql = "SELECT COUNT(*), MAX(publish_time) FROM contents WHERE removed_at IS NULL";
-        let rows = self.read(sql, []).await?;
-        let row = rows.first().ok_or_else(|| StoreError::Unreadable("no row of counts".to_owned()))?;
+        let row = self.only_row(sql).await?;
         let (contents, newest): (u64, Option<i64>) = (row.count(0)?, row.get(1)?);
         let age =
             newest.map(|newest| format!("; the newest content is {} old", duration(now_ms.saturating_sub(newest))));
@@ -113,8 +112,7 @@ impl SqlStore {
     }
 
     async fn number(&self, sql: &str) -> Result<u64, StoreError> {
-        let rows = self.read(sql, []).await?;
-        rows.first().ok_or_else(|| StoreError::Unreadable("no row of counts".to_owned()))?.count(0)
+        self.only_row(sql).await?.count(0)
     }
 }
 

@@ -4,7 +4,7 @@
 mod tidb;
 
 use async_trait::async_trait;
-use sql_driver::{Dialect, ReplicaCondition};
+use sql_driver::{Dialect, ReplicaCondition, Row};
 
 use super::SqlStore;
 use crate::store::{
@@ -118,8 +118,7 @@ impl SqlStore {
     async fn buffer_pool(&self) -> Result<Finding, StoreError> {
         let sql = "SELECT CAST(@@innodb_buffer_pool_size AS SIGNED), CAST(COALESCE(SUM(data_length + index_length), 0) AS SIGNED) \
                    FROM information_schema.tables WHERE table_schema = DATABASE()";
-        let rows = self.read(sql, []).await?;
-        let row = rows.first().ok_or_else(|| StoreError::Unreadable("no row of sizes".to_owned()))?;
+        let row = self.only_row(sql).await?;
         let (pool, tables) = (row.count(0)? >> 20, row.count(1)? >> 20);
         let seen = format!("tables hold {tables} MiB, innodb_buffer_pool_size is {pool} MiB");
         let remedy = "raise innodb_buffer_pool_size: deliveries slow down several times once inboxes do not fit it";
@@ -141,8 +140,7 @@ impl SqlStore {
 
     async fn relations_backlog(&self) -> Result<Finding, StoreError> {
         let sql = "SELECT COUNT(*), COUNT(CASE WHEN attempts > 0 THEN 1 END) FROM relations";
-        let rows = self.read(sql, []).await?;
-        let row = rows.first().ok_or_else(|| StoreError::Unreadable("no row of counts".to_owned()))?;
+        let row = self.only_row(sql).await?;
         let (waiting, failed) = (row.count(0)?, row.count(1)?);
         let seen = format!("{waiting} wait to reach inboxes, {failed} of them have failed before");
         let remedy =
@@ -156,8 +154,13 @@ impl SqlStore {
 
     /// The text in the only row's first column.
     pub(super) async fn word(&self, sql: &str) -> Result<String, StoreError> {
-        let rows = self.read(sql, []).await?;
-        rows.first().ok_or_else(|| StoreError::Unreadable(format!("no answer to {sql}")))?.get(0)
+        self.only_row(sql).await?.get(0)
+    }
+
+    /// The row of a statement that gives one.
+    pub(super) async fn only_row(&self, sql: &str) -> Result<Row, StoreError> {
+        let row = self.read(sql, []).await?.into_iter().next();
+        row.ok_or_else(|| StoreError::Unreadable(format!("no answer to {sql}")))
     }
 }
 
@@ -192,18 +195,23 @@ fn is_mariadb(version: &str) -> bool {
     version.to_ascii_lowercase().contains("mariadb")
 }
 
+/// The first two numbers of a version, as of `10.11.6-MariaDB`.
+fn release(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.split(['.', '-']).map_while(|part| part.parse().ok());
+    Some((parts.next()?, parts.next()?))
+}
+
 fn mysql_version(text: &str) -> Finding {
     let (name, oldest) = if is_mariadb(text) { ("MariaDB", OLDEST_MARIADB) } else { ("MySQL", OLDEST_MYSQL) };
     let seen = format!("{name} {text}");
-    let mut parts = text.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
-    match (parts.next(), parts.next()) {
-        (Some(major), Some(minor)) if (major, minor) < oldest => Finding::broken(
+    match release(text) {
+        Some(release) if release < oldest => Finding::broken(
             ENGINE,
             seen,
             "MySQL 8.0 or MariaDB 10.6 is the oldest that Tidefeed works with: upgrade the server",
         ),
-        (Some(_), Some(_)) => Finding::fine(ENGINE, seen),
-        _ => {
+        Some(_) => Finding::fine(ENGINE, seen),
+        None => {
             Finding::doubtful(ENGINE, seen, "this version cannot be read; MySQL 8.0 or MariaDB 10.6 is needed at least")
         }
     }

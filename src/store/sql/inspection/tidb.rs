@@ -1,8 +1,6 @@
 //! Checks a TiDB server: its version, and the settings that would break what pages rest on (docs/operations.md#tidb).
 
-use sql_driver::Row;
-
-use super::{ENGINE, judged};
+use super::{ENGINE, judged, release};
 use crate::store::{StoreError, inspection::Finding, sql::SqlStore};
 
 /// The oldest version (major, minor) whose statements and isolation are known to suffice.
@@ -32,8 +30,7 @@ impl SqlStore {
 
     async fn tidb_settings(&self) -> Result<Finding, StoreError> {
         let asked = SETTINGS.map(|(variable, ..)| format!("CONCAT('', @@session.{variable})")).join(", ");
-        let rows = self.read(&format!("SELECT {asked}"), []).await?;
-        let row = rows.first().ok_or_else(|| StoreError::Unreadable("no row of settings".to_owned()))?;
+        let row = self.only_row(&format!("SELECT {asked}")).await?;
         let mut wrong = Vec::new();
         for (place, (variable, right, why)) in SETTINGS.into_iter().enumerate() {
             let value = row.get::<Option<String>>(place)?.unwrap_or_default().to_ascii_lowercase();
@@ -54,8 +51,7 @@ impl SqlStore {
     async fn tidb_commits(&self) -> Result<Finding, StoreError> {
         let sql = "SELECT CAST(@@global.tidb_enable_async_commit AS SIGNED), CAST(@@global.tidb_enable_1pc AS SIGNED), \
                    (SELECT COUNT(*) FROM information_schema.cluster_info WHERE type = 'tikv' AND version <> '')";
-        let rows = self.read(sql, []).await?;
-        let row: &Row = rows.first().ok_or_else(|| StoreError::Unreadable("no row of settings".to_owned()))?;
+        let row = self.only_row(sql).await?;
         let (short, stores): (bool, i64) = (row.get::<i64>(0)? + row.get::<i64>(1)? > 0, row.get(2)?);
         let remedy = "keep the data in TiKV; to try things out, SET GLOBAL tidb_enable_async_commit = 0 and \
                       tidb_enable_1pc = 0";
@@ -75,12 +71,11 @@ impl SqlStore {
 fn tidb_version(text: &str) -> Finding {
     let (_, version) = text.split_once("-TiDB-v").unwrap_or_default();
     let seen = format!("TiDB {version}");
-    let mut parts = version.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
-    match (parts.next(), parts.next()) {
-        (Some(major), Some(minor)) if (major, minor) < OLDEST => {
+    match release(version) {
+        Some(release) if release < OLDEST => {
             Finding::broken(ENGINE, seen, "TiDB 8.5 is the oldest that Tidefeed works with: upgrade the servers")
         }
-        (Some(major), Some(minor)) if (major, minor) <= NEWEST_TESTED => Finding::fine(ENGINE, seen),
+        Some(release) if release <= NEWEST_TESTED => Finding::fine(ENGINE, seen),
         _ => Finding::doubtful(
             ENGINE,
             if version.is_empty() { text.to_owned() } else { seen },
