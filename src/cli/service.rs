@@ -37,9 +37,11 @@ enum Action {
     Add {
         /// What to call the service: in the list, in the log, in metrics.
         name: ServiceName,
-        /// What the key allows, joined by commas: `act_as`, read, contents, follows, reactions, users, tokens,
-        /// `delete_users`.
-        #[arg(long = "scope", value_name = "SCOPES")]
+        #[arg(
+            long = "scope",
+            value_name = "SCOPES",
+            help = format!("What the key allows, joined by commas: {}", Scopes::all())
+        )]
         scopes: Scopes,
         /// When the key expires, from now on: 90d, 12h or 30m. Without it, never.
         #[arg(long, value_name = "TIME", value_parser = lifetime)]

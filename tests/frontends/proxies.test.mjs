@@ -126,6 +126,38 @@ test("an nginx as operations.md has it serves the page, and its live socket", as
   await shown.getByText("seen on the page").waitFor();
 });
 
+/** The status of a POST of a service, and the lines of its answer. */
+function send(url, key, text) {
+  return within(`an answer of ${url}`, new Promise((resolve, reject) => {
+    const request = https.request(url, { method: "POST", headers: bearer(key), rejectUnauthorized: false }, async (response) => {
+      resolve({ status: response.statusCode, lines: (await response.toArray()).join("").trimEnd().split("\n") });
+    });
+    request.on("error", reject);
+    request.end(text);
+  }));
+}
+
+test("through nginx a service loads a file, and sends a bulk", async () => {
+  const home = mkdtempSync(path.join(tmpdir(), "tidefeed-proxied-"));
+  const settings = { "store.url": `sqlite://${path.join(home, "feed.db")}` };
+  const own = await start({ ...TRUSTING, ...settings });
+  after(() => rmSync(home, { recursive: true, force: true, maxRetries: 50 }));
+  const add = ["service", "add", "backend", "--scope", "import,users,contents,act_as"];
+  const key = execFileSync(path.resolve(process.env.TIDEFEED_BIN), add, { env: { TIDEFEED__STORE__URL: settings["store.url"] } }).toString().trim();
+  const place = `https://127.0.0.1:${await exampled(own)}`;
+  const contents = Array.from({ length: 2000 }, (_, number) => (
+    { type: "content", data: { externalId: `p-${number}`, author: "mara", text: `Post ${number}`, createdAt: "2020-01-01T00:00:00Z" } }));
+  const file = [{ type: "header", data: { format: "tidefeed", version: 1 } }, { type: "user", data: { externalId: "mara" } }, ...contents];
+  const text = file.map((line) => `${JSON.stringify(line)}\n`).join("");
+  assert.ok(text.length > 256 * 1024, "more than another body may have");
+  const loaded = await send(`${place}/import`, key, text);
+  assert.deepEqual([loaded.status, JSON.parse(loaded.lines.at(-1)).summary?.records], [200, { user: 1, content: contents.length }], JSON.stringify(loaded));
+  const lines = contents.slice(0, 100).map((_, number) => JSON.stringify({ op: "publishContent", as: "ext:mara", data: { text: `Said ${number}` } }));
+  const sent = await send(`${place}/bulk`, key, lines.join("\n"));
+  assert.deepEqual([sent.status, sent.lines.length, JSON.parse(sent.lines.at(-1))], [200, 101, { summary: { lines: 100, outcomes: { done: 100 } } }]);
+  assert.equal((await send(`${place}/bulk`, key, text)).status, 413, "nginx refuses what is longer, but for a file");
+});
+
 test("the page's own socket opens however nginx names the host", async () => {
   const NAMES = {
     default: "", host: "proxy_set_header Host $host;", tls_before: "proxy_set_header Host $host:80;", whole: "proxy_set_header Host $http_host;",

@@ -31,9 +31,9 @@ impl ServiceKeys for SqlStore {
     async fn add_key(&self, service: &ServiceName, scopes: Scopes, key: &NewKey) -> Result<bool, StoreError> {
         self.transaction(move |tx| async move {
             let expires_at = key.expires_at.unwrap_or(NEVER);
-            tx.execute(INSERT, values(service, scopes, key, expires_at)).await?;
-            // After the insert, because rows that are not there yet cannot be locked: of two at once each waits for the
-            // row of the other, and one is done again.
+            // Until it is kept, the digest is the service's name: of two keys at once one waits for the other's row.
+            let pending = NewKey { digest: service.to_string(), ..key.clone() };
+            tx.execute(INSERT, values(service, scopes, &pending, expires_at)).await?;
             let sql = format!(
                 "SELECT id FROM service_keys WHERE service = ? AND expires_at > ? AND id <> ? {}",
                 tx.dialect().for_update()
@@ -42,6 +42,8 @@ impl ServiceKeys for SqlStore {
             if !tx.query(&sql, others).await?.is_empty() {
                 return tx.roll_back(false).await;
             }
+            let sql = "UPDATE service_keys SET digest = ? WHERE id = ?";
+            tx.execute(sql, [key.digest.as_str().into(), key.id.get().into()]).await?;
             tx.commit(true).await
         })
         .await
