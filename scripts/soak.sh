@@ -22,8 +22,8 @@ step "Floods of MariaDB with Redis, of one node and of two, beside an honest cli
 cargo test --locked --quiet --test it -- --ignored --nocapture held::fairness::mariadb::
 step "Floods of each kind of message, ten times as long"
 FLOOD_MIB=256 cargo test --locked --quiet --test it -- --include-ignored --nocapture held::floods
-step "A product of 20,000 users, 100,000 lines, moves in"
-PEOPLE=20000 scripts/clients.sh moving-in
+step "A product of 100,000 users with a post and a follow each moves in"
+PEOPLE=100000 FOLLOWED=1 scripts/clients.sh moving-in
 asked=${SEED:-}
 for round in $(seq "${ROUNDS:-10}"); do
     SEED=${asked:-$(fresh_seed)}

@@ -10,9 +10,10 @@ import { Issuer, signingKey } from "../clients/issuer.mjs";
 import { bearer, start, until } from "../clients/server.mjs";
 import { startServers } from "../clients/servers.mjs";
 
-/** People of the product, five lines each. */
+/** People of the product. */
 const PEOPLE = Number(process.env.PEOPLE ?? 1000);
-const FOLLOWED = 3;
+/** How many each follows; user 0 follows three. */
+const FOLLOWED = Number(process.env.FOLLOWED ?? 3);
 const BEGAN = Date.parse("2019-05-01T08:00:00Z");
 
 const story = readFileSync(new URL("../../docs/moving-in.md", import.meta.url), "utf8");
@@ -28,15 +29,17 @@ writeFileSync(timelineModule, example("timeline.mjs"));
 after(() => rmSync(timelineModule));
 const { openTimeline } = await import(timelineModule.href);
 
-/** GetStream's export: everybody posts once, one after the other, and follows the next three. */
+/** GetStream's export: everybody posts once, one after the other, and follows the next ones. */
 function exported() {
   const at = (seconds) => new Date(BEGAN + seconds * 1000).toISOString();
   const lines = [];
   for (let user = 0; user < PEOPLE; user += 1) {
-    lines.push({ type: "user", data: { id: `u-${user}`, name: `User ${user}`, created_at: at(0) } });
-    lines.push({ type: "activity", data: { id: `p-${user}`, type: "post", user_id: `u-${user}`, feeds: [`user:u-${user}`], text: `Post ${user}`, created_at: at(user + 1) } });
-    for (let next = 1; next <= FOLLOWED; next += 1) {
-      lines.push({ type: "follow", data: { source: `timeline:u-${user}`, target: `user:u-${(user + next) % PEOPLE}`, created_at: at(0) } });
+    const [id, feed] = [`u-${user}`, `user:u-${user}`];
+    lines.push({ type: "user", data: { id, role: "user", custom: { name: `User ${user}` }, created_at: at(0) } });
+    lines.push({ type: "feed", data: { group_id: "user", id, fid: feed, created_by_id: id, visibility: "visible", created_at: at(0) } });
+    lines.push({ type: "activity", data: { id: `p-${user}`, type: "post", user_id: id, fids: [feed], text: `Post ${user}`, visibility: "public", created_at: at(user + 1) } });
+    for (let next = 1; next <= (user === 0 ? 3 : FOLLOWED); next += 1) {
+      lines.push({ type: "follow", data: { source_fid: `timeline:${id}`, target_fid: `user:u-${(user + next) % PEOPLE}`, status: "accepted", created_at: at(0) } });
     }
   }
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
