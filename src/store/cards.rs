@@ -21,6 +21,18 @@ pub struct UserParts {
     pub exclusions: bool,
 }
 
+impl UserParts {
+    /// The parts of both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            counts: self.counts || other.counts,
+            following: self.following || other.following,
+            exclusions: self.exclusions || other.exclusions,
+        }
+    }
+}
+
 /// The parts of a content to read besides the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ContentParts {

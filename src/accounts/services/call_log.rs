@@ -32,11 +32,14 @@ impl CallLog {
         Self { log, waiting: Mutex::default(), writing: tokio::sync::Mutex::default(), reads, ambient }
     }
 
-    /// Writes a change down. Afterwards the store has it, unless it takes nothing: the process's own log says so then.
-    pub async fn note(&self, call: LoggedCall) {
-        let outcome = if call.outcome == "OK" { "ok" } else { "refused" };
-        metrics::counter!(SERVICE_CALLS, "service" => call.service.to_string(), "outcome" => outcome).increment(1);
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push((call, self.ambient.rng.incarnation()));
+    /// Writes the lines of a call down. Afterwards the store has them, unless it takes nothing: the process's own log
+    /// says so then.
+    pub async fn note(&self, call: Vec<LoggedCall>) {
+        let Some(first) = call.first() else { return };
+        let outcome = if call.iter().all(|line| line.outcome == "OK") { "ok" } else { "refused" };
+        metrics::counter!(SERVICE_CALLS, "service" => first.service.to_string(), "outcome" => outcome).increment(1);
+        let lines = call.into_iter().map(|line| (line, self.ambient.rng.incarnation()));
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
         let _turn = self.writing.lock().await;
         let lines = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         if lines.is_empty() {
@@ -61,6 +64,6 @@ impl CallLog {
             return;
         }
         self.reads.insert(same, call.at_ms);
-        self.note(call).await;
+        self.note(vec![call]).await;
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 pub(super) enum Outcome {
     /// All of it is so now, whether it was before or not.
     Done,
-    /// Nothing of it was done.
+    /// Nothing of it was done; of several users, at least one was refused.
     Refused,
     /// The same, because what is there contradicts it.
     Conflict,

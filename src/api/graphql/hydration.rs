@@ -16,7 +16,7 @@ use super::{
         LoaderContext, MembershipOf, ReactionsTo, RepostedOf, SessionsOf, Tracked, UserCardOf, YieldOnce,
     },
     remembered_json::ShownContent,
-    selection::{ContentSelection, UserSelection},
+    selection::ContentSelection,
     services::{Services, UseCases},
     viewer_dependence::ViewerDependence,
 };
@@ -188,8 +188,7 @@ impl Hydration {
     }
 
     /// As [`Hydration::prime_contents`], for users.
-    pub async fn prime_users(&self, users: &[UserId], selection: UserSelection) {
-        let parts = selection.parts();
+    pub async fn prime_users(&self, users: &[UserId], parts: UserParts) {
         if parts == UserParts::default() {
             let _unread = self.loader.load_many(users.iter().copied()).await;
             return;

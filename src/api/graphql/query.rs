@@ -12,7 +12,7 @@ use super::{
     objects::{Content, ContentConnection, FoundUserConnection, Node, Session, Shown, User, suggested},
     scalars::{AnyInt, Timestamp},
     scope::{Answer, answer, hydration},
-    selection::{ContentSelection, UserSelection},
+    selection::{ContentSelection, user_parts, user_parts_of_connection},
     timeline::TimelineQuery,
 };
 use crate::domain::{ContentId, Handle, PageRequest, SessionId, UserId, limits::MAX_NODES, search::Search};
@@ -87,7 +87,7 @@ impl OtherQuery {
         #[graphql(desc = "Only users after the one with this cursor.")] after: Option<String>,
     ) -> Answer<FoundUserConnection> {
         answer(ctx, async {
-            let (hydration, selection) = (hydration(ctx)?, UserSelection::of_connection(&ctx.look_ahead()));
+            let (hydration, selection) = (hydration(ctx)?, user_parts_of_connection(&ctx.look_ahead()));
             let window = (first.map(|it| it.0), after.as_deref());
             FoundUserConnection::load(&hydration, &text, window, selection).await.map(Some)
         })
@@ -106,7 +106,7 @@ impl OtherQuery {
         #[graphql(desc = "The maximum number of users, 1 to 50; 20 by default.")] first: Option<AnyInt>,
     ) -> Answer<Vec<User>> {
         answer(ctx, async {
-            let (hydration, selection) = (hydration(ctx)?, UserSelection::of(&ctx.look_ahead()));
+            let (hydration, selection) = (hydration(ctx)?, user_parts(&ctx.look_ahead()));
             suggested(&hydration, first.map(|it| it.0), selection).await.map(Some)
         })
         .await
@@ -122,7 +122,7 @@ impl OtherQuery {
             let hydration = hydration(ctx)?;
             let id = if named::sees(ctx, &hydration, None) { hydration.called(&external_id).await? } else { None };
             let Some(id) = id else { return Ok(None) };
-            hydration.prime_users(&[id], UserSelection::of(&ctx.look_ahead())).await;
+            hydration.prime_users(&[id], user_parts(&ctx.look_ahead())).await;
             user(&hydration, id).await
         })
         .await
@@ -148,7 +148,7 @@ impl OtherQuery {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
             let Some(id) = hydration.viewer_id() else { return Ok(None) };
-            hydration.prime_users(&[id], UserSelection::of(&ctx.look_ahead())).await;
+            hydration.prime_users(&[id], user_parts(&ctx.look_ahead())).await;
             user(&hydration, id).await
         })
         .await
@@ -167,7 +167,7 @@ impl OtherQuery {
                 return Ok(None);
             };
             hydration.remember(&profile).await;
-            hydration.prime_users(&[profile.id], UserSelection::of(&ctx.look_ahead())).await;
+            hydration.prime_users(&[profile.id], user_parts(&ctx.look_ahead())).await;
             Ok(Some(User::new(profile, hydration)))
         })
         .await
@@ -260,7 +260,7 @@ async fn prime(ctx: &Context<'_>, hydration: &Hydration, ids: &[Result<NodeId, I
         }
     }
     let selected = ctx.look_ahead();
-    let (of_users, of_contents) = (UserSelection::of(&selected), ContentSelection::of(&selected));
+    let (of_users, of_contents) = (user_parts(&selected), ContentSelection::of(&selected));
     hydration.prime_contents(&contents, ContentSelection { author: None, ..of_contents }).await;
     if of_contents.author.is_some() {
         for id in contents {

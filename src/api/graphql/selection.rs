@@ -8,17 +8,6 @@ use async_graphql::{Lookahead, SelectionField};
 
 use crate::store::cards::{ContentParts, UserParts};
 
-/// The selected parts of a user that a profile does not hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct UserSelection {
-    /// Any of the counts.
-    pub counts: bool,
-    /// Whether the viewer follows them.
-    pub following: bool,
-    /// Whether the viewer has muted or blocked them, or hides from them.
-    pub exclusions: bool,
-}
-
 /// The selected parts of a content that it does not hold itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each thing that a selection may name")]
@@ -28,7 +17,7 @@ pub struct ContentSelection {
     /// The viewer's own reactions.
     pub reactions: bool,
     /// Its author, with the selected parts.
-    pub author: Option<UserSelection>,
+    pub author: Option<UserParts>,
     /// Whether the viewer has reposted it.
     pub reposted: bool,
     /// The content that it refers to, with the same parts.
@@ -37,38 +26,20 @@ pub struct ContentSelection {
     pub of_card: bool,
 }
 
-impl UserSelection {
-    /// The parts in a selection of user fields.
-    pub fn of(user: &Lookahead<'_>) -> Self {
-        let any = |names: &[&str]| names.iter().any(|name| user.field(name).exists());
-        Self {
-            counts: any(&["followerCount", "followingCount", "contentCount"]),
-            following: any(&["viewerIsFollowing"]),
-            exclusions: any(&["viewerHasMuted", "viewerHasBlocked", "viewerIsHiding"]),
-        }
+/// The parts of a user in a selection of its fields.
+pub fn user_parts(user: &Lookahead<'_>) -> UserParts {
+    let any = |names: &[&str]| names.iter().any(|name| user.field(name).exists());
+    UserParts {
+        counts: any(&["followerCount", "followingCount", "contentCount"]),
+        following: any(&["viewerIsFollowing"]),
+        exclusions: any(&["viewerHasMuted", "viewerHasBlocked", "viewerIsHiding"]),
     }
+}
 
-    /// The parts that are read together with a profile.
-    pub const fn parts(self) -> UserParts {
-        let Self { counts, following, exclusions } = self;
-        UserParts { counts, following, exclusions }
-    }
-
-    /// The parts in a connection's selection; `None` if it selects no users.
-    pub fn of_connection(connection: &Lookahead<'_>) -> Option<Self> {
-        let shown = [connection.field("edges").field("node"), connection.field("nodes")];
-        shown.iter().filter(|user| user.exists()).map(Self::of).reduce(Self::and)
-    }
-
-    /// The parts of both.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self {
-            counts: self.counts || other.counts,
-            following: self.following || other.following,
-            exclusions: self.exclusions || other.exclusions,
-        }
-    }
+/// The parts of the users in a connection's selection; `None` if it selects none.
+pub fn user_parts_of_connection(connection: &Lookahead<'_>) -> Option<UserParts> {
+    let shown = [connection.field("edges").field("node"), connection.field("nodes")];
+    shown.iter().filter(|user| user.exists()).map(user_parts).reduce(UserParts::and)
 }
 
 /// Fields of a content that a card and the viewer's own repost answer, apart from `author`.
@@ -127,7 +98,7 @@ impl ContentSelection {
         Self {
             counters: COUNTS.iter().any(|name| content.field(name).exists()),
             reactions: ["viewerHasLiked", "viewerHasBookmarked"].iter().any(|name| content.field(name).exists()),
-            author: author.exists().then(|| UserSelection::of(&author)),
+            author: author.exists().then(|| user_parts(&author)),
             reposted: content.field("viewerHasReposted").exists(),
             linked: false,
             of_card: is_of_card(content),
@@ -142,7 +113,7 @@ impl ContentSelection {
     /// The parts that are read together with a content.
     pub fn parts(self) -> ContentParts {
         let Self { counters, reactions, author, .. } = self;
-        ContentParts { counters, reactions, author: author.map(UserSelection::parts) }
+        ContentParts { counters, reactions, author }
     }
 
     /// The parts in a connection's selection; `None` if it selects no contents.

@@ -2,11 +2,15 @@
 //!
 //! Decided for the whole operation before anything of it runs, by the fields of its root.
 
-use std::sync::Arc;
+use std::{
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use async_graphql::{
     Context, Error, Name, Pos, Response, Value, Variables,
     parser::types::{Field, OperationType},
+    resolver_utils::enum_value,
 };
 use futures_util::{FutureExt as _, StreamExt as _, future::ready, stream, stream::BoxStream};
 use graphql_transport::guard::Prepared;
@@ -15,6 +19,7 @@ use tracing::Instrument as _;
 
 use super::{
     errors::{Failure, Forbidden},
+    mutation::UserErrorCode,
     scope::hydration,
 };
 use crate::{
@@ -81,7 +86,25 @@ pub struct ServiceCall {
     log: Arc<CallLog>,
     /// Runs changes to their ends, so that each is in the log even if its client leaves.
     tasks: TaskTracker,
+    /// What mutations have said of how they ended.
+    ended: Arc<Mutex<Ended>>,
     ambient: Ambient,
+}
+
+/// How the mutations of a call ended.
+#[derive(Default)]
+struct Ended {
+    /// The code of the first one that was refused.
+    refusal: Option<UserErrorCode>,
+    parts: Vec<Part>,
+}
+
+/// One of the many things that a mutation of a batch does.
+struct Part {
+    field: &'static str,
+    user: Option<UserId>,
+    id: String,
+    refusal: Option<UserErrorCode>,
 }
 
 impl ServiceCall {
@@ -99,6 +122,7 @@ impl ServiceCall {
             access: Arc::clone(access),
             log: Arc::clone(log),
             tasks: tasks.clone(),
+            ended: Arc::default(),
             ambient: ambient.clone(),
         })
     }
@@ -110,20 +134,20 @@ impl ServiceCall {
         variables: &Variables,
         work: impl Future<Output = Response> + Send + 'static,
     ) -> Response {
-        let what = described(operation, variables);
+        let fields = described(operation, variables);
         if let Some(refused) = self.refusal(operation) {
-            self.note_read(what, code(&refused)).await;
+            self.note_read(text(&fields), code(&refused)).await;
             return refused;
         }
         if operation.operation_type() == OperationType::Query {
             let response = work.await;
-            self.note_read(what, outcome(&response)).await;
+            self.note_read(text(&fields), outcome(&response)).await;
             return response;
         }
         let tasks = self.tasks.clone();
         let noted = async move {
             let response = work.await;
-            self.log.note(self.line(what, outcome(&response))).await;
+            self.log.note(self.lines(fields, &response)).await;
             response
         };
         let ended = tasks.spawn(noted.in_current_span()).await;
@@ -138,7 +162,7 @@ impl ServiceCall {
         variables: &Variables,
         events: impl FnOnce() -> BoxStream<'static, Response>,
     ) -> BoxStream<'static, Response> {
-        let what = described(operation, variables);
+        let what = text(&described(operation, variables));
         let (outcome, events) = match self.refusal(operation) {
             None => (DONE.to_owned(), events()),
             Some(refused) => (code(&refused), stream::once(ready(refused)).boxed()),
@@ -182,12 +206,82 @@ impl ServiceCall {
             outcome,
         }
     }
+
+    /// Notes that a mutation was refused.
+    pub fn note_refusal(&self, code: UserErrorCode) {
+        self.ended().refusal.get_or_insert(code);
+    }
+
+    /// Notes one of the many things that the mutation `field` does: about what, as whom if not as the call's user, and
+    /// why it was refused.
+    pub fn note_part(&self, field: &'static str, user: Option<UserId>, id: String, refusal: Option<UserErrorCode>) {
+        self.ended().parts.push(Part { field, user: user.or(self.user), id, refusal });
+    }
+
+    fn ended(&self) -> MutexGuard<'_, Ended> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lines of a change: one for all its fields; of batches instead one for each user and outcome, or several if
+    /// the ids are too long for one.
+    fn lines(&self, mut fields: Vec<(String, String)>, response: &Response) -> Vec<LoggedCall> {
+        let Ended { refusal, parts } = mem::take(&mut *self.ended());
+        let has_failed = !response.errors.is_empty();
+        fields.retain(|(name, _)| has_failed || parts.iter().all(|part| part.field != name));
+        let mut lines = Vec::new();
+        if !fields.is_empty() {
+            let outcome = if has_failed { code(response) } else { name_of(refusal) };
+            lines.push(self.line(text(&fields), outcome));
+        }
+        let mut alike: Vec<(Part, Vec<String>)> = Vec::new();
+        for mut part in parts {
+            let id = mem::take(&mut part.id);
+            let same = |(it, _): &&mut (Part, Vec<String>)| {
+                (it.field, it.user, it.refusal) == (part.field, part.user, part.refusal)
+            };
+            match alike.iter_mut().find(same) {
+                Some((_, ids)) => ids.push(id),
+                None => alike.push((part, vec![id])),
+            }
+        }
+        for (Part { field, user, refusal, .. }, ids) in alike {
+            for text in texts(field, &ids) {
+                lines.push(LoggedCall { user, ..self.line(text, name_of(refusal)) });
+            }
+        }
+        lines
+    }
 }
 
-/// Fails unless a service asks.
-pub fn service_alone(ctx: &Context<'_>, field: &'static str) -> Result<(), Failure> {
-    if ctx.data_opt::<ServiceCall>().is_some() {
-        return Ok(());
+/// The ids after the name of their field, in texts that are no longer than a line's.
+fn texts(field: &str, ids: &[String]) -> Vec<String> {
+    let mut texts = vec![field.to_owned()];
+    for id in ids.iter().filter(|id| !id.is_empty()) {
+        let length = texts.last().map_or(0, |text| text.chars().count());
+        if length > field.len() && length + 1 + id.chars().count() > MAX_LOGGED_CHARS {
+            texts.push(field.to_owned());
+        }
+        if let Some(text) = texts.last_mut() {
+            let room = MAX_LOGGED_CHARS.saturating_sub(text.chars().count() + 1);
+            text.push(' ');
+            text.extend(id.chars().take(room));
+        }
+    }
+    texts
+}
+
+/// `OK` if there is no refusal.
+fn name_of(refusal: Option<UserErrorCode>) -> String {
+    match refusal.map(enum_value) {
+        Some(Value::Enum(name)) => name.to_string(),
+        _ => DONE.to_owned(),
+    }
+}
+
+/// The call of the service that asks; fails unless one does.
+pub fn service_alone<'a>(ctx: &Context<'a>, field: &'static str) -> Result<&'a ServiceCall, Failure> {
+    if let Some(call) = ctx.data_opt::<ServiceCall>() {
+        return Ok(call);
     }
     hydration(ctx)?.viewer()?;
     Err(Forbidden::ServicesAlone(field).into())
@@ -195,15 +289,13 @@ pub fn service_alone(ctx: &Context<'_>, field: &'static str) -> Result<(), Failu
 
 /// The key of the service that asks; fails unless one does.
 pub fn issuing_key(ctx: &Context<'_>, field: &'static str) -> Result<IssuingKey, Failure> {
-    service_alone(ctx, field)?;
-    let key = ctx.data_opt::<ServiceCall>().and_then(|call| call.key.id);
+    let key = service_alone(ctx, field)?.key.id;
     Ok(key.map_or(IssuingKey::Configured, IssuingKey::Stored))
 }
 
 /// Fails unless the service that asks may act as users; `field` needs that.
 pub fn may_act(ctx: &Context<'_>, field: &'static str) -> Result<ServiceCall, Failure> {
-    service_alone(ctx, field)?;
-    let call = ctx.data_opt::<ServiceCall>().ok_or(Forbidden::ServicesAlone(field))?;
+    let call = service_alone(ctx, field)?;
     if call.key.scopes.contain(Scope::ActAs) {
         return Ok(call.clone());
     }
@@ -227,11 +319,18 @@ const DONE: &str = "OK";
 /// Bytes of the longest id: that of a product, after `ext:`.
 const ID_BYTES: usize = MAX_EXTERNAL_ID_BYTES + 4;
 
-/// The root's fields, each with the ids in its arguments. Never a text, which is nobody's business later.
-fn described(operation: &Prepared, variables: &Variables) -> String {
+/// The names of the root's fields, each with the ids in its arguments. Never a text, which is nobody's business later.
+fn described(operation: &Prepared, variables: &Variables) -> Vec<(String, String)> {
     let fields = operation.root_fields();
-    let mut words: Vec<String> = fields.into_iter().map(|field| described_field(field, variables)).collect();
-    words.dedup();
+    let mut described: Vec<(String, String)> =
+        fields.into_iter().map(|field| (field.name.node.to_string(), described_field(field, variables))).collect();
+    described.dedup();
+    described
+}
+
+/// The text of a line.
+fn text(fields: &[(String, String)]) -> String {
+    let words: Vec<&str> = fields.iter().map(|(_, text)| text.as_str()).collect();
     words.join(", ").chars().take(MAX_LOGGED_CHARS).collect()
 }
 
@@ -272,23 +371,9 @@ fn add_id(text: &mut String, name: &Name, value: &Value) {
     }
 }
 
-/// `OK`, or the code of the first error: of the answer, or among the user errors that the client has asked for.
+/// `OK`, or the code of the answer's first error.
 fn outcome(response: &Response) -> String {
-    if !response.errors.is_empty() {
-        return code(response);
-    }
-    let Value::Object(roots) = &response.data else { return DONE.to_owned() };
-    let user_error = |root: &Value| {
-        let Value::Object(payload) = root else { return None };
-        let Value::List(errors) = payload.get("userErrors")? else { return None };
-        let Value::Object(first) = errors.first()? else { return None };
-        match first.get("code")? {
-            Value::Enum(code) => Some(code.to_string()),
-            Value::String(code) => Some(code.clone()),
-            _ => None,
-        }
-    };
-    roots.values().find_map(user_error).unwrap_or_else(|| DONE.to_owned())
+    if response.errors.is_empty() { DONE.to_owned() } else { code(response) }
 }
 
 fn code(response: &Response) -> String {
@@ -316,11 +401,21 @@ mod tests {
         let query = "mutation($c: ID!) { a: likeContent(input: {contentId: $c, clientMutationId: \"x\"}) { id } \
                      ... on Mutation { publishContent(input: {text: \"secret\", replyToId: \"C_2\"}) { id } } }";
         let (operation, variables) = prepared(query, json!({ "c": "C_1" }));
-        assert_eq!(described(&operation, &variables), "likeContent C_1, publishContent C_2");
+        assert_eq!(text(&described(&operation, &variables)), "likeContent C_1, publishContent C_2");
         let batch = "mutation { publishContents(input: {contents: [{text: \"secret\", authorId: \"ext:1\"}, \
                      {text: \"secret\", externalId: \"run-7\", attributes: {realId: \"secret\"}}]}) { id } }";
         let (operation, variables) = prepared(batch, json!({}));
-        assert_eq!(described(&operation, &variables), "publishContents ext:1 run-7");
+        assert_eq!(text(&described(&operation, &variables)), "publishContents ext:1 run-7");
+    }
+
+    #[test]
+    fn many_ids_go_into_several_lines() {
+        let ids: Vec<String> = (100..200).map(|id| format!("user-{id}")).collect();
+        let texts = texts("upsertUsers", &ids);
+        assert!(texts.len() == 5 && texts.iter().all(|text| text.len() <= MAX_LOGGED_CHARS), "{texts:#?}");
+        let named: Vec<&str> = texts.iter().flat_map(|text| text.split(' ').skip(1)).collect();
+        assert_eq!(named, ids);
+        assert_eq!(super::texts("upsertUsers", &["x".repeat(300)])[0].len(), MAX_LOGGED_CHARS);
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl Job {
             End::Left => "LEFT",
         };
         let operation = format!("import {}", digest.get(..DIGITS).unwrap_or_default());
-        runtime.log.note(runtime.line(&asker, operation.trim_end(), outcome)).await;
+        runtime.log.note(vec![runtime.line(&asker, operation.trim_end(), outcome)]).await;
         let last = match end {
             End::Whole(last) => last,
             End::Stopped(stopped) => service_lines::line("stopped", &stopped),

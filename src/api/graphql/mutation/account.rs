@@ -3,6 +3,7 @@
 use async_graphql::{Context, InputObject, Object, SimpleObject};
 
 use super::{
+    payload::answer,
     signed_in::{Tokens, tokens},
     user_error::{UserError, UserErrorCode},
 };
@@ -10,7 +11,7 @@ use crate::{
     accounts::{NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome, SignedIn},
     api::graphql::{
         scalars::Timestamp,
-        scope::{Answer, answer, caller, fresh_hydration, without_permit},
+        scope::{Answer, caller, fresh_hydration, without_permit},
     },
 };
 
@@ -91,6 +92,8 @@ struct ChangePasswordPayload {
     /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
+
+payloads!(RegisterUserPayload, SignInPayload, ChangePasswordPayload);
 
 /// The part of the root about accounts.
 #[derive(Default)]

@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 
 use super::{
     content::{PublishContentInput, author, own_edge, publish},
+    payload::answer,
     user_error::{UserError, UserErrorCode},
 };
 use crate::{
@@ -15,9 +16,9 @@ use crate::{
         graphql::{
             errors::Failure,
             hydration::Hydration,
-            named,
+            ids, named,
             objects::TimelineEdge,
-            scope::{Answer, answer, fresh_hydration, hydration_for},
+            scope::{Answer, fresh_hydration, hydration_for},
             service_calls::{may_act, service_alone},
         },
         order::wait_beyond,
@@ -59,6 +60,8 @@ struct PublishContentsPayload {
     client_mutation_id: Option<String>,
 }
 
+payloads!(PublishContentsPayload);
+
 /// The part of the root about many contents.
 #[derive(Default)]
 pub struct BatchMutation;
@@ -74,7 +77,7 @@ impl BatchMutation {
         #[graphql(desc = "The contents.")] input: PublishContentsInput,
     ) -> Answer<PublishContentsPayload> {
         answer(ctx, async {
-            service_alone(ctx, "publishContents")?;
+            let call = service_alone(ctx, "publishContents")?;
             let PublishContentsInput { contents, client_mutation_id } = input;
             if let Some(refusal) = refusal(contents.len()) {
                 let user_errors = vec![refusal];
@@ -85,8 +88,12 @@ impl BatchMutation {
             let (mut done, mut newest) = (Vec::with_capacity(contents.len()), i64::MIN);
             for (content, author) in contents.into_iter().zip(authors) {
                 wait_beyond(newest, &clock).await;
-                let client_mutation_id = content.client_mutation_id.clone();
+                let (client_mutation_id, id) = (content.client_mutation_id.clone(), content.external_id.clone());
+                let as_user = author.as_ref().ok().map(|author| author.id);
                 let published = published(ctx, author, content).await?;
+                let id = id.unwrap_or_else(|| id_of(&published));
+                let refusal = published.as_ref().err().map(|fault| fault.code);
+                call.note_part("publishContents", as_user, id, refusal);
                 newest = published.as_ref().map_or(newest, |(_, content)| newest.max(content.publish_time));
                 done.push(Done { published, client_mutation_id });
             }
@@ -154,6 +161,11 @@ async fn published(
         Ok(published) => Ok(published.map(|content| (author, content))),
         Err(failure) => of_this_content("replyTo", failure).map(Err),
     }
+}
+
+/// The id of what was published; empty if nothing was.
+fn id_of(published: &Result<(Viewer, Content), UserError>) -> String {
+    published.as_ref().map(|(_, content)| ids::of_content(content.id).0).unwrap_or_default()
 }
 
 /// What became of one of the contents.

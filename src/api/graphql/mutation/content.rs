@@ -5,7 +5,10 @@ use std::sync::Arc;
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 use content_schemas::ContentSchemas;
 
-use super::user_error::{UserError, UserErrorCode};
+use super::{
+    payload::answer,
+    user_error::{UserError, UserErrorCode},
+};
 use crate::{
     accounts::Viewer,
     api::graphql::{
@@ -14,7 +17,7 @@ use crate::{
         ids, named,
         objects::{self, MediaKind, TimelineEdge},
         scalars::{AnyInt, Json},
-        scope::{Answer, answer, fresh_hydration, hydration_for},
+        scope::{Answer, fresh_hydration, hydration_for},
         service_calls::{may_act, service_alone},
     },
     domain::{
@@ -55,7 +58,7 @@ pub(super) struct PublishContentInput {
     /// For services alone: the product's own id of the content, 1 to 255 bytes. It is given once and for all, also if
     /// the content is deleted. Publishing the same again with it publishes nothing new and returns the content;
     /// anything else is a CONFLICT.
-    external_id: Option<String>,
+    pub(super) external_id: Option<String>,
     /// For services alone: where the product shows the content; starts with https:// or http://, at most 2048
     /// characters.
     url: Option<String>,
@@ -104,6 +107,8 @@ struct DeleteContentPayload {
     /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
+
+payloads!(PublishContentPayload, DeleteContentPayload);
 
 /// The part of the root about contents.
 #[derive(Default)]

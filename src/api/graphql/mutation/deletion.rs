@@ -4,6 +4,7 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use super::{
     account::too_many_attempts,
+    payload::answer,
     user_error::{UserError, UserErrorCode},
 };
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
         errors::Failure,
         ids,
         scalars::Timestamp,
-        scope::{Answer, answer, caller, fresh_hydration, without_permit},
+        scope::{Answer, caller, fresh_hydration, without_permit},
     },
 };
 
@@ -39,6 +40,8 @@ struct DeleteViewerPayload {
     /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
+
+payloads!(DeleteViewerPayload);
 
 /// The part of the root about the end of an account.
 #[derive(Default)]

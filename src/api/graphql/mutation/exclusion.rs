@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
-use super::user_error::{UserError, UserErrorCode};
+use super::{
+    payload::answer,
+    user_error::{UserError, UserErrorCode},
+};
 use crate::{
     api::graphql::{
         errors::Failure,
         named,
         objects::User,
-        scope::{Answer, answer, fresh_hydration},
-        selection::UserSelection,
+        scope::{Answer, fresh_hydration},
+        selection::user_parts,
     },
     domain::UserId,
     follow::ExclusionOutcome,
@@ -41,6 +44,8 @@ macro_rules! forms {
             /// The input's `clientMutationId`.
             client_mutation_id: Option<String>,
         }
+
+        payloads!($payload);
 
         impl $input {
             async fn apply(self, ctx: &Context<'_>, change: Change) -> Answer<$payload> {
@@ -162,7 +167,7 @@ async fn changed(ctx: &Context<'_>, user_id: &ID, change: Change) -> Result<Excl
         Change::Unblock => excluding.unblock(viewer, other).await,
     }?;
     let selected = ctx.look_ahead();
-    let selection = UserSelection::of(&selected.field("user")).and(UserSelection::of(&selected.field("viewer")));
+    let selection = user_parts(&selected.field("user")).and(user_parts(&selected.field("viewer")));
     hydration.prime_users(&[viewer, other], selection).await;
     let shown = async |id: UserId| -> Result<Option<User>, Failure> {
         Ok(hydration.profile(id).await?.map(|profile| User::new(profile, Arc::clone(&hydration))))

@@ -2,12 +2,12 @@
 
 use async_graphql::{Context, InputObject, Object, SimpleObject};
 
-use super::user_error::UserError;
+use super::{payload::answer, user_error::UserError};
 use crate::{
     accounts::AccountError,
     api::graphql::{
         scalars::Timestamp,
-        scope::{Answer, answer, fresh_hydration},
+        scope::{Answer, fresh_hydration},
     },
 };
 
@@ -34,6 +34,8 @@ struct ExportViewerPayload {
     /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
+
+payloads!(ExportViewerPayload);
 
 /// The part of the root about taking one's data along.
 #[derive(Default)]

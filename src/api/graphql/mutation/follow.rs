@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
-use super::user_error::{UserError, UserErrorCode};
+use super::{
+    payload::answer,
+    user_error::{UserError, UserErrorCode},
+};
 use crate::{
     api::graphql::{
         errors::Failure,
         hydration::Hydration,
         named,
         objects::User,
-        scope::{Answer, answer, fresh_hydration},
-        selection::UserSelection,
+        scope::{Answer, fresh_hydration},
+        selection::user_parts,
     },
     domain::{UserId, limits::MAX_FOLLOWS},
     follow::{FollowOutcome, UnfollowOutcome},
@@ -61,6 +64,8 @@ struct UnfollowUserPayload {
     /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
+
+payloads!(FollowUserPayload, UnfollowUserPayload);
 
 /// The part of the root about follows.
 #[derive(Default)]
@@ -148,7 +153,7 @@ async fn ended(
     result: Result<UserId, UserError>,
 ) -> Result<Ended, Failure> {
     let selected = ctx.look_ahead();
-    let selection = UserSelection::of(&selected.field("user")).and(UserSelection::of(&selected.field("viewer")));
+    let selection = user_parts(&selected.field("user")).and(user_parts(&selected.field("viewer")));
     let ids: Vec<UserId> = result.iter().copied().chain([reader]).collect();
     hydration.prime_users(&ids, selection).await;
     let viewer = shown(hydration, reader).await?;

@@ -15,6 +15,19 @@ macro_rules! changed_user {
             /// The input's `clientMutationId`.
             client_mutation_id: Option<String>,
         }
+
+        payloads!($payload);
+    )+};
+}
+
+/// Types that say by `user_errors` why a mutation was refused.
+macro_rules! payloads {
+    ($($payload:ty),+) => {$(
+        impl $crate::api::graphql::mutation::payload::Payload for $payload {
+            fn user_errors(&self) -> &[$crate::api::graphql::mutation::user_error::UserError] {
+                &self.user_errors
+            }
+        }
     )+};
 }
 
@@ -25,6 +38,7 @@ mod deletion;
 mod exclusion;
 mod export;
 mod follow;
+mod payload;
 mod profile;
 mod reaction;
 mod repost;
@@ -37,7 +51,7 @@ mod user_error;
 
 use async_graphql::MergedObject;
 
-pub use self::export::EXPORT_PATH;
+pub use self::{export::EXPORT_PATH, user_error::UserErrorCode};
 
 /// The mutations that ask for a password or a refresh token. Their caller may have an expired access token, and send
 /// it.

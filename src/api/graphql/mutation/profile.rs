@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use async_graphql::{Context, InputObject, MaybeUndefined, Object, SimpleObject};
 
-use super::user_error::{UserError, UserErrorCode};
+use super::{
+    payload::answer,
+    user_error::{UserError, UserErrorCode},
+};
 use crate::{
     accounts::{EditOutcome, InvalidChange, ProfileChange, RenameOutcome},
     api::graphql::{
         errors::Failure,
         hydration::Hydration,
         objects::User,
-        scope::{Answer, answer, fresh_hydration},
-        selection::UserSelection,
+        scope::{Answer, fresh_hydration},
+        selection::user_parts,
     },
     domain::account::attributes::InvalidAttributes,
 };
@@ -119,7 +122,7 @@ async fn viewer_after(
     let viewer = hydration.viewer()?.id;
     let mut user = None;
     if refusal.is_none() {
-        hydration.prime_users(&[viewer], UserSelection::of(&ctx.look_ahead().field("user"))).await;
+        hydration.prime_users(&[viewer], user_parts(&ctx.look_ahead().field("user"))).await;
         user = hydration.profile(viewer).await?.map(|profile| User::new(profile, Arc::clone(hydration)));
     }
     Ok((user, refusal.into_iter().collect()))

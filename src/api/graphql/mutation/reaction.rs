@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
-use super::user_error::{UserError, UserErrorCode};
+use super::{
+    payload::answer,
+    user_error::{UserError, UserErrorCode},
+};
 use crate::{
     api::graphql::{
         errors::Failure,
         named,
         objects::Content,
-        scope::{Answer, answer, fresh_hydration},
+        scope::{Answer, fresh_hydration},
         selection::ContentSelection,
     },
     domain::Reaction,
@@ -39,6 +42,8 @@ macro_rules! forms {
             /// The input's `clientMutationId`.
             client_mutation_id: Option<String>,
         }
+
+        payloads!($payload);
     };
 }
 

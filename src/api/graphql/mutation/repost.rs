@@ -6,6 +6,7 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use super::{
     content::{own_edge, published, split},
+    payload::answer,
     user_error::UserError,
 };
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
         hydration::Hydration,
         ids, named,
         objects::{Content, TimelineEdge},
-        scope::{Answer, answer, fresh_hydration},
+        scope::{Answer, fresh_hydration},
     },
     domain::{self, ContentId, UserId, content::Draft},
 };
@@ -63,6 +64,8 @@ struct UnrepostContentPayload {
     /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
+
+payloads!(RepostContentPayload, UnrepostContentPayload);
 
 /// The part of the root about reposts.
 #[derive(Default)]

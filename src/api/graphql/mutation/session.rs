@@ -3,6 +3,7 @@
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use super::{
+    payload::answer,
     signed_in::{Tokens, tokens},
     user_error::{UserError, UserErrorCode},
 };
@@ -10,7 +11,7 @@ use crate::{
     accounts::RefreshOutcome,
     api::graphql::{
         ids,
-        scope::{Answer, answer, fresh_hydration},
+        scope::{Answer, fresh_hydration},
     },
 };
 
@@ -71,6 +72,8 @@ macro_rules! ended {
             client_mutation_id: Option<String>,
         }
 
+        payloads!($payload);
+
         impl $payload {
             fn of(ended: usize, client_mutation_id: Option<String>) -> Self {
                 let ended_session_count = i32::try_from(ended).unwrap_or(i32::MAX);
@@ -85,6 +88,8 @@ ended! {
     SignOutEverywherePayload, "How many of the viewer's sessions have ended.";
     EndSessionPayload, "Whether the session has ended; or why not.";
 }
+
+payloads!(RefreshTokenPayload);
 
 /// The part of the root about sessions.
 #[derive(Default)]

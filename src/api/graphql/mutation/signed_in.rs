@@ -7,9 +7,7 @@ use async_graphql::{Context, SimpleObject};
 use super::user_error::UserError;
 use crate::{
     accounts::SignedIn,
-    api::graphql::{
-        errors::Failure, objects::User, scalars::Timestamp, scope::hydration_for, selection::UserSelection,
-    },
+    api::graphql::{errors::Failure, objects::User, scalars::Timestamp, scope::hydration_for, selection::user_parts},
 };
 
 /// Part of several payloads.
@@ -38,7 +36,7 @@ pub async fn tokens(
         Err(refusals) => return Ok((Tokens::default(), refusals)),
     };
     let hydration = hydration_for(ctx, Some(viewer))?;
-    hydration.prime_users(&[viewer.id], UserSelection::of(&ctx.look_ahead().field("user"))).await;
+    hydration.prime_users(&[viewer.id], user_parts(&ctx.look_ahead().field("user"))).await;
     let profile = hydration.profile(viewer.id).await?;
     let tokens = Tokens {
         user: profile.map(|profile| User::new(profile, Arc::clone(&hydration))),

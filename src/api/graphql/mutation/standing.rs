@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
-use super::user_error::{UserError, UserErrorCode};
+use super::{
+    payload::answer,
+    user_error::{UserError, UserErrorCode},
+};
 use crate::{
     accounts::{AccountError, DeleteOutcome, RebindOutcome},
     api::graphql::{
@@ -14,8 +17,8 @@ use crate::{
         ids, named,
         objects::User,
         scalars::Timestamp,
-        scope::{Answer, answer, fresh_hydration},
-        selection::UserSelection,
+        scope::{Answer, fresh_hydration},
+        selection::user_parts,
         service_calls::{issuing_key, service_alone},
     },
     domain::{
@@ -119,6 +122,8 @@ struct IssueTokenPayload {
     /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
+
+payloads!(DeactivateUserPayload, DeleteUserPayload, IssueTokenPayload);
 
 /// The part of the root about what services do with users.
 #[derive(Default)]
@@ -271,7 +276,7 @@ async fn after(
     if let Some(refusal) = refusal {
         return Ok((None, vec![refusal]));
     }
-    hydration.prime_users(&[user], UserSelection::of(&ctx.look_ahead().field("user"))).await;
+    hydration.prime_users(&[user], user_parts(&ctx.look_ahead().field("user"))).await;
     let profile = hydration.profile(user).await?;
     Ok((profile.map(|profile| User::new(profile, Arc::clone(hydration))), Vec::new()))
 }

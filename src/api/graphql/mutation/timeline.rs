@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use async_graphql::{Context, InputObject, Object, SimpleObject};
 
-use super::user_error::UserError;
+use super::{payload::answer, user_error::UserError};
 use crate::{
     api::graphql::{
         objects::User,
-        scope::{Answer, answer, fresh_hydration},
+        scope::{Answer, fresh_hydration},
     },
     domain::timeline::{cursor, page::InvalidPage},
 };
@@ -35,6 +35,8 @@ struct MarkTimelineReadPayload {
     /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
+
+payloads!(MarkTimelineReadPayload);
 
 /// The part of the root about the viewer's timeline.
 #[derive(Default)]

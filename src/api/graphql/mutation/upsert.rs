@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_graphql::{Context, Enum, InputObject, MaybeUndefined, Object, SimpleObject};
 
 use super::{
+    payload::answer,
     profile::{AttributeInput, changes},
     user_error::{UserError, UserErrorCode},
 };
@@ -14,8 +15,8 @@ use crate::{
         errors::Failure,
         objects::User,
         scalars::Timestamp,
-        scope::{Answer, answer, fresh_hydration},
-        selection::UserSelection,
+        scope::{Answer, fresh_hydration},
+        selection::user_parts,
         service_calls::service_alone,
     },
     domain::{UserId, limits::MAX_UPSERTS},
@@ -86,6 +87,8 @@ struct UpsertUsersPayload {
     client_mutation_id: Option<String>,
 }
 
+payloads!(UpsertUsersPayload);
+
 /// The part of the root about users of the product.
 #[derive(Default)]
 pub struct UpsertMutation;
@@ -101,7 +104,7 @@ impl UpsertMutation {
         #[graphql(desc = "The users.")] input: UpsertUsersInput,
     ) -> Answer<UpsertUsersPayload> {
         answer(ctx, async {
-            service_alone(ctx, "upsertUsers")?;
+            let call = service_alone(ctx, "upsertUsers")?;
             let UpsertUsersInput { users, client_mutation_id } = input;
             if users.len() > MAX_UPSERTS {
                 return Err(Failure::TooManyUpserts(users.len()));
@@ -109,24 +112,27 @@ impl UpsertMutation {
             let hydration = fresh_hydration(ctx)?;
             let mut done = Vec::with_capacity(users.len());
             for user in users {
-                done.push(hydration.services().external_users.upsert(given(user)).await?);
+                let id = user.external_id.clone();
+                let (outcome, fault) = ended(hydration.services().external_users.upsert(given(user)).await?);
+                call.note_part("upsertUsers", None, id, fault.as_ref().map(|fault| fault.code));
+                done.push((outcome, fault));
             }
-            let ids: Vec<UserId> = done.iter().filter_map(user_of).collect();
-            let selection = UserSelection::of(&ctx.look_ahead().field("results").field("user"));
+            let ids: Vec<UserId> = done.iter().filter_map(|(done, _)| Some(done.as_ref()?.1)).collect();
+            let selection = user_parts(&ctx.look_ahead().field("results").field("user"));
             hydration.prime_users(&ids, selection).await;
             let mut results = Vec::with_capacity(done.len());
-            for (index, upserted) in done.into_iter().enumerate() {
-                let profile = match user_of(&upserted) {
-                    Some(user) => hydration.profile(user).await?,
+            for (index, (done, fault)) in done.into_iter().enumerate() {
+                let profile = match done {
+                    Some((_, user)) => hydration.profile(user).await?,
                     None => None,
                 };
                 let user = profile.map(|profile| User::new(profile, Arc::clone(&hydration)));
-                let (outcome, user_errors) = ended(upserted, index);
+                let fault = fault.map(|fault| fault.within(&["users", &index.to_string()]));
                 results.push(UpsertUserResult {
                     index: i32::try_from(index).unwrap_or(i32::MAX),
-                    outcome,
+                    outcome: done.map(|(outcome, _)| outcome),
                     user,
-                    user_errors,
+                    user_errors: fault.into_iter().collect(),
                 });
             }
             Ok(Some(UpsertUsersPayload { results, user_errors: Vec::new(), client_mutation_id }))
@@ -141,18 +147,12 @@ fn given(input: UpsertUserInput) -> ProductUser {
     ProductUser { external_id: input.external_id, handle: input.handle, profile, created_at, as_of }
 }
 
-const fn user_of(upserted: &Upserted) -> Option<UserId> {
-    match upserted {
-        Upserted::Created(user) | Upserted::Updated(user) | Upserted::Unchanged(user) => Some(*user),
-        Upserted::Refused(_) => None,
-    }
-}
-
-fn ended(upserted: Upserted, index: usize) -> (Option<UpsertOutcome>, Vec<UserError>) {
+/// What was done to whom, or why nothing was.
+fn ended(upserted: Upserted) -> (Option<(UpsertOutcome, UserId)>, Option<UserError>) {
     let invalid = match upserted {
-        Upserted::Created(_) => return (Some(UpsertOutcome::Created), Vec::new()),
-        Upserted::Updated(_) => return (Some(UpsertOutcome::Updated), Vec::new()),
-        Upserted::Unchanged(_) => return (Some(UpsertOutcome::Unchanged), Vec::new()),
+        Upserted::Created(user) => return (Some((UpsertOutcome::Created, user)), None),
+        Upserted::Updated(user) => return (Some((UpsertOutcome::Updated, user)), None),
+        Upserted::Unchanged(user) => return (Some((UpsertOutcome::Unchanged, user)), None),
         Upserted::Refused(invalid) => invalid,
     };
     let ahead = "a time in the future: check the clock of the sender";
@@ -169,5 +169,5 @@ fn ended(upserted: Upserted, index: usize) -> (Option<UpsertOutcome>, Vec<UserEr
         InvalidUpsert::CreatedAhead => UserError::about(&["createdAt"], UserErrorCode::Invalid, ahead),
         InvalidUpsert::AsOfAhead => UserError::about(&["asOf"], UserErrorCode::Invalid, ahead),
     };
-    (None, vec![error.within(&["users", &index.to_string()])])
+    (None, Some(error))
 }

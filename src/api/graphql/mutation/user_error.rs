@@ -36,7 +36,7 @@ pub struct UserError {
     /// A sentence for people, in English.
     message: String,
     /// The code for programs.
-    code: UserErrorCode,
+    pub(super) code: UserErrorCode,
     /// The path to the faulty argument, such as `["input", "handle"]`. Null if no single argument is at fault.
     field: Option<Vec<String>>,
 }

@@ -7,11 +7,12 @@ use graphql_transport::metered::Metered;
 
 use super::{User, connection::PageInfo};
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, ids, selection::UserSelection},
+    api::graphql::{errors::Failure, hydration::Hydration, ids},
     domain::{
         PageSize, UserId,
         timeline::{cursor::InvalidCursor, page::InvalidPage},
     },
+    store::cards::UserParts,
     store::exclusions::ExclusionList,
 };
 
@@ -42,7 +43,7 @@ impl ExcludedUserConnection {
         owner: UserId,
         what: ExclusionList,
         (first, after): (Option<i64>, Option<&str>),
-        selection: UserSelection,
+        selection: UserParts,
     ) -> Result<Option<Self>, Failure> {
         if !hydration.shows_private(owner) {
             return Ok(None);

@@ -13,7 +13,7 @@ use crate::{
         errors::Failure,
         hydration::Hydration,
         scalars::{AnyInt, Timestamp},
-        selection::UserSelection,
+        selection::user_parts_of_connection,
     },
     domain::{
         Listing, PageRequest, UserId,
@@ -135,7 +135,7 @@ impl UserConnection {
         page: PageOf,
     ) -> Result<Option<Self>, Failure> {
         let listing = hydration.people_in(page).await?;
-        let selection = UserSelection::of_connection(&ctx.look_ahead());
+        let selection = user_parts_of_connection(&ctx.look_ahead());
         if let Some(selection) = selection {
             let users: Vec<UserId> = listing.rows.iter().map(|row| row.item).collect();
             hydration.prime_users(&users, selection).await;

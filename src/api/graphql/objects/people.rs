@@ -7,12 +7,13 @@ use graphql_transport::metered::Metered;
 
 use super::{User, connection::PageInfo};
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, selection::UserSelection},
+    api::graphql::{errors::Failure, hydration::Hydration},
     domain::{
         PageSize, UserId,
         search::people::{FoundUser, KeyPrefix},
         timeline::page::InvalidPage,
     },
+    store::cards::UserParts,
 };
 
 /// A page of found users, in the order of their matching names.
@@ -41,7 +42,7 @@ impl FoundUserConnection {
         hydration: &Arc<Hydration>,
         text: &str,
         (first, after): (Option<i64>, Option<&str>),
-        selection: Option<UserSelection>,
+        selection: Option<UserParts>,
     ) -> Result<Self, Failure> {
         let prefix = KeyPrefix::try_new(text)?;
         let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?;
@@ -72,7 +73,7 @@ impl FoundUserConnection {
 pub async fn suggested(
     hydration: &Arc<Hydration>,
     first: Option<i64>,
-    selection: UserSelection,
+    selection: UserParts,
 ) -> Result<Vec<User>, Failure> {
     let size = first.map_or(Ok(PageSize::default()), PageSize::to_suggest)?;
     let users = hydration.use_cases().lists.suggested(hydration.viewer_id(), size).await?;

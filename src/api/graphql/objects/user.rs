@@ -16,7 +16,7 @@ use crate::{
         ids, named,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
-        selection::{ContentSelection, UserSelection},
+        selection::{ContentSelection, user_parts_of_connection},
     },
     domain::{
         Profile, Reaction,
@@ -98,7 +98,7 @@ impl User {
         after: Option<String>,
     ) -> Answer<ExcludedUserConnection> {
         answer(ctx, async {
-            let selection = UserSelection::of_connection(&ctx.look_ahead()).unwrap_or_default();
+            let selection = user_parts_of_connection(&ctx.look_ahead()).unwrap_or_default();
             let window = (first.map(|it| it.0), after.as_deref());
             ExcludedUserConnection::load(&self.hydration, self.profile.id, what, window, selection).await
         })

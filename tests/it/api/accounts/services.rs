@@ -215,7 +215,8 @@ async fn the_log_says_who_did_what_as_whom_and_how_it_ended() -> Result<()> {
     let service = server.app.ports.accounts.keys().await?.remove(0).service;
     let ask = |query: &'static str, id: Value| server.post_as((Some(&key), Some(&ann.id)), query, json!({ "id": id }));
     ask(LIKE, json!(content)).await?;
-    ask(LIKE, json!("C_AAAAAAAAAAE")).await?;
+    ask("mutation($id: ID!) { likeContent(input: { contentId: $id }) { clientMutationId } }", json!("C_AAAAAAAAAAE"))
+        .await?;
     ask("mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { code } } }", json!(ann.id)).await?;
     for _ in 0..3 {
         ask("query($id: ID!) { content(id: $id) { id } timeline { nodes { id } } }", json!(content)).await?;
@@ -242,6 +243,34 @@ async fn the_log_says_who_did_what_as_whom_and_how_it_ended() -> Result<()> {
     server.app.clock.advance(1);
     server.app.use_cases.pruner.run_once().await?;
     ensure!(server.app.ports.accounts.logged_calls(None, 100).await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_batch_is_logged_by_author_and_outcome() -> Result<()> {
+    let server = one().await?;
+    let key = service_key(&server, scopes(&[Scope::ActAs, Scope::Contents, Scope::Users])).await?;
+    let ask = |query: &'static str, input: Value| server.post_as((Some(&key), None), query, json!({ "input": input }));
+    let users =
+        json!({ "users": [{ "externalId": "a" }, { "externalId": "b" }, { "externalId": "c", "handle": "-" }] });
+    ask("mutation($input: UpsertUsersInput!) { upsertUsers(input: $input) { clientMutationId } }", users).await?;
+    let content = |author: &str, id: &str, text: &str| json!({ "authorId": format!("ext:{author}"), "externalId": id, "text": text });
+    let contents = [content("a", "1", "x"), content("b", "2", "x"), content("a", "3", "x"), content("a", "4", "")];
+    let publish = "mutation($input: PublishContentsInput!) { publishContents(input: $input) { clientMutationId } }";
+    ask(publish, json!({ "contents": contents })).await?;
+    let logged = server.app.ports.accounts.logged_calls(None, 100).await?;
+    let mut lines: Vec<_> = logged.iter().map(|it| (it.operation.as_str(), it.outcome.as_str(), it.user)).collect();
+    lines.sort_unstable();
+    let (a, b) = (lines[0].2, lines[1].2);
+    ensure!(a.is_some() && b.is_some() && a != b, "{lines:#?}");
+    let expected = [
+        ("publishContents 1 3", "OK", a),
+        ("publishContents 2", "OK", b),
+        ("publishContents 4", "INVALID", a),
+        ("upsertUsers a b", "OK", None),
+        ("upsertUsers c", "INVALID", None),
+    ];
+    ensure!(lines == expected, "{lines:#?}");
     Ok(())
 }
 

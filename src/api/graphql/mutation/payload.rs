@@ -1,0 +1,30 @@
+//! How a mutation ends. The log of services has why it was refused, whatever the client has selected.
+
+use async_graphql::Context;
+
+use super::user_error::UserError;
+use crate::api::graphql::{
+    errors::Failure,
+    scope::{self, Answer},
+    service_calls::ServiceCall,
+};
+
+/// What a mutation answers.
+pub trait Payload {
+    /// Why it was refused; empty if it was not.
+    fn user_errors(&self) -> &[UserError];
+}
+
+/// Ends the resolver of a mutation as [`scope::answer`] does.
+pub async fn answer<T: Payload>(
+    ctx: &Context<'_>,
+    work: impl Future<Output = Result<Option<T>, Failure>> + Send,
+) -> Answer<T> {
+    let ended = scope::answer(ctx, work).await;
+    if let (Some(Ok(payload)), Some(call)) = (&ended, ctx.data_opt::<ServiceCall>())
+        && let Some(error) = payload.user_errors().first()
+    {
+        call.note_refusal(error.code);
+    }
+    ended
+}
