@@ -20,7 +20,7 @@ use crate::{
         ContentId, Entry, Listing, Page, PageRequest, PageSize, Reaction, UserId,
         limits::MAX_ANCESTORS,
         search::people::{FoundUser, KeyPrefix},
-        timeline::plan::exact_page,
+        timeline::merge::exact_page,
     },
     store::{Ports, StoreError, contents::OutboxPage, exclusions::ExclusionList},
 };

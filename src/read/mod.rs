@@ -1,4 +1,4 @@
-//! The page engine. `domain::timeline::route` decides what a page reads, and `domain::timeline::plan` whether it makes
+//! The page engine. `domain::timeline::route` decides what a page reads, and `domain::timeline::merge` whether it makes
 //! the page; this module does the I/O.
 //!
 //! Every page rests on one SQL snapshot: one statement reads it whole, or cached outboxes of exactly the versions that
@@ -73,7 +73,8 @@ struct Asked<'a> {
 struct Raw {
     /// The entries of the page.
     page: Page,
-    /// How far the page reached below the floor, as a publish time in ms; `None` if the inbox held all of it.
+    /// How far inboxes would have to reach for the page and the next one, as a publish time in ms; 0: down to the
+    /// oldest content. `None` if this one does.
     reached: Option<i64>,
     /// Counters, reactions and profile versions from the page's snapshot, as far as they cost no statement.
     facts: HashMap<ContentId, CardFacts>,
@@ -208,10 +209,10 @@ impl TimelineReader {
         }
     }
 
-    /// `reader`'s timeline above `floor`, which a live subscription compares with what it has sent: exact at one
+    /// `reader`'s timeline above `position`, which a live subscription compares with what it has sent: exact at one
     /// instant during the call. It notes no visit, and is whole only if it has at most `max` entries.
-    pub async fn top(&self, reader: UserId, floor: Position, max: PageSize) -> Result<TimelineTop, StoreError> {
-        let bound = Some(floor).filter(|floor| *floor > Position::OLDEST);
+    pub async fn top(&self, reader: UserId, position: Position, max: PageSize) -> Result<TimelineTop, StoreError> {
+        let bound = Some(position).filter(|position| *position > Position::OLDEST);
         let request = PageRequest { direction: Direction::Newer, bound, ..PageRequest::newest(max) };
         let mut subjects = Subjects::default();
         let asked = Asked { reader, request: &request, with_facts: false };

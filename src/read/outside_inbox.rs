@@ -9,7 +9,6 @@ use crate::{
     domain::{
         Floor, PageRequest, Position, UserId,
         timeline::{
-            authors::lies_below,
             candidates::CandidateLimits,
             outside::{Belief, Expected, Slice, Window, believe},
         },
@@ -134,7 +133,7 @@ impl AskedInbox<'_> {
         let slices = self.slices_or_away(&ahead, behind.as_ref()).await;
         let (first, second) = slices.ok_or(Refusal::Unread("away"))?;
         let slice = first.ok_or(Refusal::Unread("absent"))?;
-        if lies_below(request, Floor::At(slice.header.floor)) {
+        if request.lies_below(Floor::At(slice.header.floor)) {
             return Err(Refusal::Unread("short"));
         }
         let is_full = slice.rows.len() >= rows;

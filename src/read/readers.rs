@@ -5,8 +5,8 @@
 //! (floor, doublings, hints, times of visits) decides only what a page costs, and whether a message is sent. An evicted
 //! reader costs a statement and a message.
 //!
-//! Visits are noted for `upkeep`, off the path of the request: signing in, renewing a token, subscribing, counting and
-//! reading. A reader is noted at most once per interval, and again when a page reached deeper below the inbox.
+//! Visits are noted for `upkeep`, by a message before the answer: signing in, renewing a token, subscribing, counting
+//! and reading. A reader is noted at most once per interval, and again when a page reached deeper below the inbox.
 
 use std::{
     sync::{

@@ -16,7 +16,6 @@ use crate::{
         Page, PageRequest, UserId,
         limits::MAX_NAMED_AUTHORS,
         timeline::{
-            authors::lies_below,
             route::{Known, Miss, Progress, Prospect, Step},
             stretch::{OutboxesSnapshot, Stretch},
         },
@@ -35,8 +34,8 @@ impl TimelineReader {
         loop {
             let prospect = prospect(asked.request, known.as_ref(), &inbox);
             let stretch = known.as_ref().and_then(|known| Some((known, self.stretch(asked, known)?)));
-            let has_early_end = stretch.is_some();
-            match (progress.next(Known { prospect, has_early_end }), &known) {
+            let has_stretch = stretch.is_some();
+            match (progress.next(Known { prospect, has_stretch }), &known) {
                 (Step::Candidates, Some(remembered)) => {
                     match self.read_candidates(asked, remembered, &inbox, progress).await? {
                         Err(refusal) => refused(&refusal, &mut inbox, &mut progress),
@@ -59,13 +58,13 @@ impl TimelineReader {
                         return Ok(served(raw, &inbox));
                     }
                 }
-                (Step::EarlyEnd, _) if let Some(stretch) = stretch => {
+                (Step::Stretch, _) if let Some(stretch) = stretch => {
                     if let Some(raw) = self.read_stretch(asked, stretch).await? {
                         return Ok(raw);
                     }
-                    progress.ended_too_early();
+                    progress.missed_stretch();
                 }
-                (Step::Definition | Step::Candidates | Step::EarlyEnd, _) => return self.read_definition(asked).await,
+                (Step::Definition | Step::Candidates | Step::Stretch, _) => return self.read_definition(asked).await,
             }
         }
     }
@@ -144,7 +143,7 @@ impl TimelineReader {
 fn prospect(request: &PageRequest, known: Option<&KnownReader>, inbox: &Inbox<'_>) -> Prospect {
     let Some(known) = known else { return Prospect::Unknown };
     let floor = inbox.floor().unwrap_or(known.floor);
-    if lies_below(request, floor) || known.authors.uncovered().len() > MAX_NAMED_AUTHORS {
+    if request.lies_below(floor) || known.authors.uncovered().len() > MAX_NAMED_AUTHORS {
         return Prospect::None;
     }
     Prospect::Good

@@ -15,7 +15,7 @@ use crate::domain::{
     },
 };
 
-/// Timelines.
+/// Timelines. Pages are read on the primary, or on a replica that has all that was committed before the call.
 ///
 /// The authors of a reader's timeline have a **version** (docs/protocol.md#authors): a random number, drawn anew in the
 /// same transaction by whatever ends or begins an edge of the reader's, sets one to `Push` or `Pull`, or adds or lifts
@@ -23,8 +23,8 @@ use crate::domain::{
 /// the first is in the second. The reader's reactions have a version of the same kind.
 #[async_trait]
 pub trait Timelines: Send + Sync {
-    /// A page by its definition: **one statement** on the primary, whatever covers the followed authors. The snapshot
-    /// always suffices for the page. Entries come with facts, without reactions, if `with_facts`.
+    /// A page by its definition: **one statement**, whatever covers the followed authors. The snapshot always suffices
+    /// for the page. Entries come with facts, without reactions, if `with_facts`.
     async fn definition(
         &self,
         reader: UserId,
@@ -32,10 +32,10 @@ pub trait Timelines: Send + Sync {
         with_facts: bool,
     ) -> Result<OutboxesSnapshot, StoreError>;
 
-    /// As [`Self::definition`], as far as the page lies in this stretch (docs/protocol.md#stretch): **one statement**
-    /// on the primary. The snapshot makes no page if the stretch holds fewer entries
-    /// than the page needs or more than are read, or if no entry stands at the bound. `None` if the snapshot has
-    /// another version of the reader's authors, and, without a statement, if they are too many for one.
+    /// As [`Self::definition`], as far as the page lies in this stretch (docs/protocol.md#stretch): **one statement**.
+    /// The snapshot makes no page if the stretch holds fewer entries than the page needs or more than are read, or if
+    /// no entry stands at the bound. `None` if the snapshot has another version of the reader's authors, and, without a
+    /// statement, if they are too many for one.
     async fn stretch(
         &self,
         reader: UserId,
@@ -53,8 +53,9 @@ pub trait Timelines: Send + Sync {
     /// exclusions than [`crate::domain::limits::MAX_REMEMBERED_EXCLUSIONS`].
     async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError>;
 
-    /// docs/protocol.md#read, what a page needs if the reader's authors are known: **one statement**, one snapshot, on
-    /// the primary. Facts are what cards need besides what never changes or has a version.
+    /// docs/protocol.md#read, what a page needs if the reader's authors are known: **one statement**, one snapshot
+    /// (on TiDB a second one if the first has met a content that is gone). Facts are what cards need besides what never
+    /// changes or has a version.
     async fn candidates(&self, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Result<Candidates, StoreError>;
 
     /// docs/protocol.md#outside, the statement of a read. As [`Self::candidates`], with those of the slices' contents

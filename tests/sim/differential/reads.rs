@@ -8,7 +8,7 @@ use tidefeed::{
         ContentId, Direction, PageRequest, Position, UserId,
         timeline::{
             candidates::{Ask, CandidateLimits, CardFacts, Pulled, Wanted},
-            plan::Snapshot,
+            merge::Snapshot,
             stretch::{OutboxesSnapshot, Stretch},
         },
     },

@@ -4,7 +4,7 @@ use tidefeed::domain::{
     Direction, Entry, PageRequest, Run,
     timeline::{
         authors::TimelineAuthors,
-        plan::Snapshot,
+        merge::Snapshot,
         stretch::{OutboxesSnapshot, Stretch},
     },
 };
@@ -70,7 +70,7 @@ impl View<'_> {
             let at_bound: Vec<Entry> = nearest.into_iter().filter(|it| Some(it.position()) == bound).collect();
             match at_bound.is_empty() && !self.primary_store.breaks(Rule::NothingAtBoundIsNothingBehind) {
                 true => Run::unknown(side.direction, bound),
-                false if at_bound.is_empty() => Run::empty(side.direction),
+                false if at_bound.is_empty() => Run::from_limited_query(side.direction, Vec::new(), 1),
                 false => Run::from_limited_query(side.direction, at_bound, 1),
             }
         });

@@ -9,7 +9,7 @@ use tidefeed::{
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
             candidates::{Ask, Candidates},
-            plan::Snapshot,
+            merge::Snapshot,
             stretch::{OutboxesSnapshot, Stretch},
         },
     },

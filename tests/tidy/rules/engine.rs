@@ -4,7 +4,7 @@ use super::Rule;
 use crate::tidy::tree::{Finding, Tree};
 
 /// What decides whether a page is exact.
-const DECIDES: &[&str] = &["crate::domain::timeline::plan::decide", "crate::domain::timeline::plan::exact_page"];
+const DECIDES: &[&str] = &["crate::domain::timeline::route", "crate::domain::timeline::merge::exact_page"];
 /// Who may ask it.
 const ENGINE: &[&str] = &["crates/domain/src/", "src/read/"];
 
@@ -22,12 +22,12 @@ pub const ONE_ENGINE: Rule = Rule {
         decisions.collect()
     },
     broken_by: &[
-        &[("src/live/feed.rs", "use crate::domain::timeline::plan::{Next, decide};")],
-        &[("src/api/graphql/pages.rs", "fn f() { crate::domain::timeline::plan::exact_page(&r, &[], &[]); }")],
+        &[("src/live/feed.rs", "use crate::domain::timeline::route::{Progress, Step};")],
+        &[("src/api/graphql/pages.rs", "fn f() { crate::domain::timeline::merge::exact_page(&r, &[], &[]); }")],
     ],
     kept_by: &[
-        &[("src/read/mod.rs", "use crate::domain::timeline::plan::{Next, Snapshot, decide};")],
-        &[("src/store/timelines.rs", "use crate::domain::timeline::plan::Snapshot;")],
+        &[("src/read/mod.rs", "use crate::domain::timeline::{merge::exact_page, route::Step};")],
+        &[("src/store/timelines.rs", "use crate::domain::timeline::merge::Snapshot;")],
     ],
 };
 

@@ -4,10 +4,9 @@
 use super::{
     candidates::{Candidate, CandidateLimits, Candidates},
     floor::Floor,
-    merge::{Run, TrustedArea},
+    merge::{Run, Snapshot, TrustedArea},
     outside::{Slice, Window},
     page::{Direction, PageRequest},
-    plan::Snapshot,
     position::{Entry, Position},
     reactions::RememberedReactions,
 };
@@ -217,14 +216,5 @@ impl Side {
             })
         };
         Run::from_limited_query(self.direction, all.iter().filter(is_here).copied().collect(), usize::MAX)
-    }
-}
-
-/// Whether the page certainly reaches below this floor, judging only by its bound.
-pub fn lies_below(request: &PageRequest, floor: Floor) -> bool {
-    let edge = floor.trusted_from();
-    match request.direction {
-        Direction::Older => request.bound.unwrap_or(Position::NEWEST) <= edge,
-        Direction::Newer => request.bound.unwrap_or(Position::OLDEST) < edge,
     }
 }

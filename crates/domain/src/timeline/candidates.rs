@@ -127,11 +127,3 @@ pub struct CandidateLimits {
     /// Rows at the bound and on its near side.
     pub behind: usize,
 }
-
-impl CandidateLimits {
-    /// Twice the limits; `None` if they exceed what any page needs.
-    pub fn doubled(self, most: usize) -> Option<Self> {
-        let Self { ahead, behind } = self;
-        (ahead < most).then_some(Self { ahead: ahead * 2, behind: behind * 2 })
-    }
-}

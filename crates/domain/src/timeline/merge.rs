@@ -1,10 +1,11 @@
-//! Coverage as a type, and the k-way merge, which stops where the first run ends.
+//! Coverage as a type, the k-way merge, which stops where the first run ends, and the page of one snapshot.
 //!
 //! A [`Run`] is entries of a source, and the range in which they are *all* of its entries. It cannot claim more than a
 //! constructor has checked, so "assumed complete" cannot be expressed.
 
 use super::{
-    page::Direction,
+    floor::Floor,
+    page::{Cut, Direction, Page, PageRequest},
     position::{Entry, Position},
 };
 
@@ -111,19 +112,6 @@ impl Run {
         Self { direction, entries: Vec::new(), reaches: bound.unwrap_or(direction.start()) }
     }
 
-    /// A run of a source without entries in the window.
-    pub const fn empty(direction: Direction) -> Self {
-        Self { direction, entries: Vec::new(), reaches: direction.end() }
-    }
-
-    /// Extends this run with `further`, which covers the area beyond `edge` and nothing else.
-    #[must_use]
-    pub fn then(mut self, further: Self) -> Self {
-        debug_assert_eq!(self.direction, further.direction);
-        self.entries.extend(further.entries);
-        Self::ordered(self.direction, self.entries, |_| further.reaches)
-    }
-
     /// The entries in reading order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
@@ -203,89 +191,48 @@ fn take_first(direction: Direction, heads: &mut [&[Entry]]) -> Option<Entry> {
     Some(*entry)
 }
 
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
-    use proptest::{collection::vec, prelude::*};
+/// What one snapshot says about one page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The reader's floor. The page does not depend on it; upkeep does.
+    pub floor: Floor,
+    /// The sources of the page, each read up to the page's need.
+    pub ahead: Vec<Run>,
+    /// The sources at and behind the bound, each read up to one entry. Empty without a bound.
+    pub behind: Vec<Run>,
+}
 
-    use super::*;
-    use crate::ids::{ContentId, UserId};
-
-    fn entry(time: i64, id: i64) -> Entry {
-        Entry { publish_time: time, content: ContentId::try_new(id).unwrap(), author: UserId::try_new(1).unwrap() }
-    }
-
-    fn direction() -> impl Strategy<Value = Direction> {
-        prop_oneof![Just(Direction::Older), Just(Direction::Newer)]
-    }
-
-    fn met(direction: Direction, mut all: Vec<Entry>) -> Vec<Entry> {
-        all.sort_by_key(Entry::position);
-        all.dedup_by_key(|entry| entry.position());
-        if direction == Direction::Older {
-            all.reverse();
-        }
-        all
-    }
-
-    proptest! {
-        /// Sources cut at arbitrary limits: what the merge gives is a prefix of the true answer, and the whole of it
-        /// when it says so.
-        #[test]
-        fn a_merge_is_a_prefix_of_the_union_and_reports_completeness(
-            sources in vec(vec((0_i64..12, 1_i64..6), 0..12), 1..6), limits in vec(1_usize..8, 6), need in 1_usize..9, direction in direction(),
-        ) {
-            let sources: Vec<Vec<Entry>> = sources.into_iter()
-                .map(|source| met(direction, source.into_iter().map(|(time, id)| entry(time, id)).collect())).collect();
-            let runs: Vec<Run> = sources.iter().zip(&limits)
-                .map(|(source, limit)| {
-                    Run::from_limited_query(direction, source.iter().take(*limit).copied().collect(), *limit)
-                })
-                .collect();
-            let expected: Vec<Entry> = met(direction, sources.concat()).into_iter().take(need).collect();
-            let merged = merge(direction, &runs, need);
-            prop_assert!(expected.starts_with(&merged.entries));
-            if merged.complete {
-                prop_assert_eq!(&merged.entries, &expected);
-            }
-            if limits.iter().all(|limit| *limit >= need) {
-                prop_assert!(merged.complete, "sources read to the page's length always suffice");
-            }
-        }
-
-        /// A trusted area gives nothing that lies beyond its edge, and never claims what lies there.
-        #[test]
-        fn an_area_is_never_believed_beyond_its_edge(
-            rows in vec((1_i64..12, 1_i64..6), 0..12), edge in (0_i64..12, 1_i64..6), bound in proptest::option::of((0_i64..12, 1_i64..6)),
-            limit in 1_usize..8, need in 1_usize..8, direction in direction(),
-        ) {
-            let edge = Position::bound(edge.0, edge.1);
-            let bound = bound.map(|(time, id)| Position::bound(time, id));
-            let from = bound.unwrap_or(direction.start());
-            let all: Vec<Entry> = met(direction, rows.into_iter().map(|(time, id)| entry(time, id)).collect())
-                .into_iter().filter(|entry| direction.meets_first(from, entry.position())).collect();
-            let trusted: Vec<Entry> =
-                all.iter().filter(|entry| entry.position() >= edge).take(limit).copied().collect();
-            let merged = merge(direction, &[Run::from_trusted_area(direction, bound, trusted, limit, edge)], need);
-            let expected: Vec<Entry> = all.iter().take(need).copied().collect();
-            prop_assert!(expected.starts_with(&merged.entries));
-            if merged.complete {
-                prop_assert_eq!(merged.entries, expected);
-            }
-        }
-    }
-
-    #[test]
-    fn an_unknown_source_holds_back_every_entry() {
-        let known = Run::from_limited_query(Direction::Older, vec![entry(5, 1)], 3);
-        let unknown = Run::unknown(Direction::Older, None);
-        assert_eq!(merge(Direction::Older, &[known, unknown], 1), Merged { entries: Vec::new(), complete: false });
-    }
-
-    #[test]
-    fn the_same_entry_from_two_sources_is_one_entry() {
-        let run = || Run::from_limited_query(Direction::Older, vec![entry(5, 1), entry(4, 1)], 9);
-        let merged = merge(Direction::Older, &[run(), run()], 9);
-        assert_eq!(merged, Merged { entries: vec![entry(5, 1), entry(4, 1)], complete: true });
+impl Snapshot {
+    /// The page; `None` if the sources do not reach far enough for an exact one.
+    pub fn page(&self, request: &PageRequest) -> Option<Page> {
+        exact_page(request, &self.ahead, &self.behind)
     }
 }
+
+/// The page made of these sources: `ahead` of the bound, each read up to the page's need, and `behind` it (inclusive),
+/// each up to one entry. `None` if the sources do not reach far enough for an exact page.
+pub fn exact_page(request: &PageRequest, ahead: &[Run], behind: &[Run]) -> Option<Page> {
+    let ahead = merge(request.direction, ahead, request.need());
+    if !ahead.complete {
+        return None;
+    }
+    let more_behind = request.bound.is_some() && lies_behind(request.direction.reversed(), behind)?;
+    Some(page(request, ahead.entries, more_behind))
+}
+
+/// Whether there is anything behind the bound. One entry of any source proves it. `None` if no source can tell.
+fn lies_behind(direction: Direction, runs: &[Run]) -> Option<bool> {
+    if runs.iter().any(|run| !run.entries().is_empty()) {
+        return Some(true);
+    }
+    let nothing = merge(direction, runs, 1);
+    nothing.complete.then_some(false)
+}
+
+fn page(request: &PageRequest, entries: Vec<Entry>, more_behind: bool) -> Page {
+    let Cut { rows: entries, has_older, has_newer } = Cut::of(request, entries, more_behind);
+    Page { entries, has_older, has_newer }
+}
+
+#[cfg(test)]
+mod tests;

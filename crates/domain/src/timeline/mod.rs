@@ -12,7 +12,6 @@ pub mod listing;
 pub mod merge;
 pub mod outside;
 pub mod page;
-pub mod plan;
 pub mod position;
 pub mod reactions;
 pub mod route;

@@ -2,6 +2,7 @@
 
 use super::{
     cursor::{self, InvalidCursor, List},
+    floor::Floor,
     position::{Entry, Position},
 };
 use crate::{
@@ -177,6 +178,15 @@ impl PageRequest {
     /// The newest `size` entries.
     pub const fn newest(size: PageSize) -> Self {
         Self { direction: Direction::Older, bound: None, size, kinds: Kinds::ALL }
+    }
+
+    /// Whether the page certainly reaches below this floor, judging only by its bound.
+    pub fn lies_below(&self, floor: Floor) -> bool {
+        let edge = floor.trusted_from();
+        match self.direction {
+            Direction::Older => self.bound.unwrap_or(Position::NEWEST) <= edge,
+            Direction::Newer => self.bound.unwrap_or(Position::OLDEST) < edge,
+        }
     }
 
     /// The request of a Relay connection. Edges are newest first, so `after` leads to older entries.

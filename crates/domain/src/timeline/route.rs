@@ -1,11 +1,11 @@
 //! Decides what a page reads next: one way, in a bounded number of statements.
 //!
 //! A page is made of *candidates*, one statement, if the node knows whose contents the timeline shows. Where they do
-//! not suffice, it is read by its definition: the outboxes of all followed authors, first to an early end that probably
-//! lies beyond the page, then whole. `read` does what is decided here.
+//! not suffice, it is read by its definition: the outboxes of all followed authors, first in a stretch of time that
+//! probably holds the page, then whole. `read` does what is decided here.
 
-/// Most statements that the entries of one page cost. The last one reads the page by its definition, which always
-/// suffices.
+/// Most statements that the entries of one page cost: candidates count as one, whatever the store makes of them. The
+/// last one reads the page by its definition, which always suffices.
 pub const MOST_STATEMENTS: u8 = 3;
 
 /// What a node knows about the page before it reads on.
@@ -13,8 +13,8 @@ pub const MOST_STATEMENTS: u8 = 3;
 pub struct Known {
     /// Whether candidates may give the page.
     pub prospect: Prospect,
-    /// Whether earlier pages suggest an early end.
-    pub has_early_end: bool,
+    /// Whether earlier pages suggest a stretch.
+    pub has_stretch: bool,
 }
 
 /// Whether candidates may give a page.
@@ -50,8 +50,8 @@ pub enum Step {
     Learn,
     /// The candidates.
     Candidates,
-    /// The outboxes of all followed authors down to an early end.
-    EarlyEnd,
+    /// The outboxes of all followed authors in a stretch of time.
+    Stretch,
     /// The outboxes of all followed authors.
     Definition,
 }
@@ -61,7 +61,7 @@ pub enum Step {
 pub struct Progress {
     statements: u8,
     has_learned: bool,
-    has_tried_early_end: bool,
+    has_tried_stretch: bool,
     was_crowded: bool,
     miss: Option<Miss>,
 }
@@ -91,7 +91,7 @@ impl Progress {
     }
 
     const fn by_definition(self, known: Known) -> Step {
-        if known.has_early_end && !self.has_tried_early_end { Step::EarlyEnd } else { Step::Definition }
+        if known.has_stretch && !self.has_tried_stretch { Step::Stretch } else { Step::Definition }
     }
 
     /// Notes that the authors were read.
@@ -109,10 +109,10 @@ impl Progress {
         self.miss = Some(if is_hopeless { Miss::Short } else { miss });
     }
 
-    /// Notes that the page did not lie before the early end.
-    pub fn ended_too_early(&mut self) {
+    /// Notes that the stretch did not hold the page.
+    pub fn missed_stretch(&mut self) {
         self.statements += 1;
-        self.has_tried_early_end = true;
+        self.has_tried_stretch = true;
         self.miss = Some(Miss::Short);
     }
 
@@ -138,12 +138,12 @@ mod tests {
 
     use super::*;
 
-    const KNOWN: Known = Known { prospect: Prospect::Good, has_early_end: true };
+    const KNOWN: Known = Known { prospect: Prospect::Good, has_stretch: true };
     const FORGOTTEN: Known = Known { prospect: Prospect::Unknown, ..KNOWN };
 
     fn known() -> impl Strategy<Value = Known> {
         let prospect = prop_oneof![Just(Prospect::Unknown), Just(Prospect::Good), Just(Prospect::None)];
-        (prospect, any::<bool>()).prop_map(|(prospect, has_early_end)| Known { prospect, has_early_end })
+        (prospect, any::<bool>()).prop_map(|(prospect, has_stretch)| Known { prospect, has_stretch })
     }
 
     fn miss() -> impl Strategy<Value = Miss> {
@@ -166,7 +166,7 @@ mod tests {
                 match progress.next(known) {
                     Step::Definition => break,
                     Step::Learn => progress.learned(),
-                    Step::EarlyEnd => progress.ended_too_early(),
+                    Step::Stretch => progress.missed_stretch(),
                     Step::Candidates => {
                         let taken = cached.min(progress.left() - 1);
                         statements += taken - 1;
@@ -201,16 +201,16 @@ mod tests {
     }
 
     #[test]
-    fn a_page_below_the_floor_tries_an_early_end_first() {
+    fn a_page_below_the_floor_tries_a_stretch_first() {
         let below = Known { prospect: Prospect::None, ..KNOWN };
         let mut progress = Progress::default();
-        assert_eq!(progress.next(below), Step::EarlyEnd);
-        assert_eq!(progress.next(Known { has_early_end: false, ..below }), Step::Definition);
-        progress.ended_too_early();
+        assert_eq!(progress.next(below), Step::Stretch);
+        assert_eq!(progress.next(Known { has_stretch: false, ..below }), Step::Definition);
+        progress.missed_stretch();
         assert_eq!(progress.next(below), Step::Definition);
         let mut learned = Progress::default();
         learned.learned();
-        assert_eq!(learned.next(below), Step::EarlyEnd);
+        assert_eq!(learned.next(below), Step::Stretch);
         let mut short = learned;
         short.missed(Miss::Short, 1);
         assert_eq!(short.next(KNOWN), Step::Definition, "one statement is left");

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use super::{
     candidates::CardFacts,
+    merge::Snapshot,
     page::{Direction, Page, PageRequest},
-    plan::Snapshot,
     position::{Entry, Position},
 };
 use crate::ids::ContentId;

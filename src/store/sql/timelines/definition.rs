@@ -1,10 +1,10 @@
 //! Reads a page by the definition of a timeline: the contents of all followed authors, from their outboxes.
 //! docs/protocol.md#stretch says why nothing else is needed.
 //!
-//! To an early end, the outboxes are one range of their index for each author. The authors are those that the node
+//! In a stretch, the outboxes are one range of their index for each author. The authors are those that the node
 //! remembers, written into the statement: MySQL and MariaDB cannot bound an index by a key of another table and a range
 //! after it, and would read whole outboxes. The statement also reads the version of the authors, and rows of another
-//! version do not count. Without an end, the statement looks up the authors and whom the reader excludes.
+//! version do not count. Whole, the statement looks up the authors and whom the reader excludes.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ use crate::{
         timeline::{
             authors::TimelineAuthors,
             candidates::{CardFacts, Wanted},
-            plan::Snapshot,
+            merge::Snapshot,
             stretch::{OutboxesSnapshot, Stretch},
         },
     },
@@ -44,13 +44,13 @@ const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
 impl Timeline<'_> {
     /// Rows of a tag and four numbers: the reader's floor and versions, or an entry's as [`Row::entry`] takes them and
-    /// a null. Facts follow, if they are wanted, with values in entries ahead of the bound; to an early end, only in
-    /// the first of them. An early end has the statement that lists authors, at least one and at most
+    /// a null. Facts follow, if they are wanted, with values in entries ahead of the bound; in a stretch, only in
+    /// the first of them. The statement of a stretch lists authors, at least one and at most
     /// [`Dialect::max_ranges`](super::super::dialect::Dialect::max_ranges).
     pub(super) fn definition(self, page: PageShape, with_facts: bool) -> Fragment {
         let wanted = wanted(with_facts);
         let is_whole = self.bindings.is_empty(List::Authors);
-        let ahead = if is_whole { self.all_ahead(page, with_facts) } else { self.ahead_to_an_end(page, with_facts) };
+        let ahead = if is_whole { self.all_ahead(page, with_facts) } else { self.ahead_in_a_stretch(page, with_facts) };
         let mut branches = vec![self.dialect.limited_branch(ahead)];
         if let Some(side) = Side::behind(page, self.bindings) {
             branches.push(self.entry_at_bound(side, &no_facts(wanted)));
@@ -94,7 +94,7 @@ impl Timeline<'_> {
         Fragment::new(text, []).then(side.pulled(self.dialect, authors).into_table("x"))
     }
 
-    fn ahead_to_an_end(self, page: PageShape, with_facts: bool) -> Fragment {
+    fn ahead_in_a_stretch(self, page: PageShape, with_facts: bool) -> Fragment {
         let side = Side::ahead(page, self.bindings).shown_to(self);
         let compare = match page.direction {
             Direction::Older => ">=",
@@ -146,8 +146,8 @@ impl Timeline<'_> {
     }
 }
 
-/// Decodes the rows of a page to an early end; `None` if the authors are of another version.
-pub(super) fn to_an_end(
+/// Decodes the rows of a stretch; `None` if the authors are of another version.
+pub(super) fn in_a_stretch(
     rows: &[Row],
     request: &PageRequest,
     stretch: Stretch,
@@ -171,7 +171,7 @@ pub(super) fn to_an_end(
     Ok(Some(read.snapshot(request, ahead, behind)))
 }
 
-/// Decodes the rows of a page without an end.
+/// Decodes the rows of whole outboxes.
 pub(super) fn whole(rows: &[Row], request: &PageRequest, with_facts: bool) -> Result<OutboxesSnapshot, StoreError> {
     let read = Read::of(rows, with_facts)?;
     let direction = request.direction;

@@ -65,7 +65,7 @@ impl Timelines for SqlStore {
             return Ok(None);
         }
         let statement = self::stretch(self.dialect, reader, request, (stretch, authors));
-        definition::to_an_end(
+        definition::in_a_stretch(
             &self.read_few_anywhere(&statement.text, statement.values).await?,
             request,
             stretch,
