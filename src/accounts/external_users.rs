@@ -22,10 +22,12 @@ use crate::{
     },
     store::{
         Accounts, StoreError,
-        identities::{Identified, Identity, Rebound, Standing},
+        identities::{Bound, Identified, Identity, Rebound, Standing},
     },
 };
 
+/// Stands for the issuer of a product that has none.
+pub const PRODUCT: &str = "product";
 /// Identities remembered.
 const REMEMBERED: usize = 100_000;
 
@@ -127,6 +129,11 @@ impl ExternalUsers {
         };
         self.known.remove(&identity.digest);
         Ok(outcome)
+    }
+
+    /// Users whom `issuer` knows, in ascending digests behind `after`, at most `limit`.
+    pub async fn of_issuer(&self, issuer: &str, after: &str, limit: usize) -> Result<Vec<Bound>, StoreError> {
+        self.accounts.of_issuer(issuer, after, limit).await
     }
 
     /// Asks the store anew.

@@ -28,7 +28,7 @@ mod viewer;
 pub use self::{
     commands::{AccountsService, DeleteOutcome, NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome},
     error::AccountError,
-    external_users::{ExternalUsers, RebindOutcome},
+    external_users::{ExternalUsers, PRODUCT, RebindOutcome},
     liveness::{Liveness, Mortal},
     passwords::{PasswordError, PasswordSettings, Passwords},
     profiles::{EditOutcome, InvalidChange, ProfileChange, ProfilesService, RenameOutcome},

@@ -16,15 +16,10 @@ use graphql_transport::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{
-    AppError,
-    bearer::Bearer,
-    loader::{PRODUCT, loader},
-    service_paths::ServicePaths,
-};
+use super::{AppError, bearer::Bearer, loader::loader, service_paths::ServicePaths};
 use crate::{
     accounts::{
-        AccountsService, Caller, ExternalUsers, Liveness, Mortal, PasswordSettings, Passwords, Principal,
+        AccountsService, Caller, ExternalUsers, Liveness, Mortal, PRODUCT, PasswordSettings, Passwords, Principal,
         Registrations, SessionSettings, SessionsService, TokenKey, Tokens,
         export::{ExportStores, Exports},
         issuer::{ClaimNames, Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},

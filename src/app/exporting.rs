@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{AppError, adapters, loader::PRODUCT};
+use super::{AppError, adapters, issuers::issuer_of};
 use crate::{config::Config, import::Exporter};
 
 /// An exporter with its own connections to the configured store, which it only reads. Refuses outdated tables.
 pub async fn open_exporter(config: &Config) -> Result<Exporter, AppError> {
     let store = adapters::open_store(config).await?;
     adapters::expect_current_tables(&store).await?;
-    let issuer = if config.issuer.url.is_empty() { PRODUCT } else { &config.issuer.url };
     let store = Arc::new(store);
-    Ok(Exporter::new(store.clone(), store.clone(), store, issuer.to_owned()))
+    Ok(Exporter::new(store.clone(), store.clone(), store, issuer_of(config).to_owned()))
 }

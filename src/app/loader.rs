@@ -5,16 +5,13 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 
 use crate::{
-    accounts::ExternalUsers,
+    accounts::{ExternalUsers, PRODUCT},
     ambient::Ambient,
     domain::{ContentId, UserId, account::external::ExternalId},
     import::{Loader, Neighbours},
     publish::Publisher,
     store::{Ports, StoreError, identities::Identity},
 };
-
-/// Stands for the issuer of a product that has none.
-pub(super) const PRODUCT: &str = "product";
 
 /// The use cases of a node, as the API has them.
 struct UseCases {

@@ -12,6 +12,7 @@ mod certificates;
 mod error;
 mod exporting;
 mod inspection;
+mod issuers;
 mod jwks;
 mod loader;
 mod loading;
@@ -42,6 +43,7 @@ pub use self::{
     error::AppError,
     exporting::open_exporter,
     inspection::{inspect_redis, waiting_visits},
+    issuers::{adoption, former_issuer, open_external_users, orphans},
     jwks::HttpKeys,
     loader::loader,
     loading::open_loader,
@@ -87,6 +89,16 @@ impl App {
             config: config.clone(),
             ambient,
         })
+    }
+
+    /// Logs a warning if the users here have ids of another issuer than the configured one.
+    pub async fn expect_users_of_the_issuer(&self) -> Result<(), AppError> {
+        let former = self.adapters.ports.accounts.former_issuer(issuers::issuer_of(&self.config)).await;
+        if let Some(former) = former.map_err(AppError::Store)? {
+            let (seen, remedy) = (orphans(&self.config, &former), adoption(&former));
+            tracing::warn!(seen, remedy, "The users have ids of another issuer.");
+        }
+        Ok(())
     }
 
     /// Starts the workers of this node.

@@ -5,8 +5,8 @@ use anyhow::Context;
 use super::{completion::Completion, print};
 use crate::{
     app::{
-        AppError, content_schemas, inspect_certificates, inspect_redis, migration_names, open_for_deliveries,
-        open_store, waiting_visits,
+        AppError, adoption, content_schemas, former_issuer, inspect_certificates, inspect_redis, migration_names,
+        open_for_deliveries, open_store, orphans, waiting_visits,
     },
     clock::{Clock, SystemClock},
     config::{Config, InboxPlace, SqlEngine},
@@ -147,6 +147,7 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
         findings.extend(store.inspect_tables().await);
         findings.extend(deliveries(&store, config.delivery.failing_after, clock.now_ms()).await);
         findings.push(inboxes(&store, config.inbox.store).await);
+        findings.push(identities(config, former_issuer(config).await));
     }
     findings
 }
@@ -220,6 +221,16 @@ async fn inboxes(states: &dyn OutsideStates, configured: InboxPlace) -> Finding 
         InboxPlace::Redis => Finding::fine("inboxes", seen),
         #[cfg(feature = "cassandra")]
         InboxPlace::Cassandra => Finding::fine("inboxes", seen),
+    }
+}
+
+/// Whether the users have ids of the configured issuer.
+fn identities(config: &Config, former: Result<Option<String>, AppError>) -> Finding {
+    let subject = "external ids";
+    match former {
+        Ok(None) => Finding::fine(subject, "no users of another issuer alone"),
+        Ok(Some(former)) => Finding::broken(subject, orphans(config, &former), &adoption(&former)),
+        Err(error) => Finding::broken(subject, reason(error), "repair what is said of the store"),
     }
 }
 

@@ -8,6 +8,7 @@ mod configuration;
 mod doctor;
 mod health;
 mod inbox;
+mod issuer;
 mod migrate;
 mod moving_in;
 mod node;
@@ -71,6 +72,8 @@ enum Command {
     Backup(backup::BackupArguments),
     /// Show, move or renew the inboxes that lie in Redis or Cassandra.
     Inbox(inbox::InboxArguments),
+    /// Give users of a former issuer the ids of the configured one.
+    Issuer(issuer::IssuerArguments),
     /// Make, list, rotate and revoke the keys of other services, and show what they did.
     Service(service::ServiceArguments),
     /// Check, sort, make and load the files with which a product moves in.
@@ -153,6 +156,7 @@ async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Comple
         Command::Audit(arguments) => audit::run(arguments, config).await,
         Command::Backup(arguments) => backup::run(&arguments, config).await,
         Command::Inbox(arguments) => inbox::run(&arguments, config).await,
+        Command::Issuer(arguments) => issuer::run(&arguments, config).await,
         Command::Service(arguments) => service::run(arguments, config).await,
         Command::Export(arguments) => moving_in::exporting::run(&arguments, config).await,
         Command::Doctor => doctor::run(config).await,

@@ -62,6 +62,17 @@ pub struct Membership {
     pub is_deactivated: bool,
 }
 
+/// An identity and its user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    /// Its digest.
+    pub digest: String,
+    /// The user.
+    pub user: UserId,
+    /// What the issuer calls the user.
+    pub subject: String,
+}
+
 /// The outcome of adopting a new identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adopted {
@@ -153,6 +164,12 @@ pub trait Identities: Send + Sync {
 
     /// Makes an identity nobody's if its account was deleted, so that it may be adopted again. `false` otherwise.
     async fn release(&self, digest: &str) -> Result<bool, StoreError>;
+
+    /// An issuer of which there are identities, while there are none of `issuer`.
+    async fn former_issuer(&self, issuer: &str) -> Result<Option<String>, StoreError>;
+
+    /// Identities of `issuer` whose accounts exist, in ascending digests behind `after`, at most `limit`.
+    async fn of_issuer(&self, issuer: &str, after: &str, limit: usize) -> Result<Vec<Bound>, StoreError>;
 
     /// One transaction: changes the user of an identity as the product says, all of it or nothing. Revisions of one
     /// identity are made one after the other, and one whose `as_of` is older than that of an earlier one changes

@@ -6,7 +6,13 @@
 mod keys;
 mod users;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use jsonwebtoken::{Algorithm, AlgorithmFamily, Validation, decode, decode_header};
 use serde::Deserialize;
@@ -89,6 +95,8 @@ pub struct Issuer {
     keys: Arc<Keys>,
     users: Users,
     clock: SharedClock,
+    /// Whether the log has that a token does not say since when its claims are so.
+    has_warned: AtomicBool,
 }
 
 /// Whether the header names an asymmetric algorithm, so that the token is not one of ours.
@@ -106,7 +114,7 @@ impl Issuer {
     ) -> Self {
         use_ring();
         settings.algorithms.retain(|algorithm| algorithm.family() != AlgorithmFamily::Hmac);
-        Self { settings, claims, keys, users, clock }
+        Self { settings, claims, keys, users, clock, has_warned: AtomicBool::new(false) }
     }
 
     /// The viewer of `token`. It names no session, so only its own expiry ends it.
@@ -127,8 +135,27 @@ impl Issuer {
         if claims.sub.is_empty() || claims.nbf.is_some_and(|nbf| ms(nbf) > now.saturating_add(LEEWAY_MS)) {
             return Err(TokenError::Invalid.into());
         }
-        let id = self.users.of(&claims.sub, &self.claims.profiled(&claims.others)).await?;
+        let profiled = self.claims.profiled(&claims.others);
+        if profiled.updated_at.is_none() {
+            self.warn_of_no_time();
+        }
+        let id = self.users.of(&claims.sub, &profiled).await?;
         Ok(Viewer { id, session: None, issued_by: None, good_until_ms, acted_by: None })
+    }
+
+    /// Once, and only if profiles are to follow the claims.
+    fn warn_of_no_time(&self) {
+        if let Some(claim) = &self.claims.updated_at
+            && !self.has_warned.swap(true, Ordering::Relaxed)
+        {
+            let remedy = "let the issuer add the claim, name another one in issuer.claim_updated_at (\"iat\": each new \
+                          token counts), or set issuer.sync = \"once\"";
+            tracing::warn!(
+                claim,
+                remedy,
+                "A token does not say since when its claims are so: no profile follows them."
+            );
+        }
     }
 
     fn validation(&self, algorithm: Algorithm) -> Validation {

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     ambient::Ambient,
-    app::open_loader,
+    app::{adoption, former_issuer, open_loader, orphans},
     cli::{completion::Completion, print},
     config::Config,
     import::{FileEnd, FileLoader, Listener, LoadError, LoadedLine, MAX_BATCH_LINES, NotLoaded, Source, report_lines},
@@ -69,6 +69,9 @@ async fn load(arguments: &LoadArguments, config: &Config, lifecycle: &Lifecycle)
         }
     }
     let loader = open_loader(config, lifecycle, &ambient).await?;
+    if let Some(former) = former_issuer(config).await? {
+        print::complaint(format!("warning: {}; {}.", orphans(config, &former), adoption(&former)));
+    }
     let mut loader = FileLoader {
         loader: if arguments.full_speed { loader } else { loader.beside_readers() },
         latest,

@@ -19,7 +19,7 @@ use tidefeed::{
         Sessions, SpreadCounts, StoreError,
         accounts::NewAccount,
         attempts::Subjects,
-        identities::{Adopted, Identified, Identity, Membership, Rebound, Revised, Revision},
+        identities::{Adopted, Bound, Identified, Identity, Membership, Rebound, Revised, Revision},
         search_terms::{Indexed, Unindexed},
         service_keys::{NewKey, ServiceKey},
         service_log::LoggedCall,
@@ -135,6 +135,14 @@ impl Identities for PrimaryStore {
     }
 
     async fn release(&self, _: &str) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn former_issuer(&self, _: &str) -> Result<Option<String>, StoreError> {
+        refused()
+    }
+
+    async fn of_issuer(&self, _: &str, _: &str, _: usize) -> Result<Vec<Bound>, StoreError> {
         refused()
     }
 

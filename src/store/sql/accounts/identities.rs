@@ -19,7 +19,7 @@ use crate::{
     store::{
         Identities, StoreError,
         accounts::NewAccount,
-        identities::{Adopted, Identified, Identity, Membership, Rebound, Revised, Revision, Standing},
+        identities::{Adopted, Bound, Identified, Identity, Membership, Rebound, Revised, Revision, Standing},
         profiles::ProfileEdit,
     },
 };
@@ -117,6 +117,26 @@ impl Identities for SqlStore {
             tx.commit(released).await
         })
         .await
+    }
+
+    async fn former_issuer(&self, issuer: &str) -> Result<Option<String>, StoreError> {
+        let of_this = "SELECT issuer FROM external_identities WHERE issuer = ? LIMIT 1";
+        if !self.read(of_this, [cut(issuer, ISSUER_CHARS).into()]).await?.is_empty() {
+            return Ok(None);
+        }
+        let rows = self.read("SELECT issuer FROM external_identities LIMIT 1", []).await?;
+        rows.first().map(|row| row.get(0)).transpose()
+    }
+
+    async fn of_issuer(&self, issuer: &str, after: &str, limit: usize) -> Result<Vec<Bound>, StoreError> {
+        let sql = format!(
+            "SELECT e.identity, e.user_id, e.subject FROM external_identities e \
+             WHERE e.identity > ? AND e.issuer = ?{} ORDER BY e.identity LIMIT ?",
+            account_exists("e.user_id")
+        );
+        let values = [after.into(), cut(issuer, ISSUER_CHARS).into(), i64::try_from(limit).unwrap_or(i64::MAX).into()];
+        let rows = self.read(&sql, values).await?;
+        rows.iter().map(|row| Ok(Bound { digest: row.get(0)?, user: row.user(1)?, subject: row.get(2)? })).collect()
     }
 
     async fn revise(&self, digest: &str, revision: &Revision) -> Result<Revised, StoreError> {

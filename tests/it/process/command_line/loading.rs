@@ -117,6 +117,48 @@ async fn a_file_is_loaded_once_and_the_second_time_changes_nothing() -> Result<(
 }
 
 #[tokio::test]
+async fn users_of_a_former_issuer_are_adopted_by_the_new_one() -> Result<()> {
+    let it = CommandLine::embedded()?;
+    put(&it, "product.ndjson", example("json", "product.ndjson").await?).await?;
+    it.done(&["migrate"]).await?;
+    it.done(&["import", "load", "product.ndjson"]).await?;
+    let refused = it.run(&["issuer", "adopt", "--from", "product"]).await?;
+    ensure!(refused.code == Some(1) && refused.err.contains("is the configured issuer"), "{refused:?}");
+
+    let it = it
+        .with("TIDEFEED__LOG__FORMAT", "json")
+        .with("TIDEFEED__ISSUER__URL", "https://id.example")
+        .with("TIDEFEED__ISSUER__AUDIENCE", "feed")
+        .with("TIDEFEED__ISSUER__JWKS_URL", "http://127.0.0.1:9/jwks");
+    let remedy = "tidefeed issuer adopt --from product";
+    let doctor = it.run(&["doctor"]).await?;
+    ensure!(doctor.code == Some(1) && doctor.out.contains(remedy), "{doctor:?}");
+    put(&it, "other.ndjson", format!("{HEADER}\n")).await?;
+    let loaded = it.run(&["import", "load", "other.ndjson"]).await?;
+    ensure!(loaded.code == Some(0) && loaded.err.contains(remedy), "{loaded:?}");
+    let (mut node, _) = Node::listening(&it, &["serve", "--port", "0"], "Serving the API.").await?;
+    ensure!(node.log().iter().any(|line| line.contains(remedy)), "the node says nothing");
+    node.signal("TERM").await?;
+    ensure!(node.code().await? == Some(0));
+
+    let user = r#"{"type":"user","data":{"externalId":"42","name":"Another"}}"#;
+    let adopt = ["issuer", "adopt", "--from", "product"];
+    let adopted = it.run(&adopt).await?;
+    ensure!(
+        adopted.code == Some(0) && adopted.err.contains("have their ids of `https://id.example` now"),
+        "{adopted:?}"
+    );
+    ensure!(it.run(&adopt).await?.code == Some(0), "it may be repeated");
+    ensure!(it.run(&["doctor"]).await?.code == Some(0));
+    let again = it.run(&["import", "load", "product.ndjson"]).await?;
+    ensure!(again.code == Some(0) && again.out.contains(r#""outcomes":{"unchanged":10}"#), "{again:?}");
+    put(&it, "changed.ndjson", format!("{HEADER}\n{user}\n")).await?;
+    let changed = it.run(&["import", "load", "changed.ndjson"]).await?;
+    ensure!(changed.err.contains("0 new, 1 changed"), "{changed:?}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn lines_that_are_not_plain_are_reported_with_their_file() -> Result<()> {
     let it = CommandLine::embedded()?;
     it.done(&["migrate"]).await?;

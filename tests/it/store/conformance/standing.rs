@@ -80,6 +80,26 @@ on_each_backend! {
         Ok(())
     }
 
+    async fn identities_are_listed_by_their_issuer(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(4).await?;
+        assert_eq!(world.store.former_issuer("a").await?, None, "nobody has an id");
+        for number in 1..=4 {
+            let issuer = if number == 4 { "b" } else { "a" };
+            world.store.rebind(user(number), &identity(issuer, &number.to_string()), number).await?;
+        }
+        let password = PasswordHash("hash of user_3".to_owned());
+        world.store.delete(user(3), Some(&password), NOW).await?;
+        let first = world.store.of_issuer("a", "", 1).await?.pop().context("an identity")?;
+        let second = world.store.of_issuer("a", &first.digest, 9).await?.pop().context("another")?;
+        let mut subjects = [(first.user, first.subject), (second.user, second.subject)];
+        subjects.sort_unstable();
+        assert_eq!(subjects, [(user(1), "1".to_owned()), (user(2), "2".to_owned())]);
+        assert_eq!(world.store.of_issuer("a", &second.digest, 9).await?, [], "of an account that exists");
+        assert_eq!(world.store.former_issuer("b").await?, None, "it has users");
+        assert!(world.store.former_issuer("c").await?.is_some_and(|it| ["a", "b"].contains(&it.as_str())));
+        Ok(())
+    }
+
     async fn an_identity_follows_the_product_and_comes_free_with_a_deletion(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let (first, second, other) = (identity("product", "1"), identity("product", "2"), identity("elsewhere", "1"));
