@@ -76,6 +76,9 @@ fn remark_of(record: &Record, outcome: RowOutcome) -> Option<(Outcome, Option<Fa
     let (refused, conflict) = (Outcome::Refused, Outcome::Conflict);
     let (outcome, field, code, message) = match refusal {
         RowRefusal::HandleTaken => (refused, "handle", Code::Taken, "another user has the handle"),
+        RowRefusal::AccountDeleted => {
+            (conflict, "", Code::Conflict, "the account was deleted; `upsertUsers` opens another")
+        }
         RowRefusal::UnknownUser => (refused, "", Code::NotFound, "a user of this line has no account any more"),
         RowRefusal::UnknownContent => (refused, content_field(record), Code::NotFound, UNSEEN),
         RowRefusal::Blocked => (refused, "", Code::NotAllowed, "one of the two has blocked the other"),

@@ -241,6 +241,8 @@ pub enum RowOutcome {
 pub enum RowRefusal {
     /// Another user has the handle.
     HandleTaken,
+    /// The external id is that of a user whose account was deleted.
+    AccountDeleted,
     /// A user has no account any more.
     UnknownUser,
     /// A content is unknown or removed.

@@ -6,7 +6,7 @@ use sql_driver::{Tx, Value};
 
 use super::super::{
     accounts::{
-        identities::{change, columns, release},
+        identities::{change, columns},
         profiles::written,
     },
     bulk::{insert, insert_new},
@@ -22,15 +22,16 @@ use crate::{
     },
 };
 
-/// Changes those who are there, then inserts the others, whose handles may have become free.
+/// Changes those who are there, then inserts the others, whose handles may have become free. Whose account was deleted
+/// does not come back by a file, which may be older than the deletion.
 pub(super) async fn upsert(tx: &Tx, users: &[ImportedUser]) -> Result<AppliedBatch, StoreError> {
     let (identities, rows) = known(tx, users).await?;
     let mut outcomes = vec![RowOutcome::Unchanged; users.len()];
     let mut new = Vec::new();
     for (imported, outcome) in users.iter().zip(&mut outcomes) {
-        let known = identities.get(&imported.identity.digest);
-        match known.and_then(|user| Some((*user, rows.get(user)?))) {
-            Some((user, present)) => *outcome = revise(tx, user, present, imported).await?,
+        match identities.get(&imported.identity.digest).map(|user| (*user, rows.get(user))) {
+            Some((user, Some(present))) => *outcome = revise(tx, user, present, imported).await?,
+            Some((_, None)) => *outcome = RowOutcome::Refused(RowRefusal::AccountDeleted),
             None => new.push((imported, outcome)),
         }
     }
@@ -54,13 +55,13 @@ pub(super) async fn upsert(tx: &Tx, users: &[ImportedUser]) -> Result<AppliedBat
 /// Users by digest, and their rows, locked in ascending ids.
 type Known = (HashMap<String, UserId>, HashMap<UserId, Row>);
 
-/// The users with these identities. Whose account was deleted is nobody's any more.
+/// The users with these identities, and the rows of those who have an account.
 async fn known(tx: &Tx, users: &[ImportedUser]) -> Result<Known, StoreError> {
     let (list, digests) = value_list(users.iter().map(|it| it.identity.digest.as_str().into()));
     let sql = format!("SELECT e.identity, e.user_id FROM external_identities e WHERE e.identity IN {list}");
     let found = tx.query(&sql, digests).await?;
     let found = found.iter().map(|row| Ok((row.get(0)?, row.user(1)?)));
-    let mut identities = found.collect::<Result<HashMap<String, UserId>, StoreError>>()?;
+    let identities = found.collect::<Result<HashMap<String, UserId>, StoreError>>()?;
     if identities.is_empty() {
         return Ok(Known::default());
     }
@@ -72,12 +73,6 @@ async fn known(tx: &Tx, users: &[ImportedUser]) -> Result<Known, StoreError> {
     );
     let rows = tx.query(&sql, ids).await?;
     let present = rows.into_iter().map(|row| Ok((row.user(5)?, row))).collect::<Result<HashMap<_, _>, StoreError>>()?;
-    let gone: Vec<String> =
-        identities.iter().filter(|(_, user)| !present.contains_key(user)).map(|(digest, _)| digest.clone()).collect();
-    for digest in gone {
-        release(tx, &digest).await?;
-        identities.remove(&digest);
-    }
     Ok((identities, present))
 }
 

@@ -211,7 +211,7 @@ async fn a_file_that_grows_while_it_is_read_is_an_error() -> Result<()> {
     Ok(())
 }
 
-/// Lines of the form that GetStream publishes.
+/// Lines of the form that `GetStream` publishes.
 const GETSTREAM_EXPORT: &str = include_str!("../../../fixtures/getstream/export.ndjson");
 /// What the filter makes of them.
 const GETSTREAM_LINES: &str = include_str!("../../../fixtures/getstream/lines.ndjson");
