@@ -176,6 +176,9 @@ impl Person {
         let object =
             json!({ "text": "x", "idempotencyKey": key, "media": [picture], "externalId": key, "attributes": {} });
         let (content, cursor) = world.publish_as((Some(&world.key), Some(&tokens.id)), object).await?;
+        let bind = "mutation($id: ID!, $key: String!) { it: rebindExternalId(input: { userId: $id, externalId: $key }) { userErrors { code } } }";
+        let bound = server.post_as((Some(&world.key), None), bind, json!({ "id": tokens.id, "key": key })).await?;
+        ensure!(bound["data"]["it"]["userErrors"] == json!([]), "{bound}");
         let (reply, _) = world.publish(fan, json!({ "text": "an answer", "replyTo": content })).await?;
         let repost = "mutation($id: ID!) { repostContent(input: { contentId: $id }) { timelineEdge { node { id } } } }";
         let repost = server.data(&fan.access, repost, json!({ "id": content })).await?;
@@ -459,12 +462,8 @@ mod slow {
                 }
             }
         }
-        ensure!(
-            wrong.is_empty(),
-            "{} answers differ from the table, in {number} cells:\n{}",
-            wrong.len(),
-            wrong.join("\n")
-        );
+        let texts = wrong.join("\n");
+        ensure!(wrong.is_empty(), "{} answers differ from the table, in {number} cells:\n{texts}", wrong.len());
         ensure!(number > 480, "The table has only {number} cells.");
         Ok(())
     }
