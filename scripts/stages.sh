@@ -16,7 +16,8 @@ stage_limit=${STAGE_LIMIT:-3600}
 stages=() # in the order in which they begin when more than one could
 declare -A part_of=() needs_of=() state_of=() pid_of=() began_of=() seconds_of=()
 
-# stage NAME PART NEED...: declares a stage. It begins when those that it needs have passed; +NAME only runs, too.
+# stage NAME PART NEED...: declares a stage. It begins when those that it needs have passed; +NAME only runs, too, and
+# ~NAME only has ended, if it runs.
 stage() {
     stages+=("$1")
     part_of[$1]=$2
@@ -146,9 +147,11 @@ begin_ready() {
     for name in $(in_state waiting); do
         due=yes
         for need in ${needs_of[$name]}; do
-            case ${state_of[$need]:-beside} in # nothing is called +NAME
-            failed | left) state_of[$name]=left ;;
-            waiting | running) due= ;;
+            case ${need:0:1}${state_of[${need#\~}]:-beside} in # nothing is called +NAME
+            \~waiting | \~running) due= ;;
+            +* | \~*) ;;
+            ?failed | ?left) state_of[$name]=left ;;
+            ?waiting | ?running) due= ;;
             esac
         done
         if [ "${state_of[$name]}" = left ]; then
