@@ -139,6 +139,9 @@ pub struct Deployment {
     nodes: Vec<Option<Node>>,
     /// Of each node.
     command_lines: Vec<CommandLine>,
+    /// A binary of another version, which every other start of a node is of.
+    other_binary: Option<PathBuf>,
+    starts: usize,
     pub sql: Option<(Server, Proxy)>,
     pub replica: Option<Replica>,
     redis: Redis,
@@ -194,6 +197,8 @@ impl Deployment {
             setup,
             command_lines: command_lines.collect::<Result<_>>()?,
             nodes: (0..nodes).map(|_| None).collect(),
+            other_binary: std::env::var_os("OTHER_NODES").map(PathBuf::from),
+            starts: 0,
             sql,
             replica,
             redis,
@@ -268,6 +273,8 @@ impl Deployment {
     pub async fn start_node(&mut self, number: usize) -> Result<String> {
         let deadline = Instant::now() + LIMIT;
         loop {
+            self.starts += 1;
+            self.command_lines[number].binary = self.other_binary.clone().filter(|_| self.starts.is_multiple_of(2));
             let mut node = Node::start(&self.command_lines[number], &["serve"])?;
             match node.said("Serving the API.").await {
                 Ok(said) => {

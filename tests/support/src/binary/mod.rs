@@ -25,6 +25,8 @@ pub struct CommandLine {
     variables: Vec<(String, String)>,
     survives_file_limits: bool,
     limit: Option<String>,
+    /// Another binary than the one that is tested.
+    pub binary: Option<PathBuf>,
 }
 
 /// The result of a command.
@@ -41,7 +43,8 @@ pub struct Ended {
 impl CommandLine {
     /// Uses a new SQLite file in the folder, without tables.
     pub fn embedded() -> Result<Self> {
-        Ok(Self { folder: tempfile::tempdir()?, variables: Vec::new(), survives_file_limits: false, limit: None })
+        let (folder, variables) = (tempfile::tempdir()?, Vec::new());
+        Ok(Self { folder, variables, survives_file_limits: false, limit: None, binary: None })
     }
 
     /// Uses the database at `url`.
@@ -83,7 +86,7 @@ impl CommandLine {
 
     /// The command with these arguments, not started yet. Its process is killed when it is dropped.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let binary = BINARY.display().to_string();
+        let binary = self.binary.as_ref().unwrap_or(&BINARY).display().to_string();
         let words: &[&str] = match &self.limit {
             _ if self.survives_file_limits => &["/bin/sh", "-c", r#"trap "" XFSZ; exec "$0" "$@""#, &binary],
             Some(limit) => &["prlimit", limit, &binary],
