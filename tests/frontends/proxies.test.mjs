@@ -145,7 +145,7 @@ test("through nginx a service loads a file, and sends a bulk", async () => {
   const add = ["service", "add", "backend", "--scope", "import,users,contents,act_as"];
   const key = execFileSync(path.resolve(process.env.TIDEFEED_BIN), add, { env: { TIDEFEED__STORE__URL: settings["store.url"] } }).toString().trim();
   const place = `https://127.0.0.1:${await exampled(own)}`;
-  const contents = Array.from({ length: 2000 }, (_, number) => (
+  const contents = Array.from({ length: 3000 }, (_, number) => (
     { type: "content", data: { externalId: `p-${number}`, author: "mara", text: `Post ${number}`, createdAt: "2020-01-01T00:00:00Z" } }));
   const file = [{ type: "header", data: { format: "tidefeed", version: 1 } }, { type: "user", data: { externalId: "mara" } }, ...contents];
   const text = file.map((line) => `${JSON.stringify(line)}\n`).join("");
