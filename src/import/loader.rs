@@ -11,7 +11,7 @@ use content_schemas::ContentSchemas;
 
 use super::{
     Importer, ImporterLimits,
-    batches::{FileLine, batch_kind, referred},
+    batches::{FileLine, batch_kind},
     outcomes::LoadedLine,
     pace::Pace,
     rows::{Drawn, Known, RowMaker, batch},
@@ -208,7 +208,7 @@ impl Loader {
             users.extend(one.into_iter().chain(other));
             contents.extend(content);
             if let Record::Content(content) = record {
-                contents.extend(referred(&content.reference));
+                contents.extend(content.reference.content());
             }
         }
         let mut known = Known { users: self.users(users).await?, ..Known::default() };
@@ -235,7 +235,7 @@ impl Loader {
         for record in records {
             let Record::Content(content) = record else { continue };
             let is_new = !known.contents.contains_key(&content.external_id);
-            let other = referred(&content.reference).and_then(|other| known.contents.get(other));
+            let other = content.reference.content().and_then(|other| known.contents.get(other));
             let repost = other.filter(|it| is_new && known.subjects.get(it).is_some_and(|subject| subject != *it));
             if let (Some(repost), Some(author)) = (repost, known.users.get(&content.author)) {
                 wanted.entry(*author).or_default().push(*repost);

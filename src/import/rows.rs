@@ -7,7 +7,6 @@ use ::import::{
     record::{self, ContentReference, Patch, Record},
 };
 
-use super::batches::referred;
 use crate::{
     ambient::Ambient,
     domain::{
@@ -137,10 +136,10 @@ impl RowMaker<'_> {
 
     fn content_row(&mut self, content: &record::Content) -> Result<NewContent, Fault> {
         let author = self.user("author", &content.author)?;
-        let reference = match (&content.reference, referred(&content.reference)) {
-            (_, None) | (ContentReference::Nothing, _) => Reference::Nothing,
-            (ContentReference::ReplyTo(_), Some(other)) => Reference::ReplyTo(self.shown(author, "replyTo", other)?),
-            (ContentReference::RepostOf(_), Some(other)) => Reference::RepostOf(self.shown(author, "repostOf", other)?),
+        let reference = match &content.reference {
+            ContentReference::Nothing => Reference::Nothing,
+            ContentReference::ReplyTo(other) => Reference::ReplyTo(self.shown(author, "replyTo", other)?),
+            ContentReference::RepostOf(other) => Reference::RepostOf(self.shown(author, "repostOf", other)?),
         };
         let id = self.new_content();
         // One that is there keeps its id, and is published under none.

@@ -117,6 +117,16 @@ pub enum ContentReference {
     RepostOf(ExternalId),
 }
 
+impl ContentReference {
+    /// The content, however it is referred to.
+    pub const fn content(&self) -> Option<&ExternalId> {
+        match self {
+            Self::Nothing => None,
+            Self::ReplyTo(content) | Self::RepostOf(content) => Some(content),
+        }
+    }
+}
+
 /// An edge between two different users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Follow {
