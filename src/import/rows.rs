@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use ::import::{
     fault::{Code, Fault},
-    record::{self, ContentReference, Patch, Record},
+    record::{self, ContentReference, Patch, Record, UserState},
 };
 
 use crate::{
@@ -40,6 +40,8 @@ pub(super) struct Known {
     pub subjects: HashMap<ContentId, ContentId>,
     /// Reposts that an author, to whose new content they lead, does not see: removed, or behind a block.
     pub hidden: HashSet<(UserId, ContentId)>,
+    /// Users whom the caller has kept out, or let in, because of their lines.
+    pub restated: HashSet<ExternalId>,
     /// Contents that the caller has removed because of a tombstone.
     pub removed: Vec<ContentId>,
 }
@@ -131,7 +133,14 @@ impl RowMaker<'_> {
             incarnation: self.ambient.rng.incarnation(),
             now_ms: self.past(user.created_at),
         };
-        Ok(ImportedUser { account, other_handle: registrations.next().map(|it| it.handle), identity, revision })
+        Ok(ImportedUser {
+            account,
+            other_handle: registrations.next().map(|it| it.handle),
+            identity,
+            revision,
+            is_deactivated: user.state.map(|state| state == UserState::Deactivated),
+            is_restated_now: self.known.restated.contains(&user.external_id),
+        })
     }
 
     fn content_row(&mut self, content: &record::Content) -> Result<NewContent, Fault> {
