@@ -23,6 +23,7 @@ mod sessions;
 mod signatures;
 mod tokens;
 mod upserts;
+mod user_states;
 mod viewer;
 
 pub use self::{
@@ -38,5 +39,6 @@ pub use self::{
     sessions::{RefreshOutcome, SessionSettings, SessionsService, SignedIn},
     tokens::{Token, TokenError, TokenKey, Tokens, WeakSecret},
     upserts::{InvalidUpsert, ProductUser, Upserted},
+    user_states::UserStates,
     viewer::{Caller, Client, IssuingKey, Principal, Viewer},
 };

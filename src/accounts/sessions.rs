@@ -205,11 +205,10 @@ impl SessionsService {
 
     /// Ends the sessions on this node and announces them to the others.
     pub(super) async fn announce_ended(&self, user: UserId, ended: &[SessionId]) {
-        metrics::counter!(SESSIONS_ENDED).increment(ended.len() as u64);
-        for &session in ended {
-            self.liveness.ended(session);
-            self.announce(&Announcement::SessionEnded { user, session }).await;
+        for session in ended {
+            self.liveness.ended(*session);
         }
+        announce_ended(&*self.announcements, user, ended).await;
     }
 
     async fn announce(&self, announcement: &Announcement) {
@@ -229,6 +228,16 @@ impl SessionsService {
 
     fn now_ms(&self) -> i64 {
         self.ambient.now_ms()
+    }
+}
+
+/// Announces ended sessions to every node.
+pub(super) async fn announce_ended(announcements: &dyn Announcements, user: UserId, ended: &[SessionId]) {
+    metrics::counter!(SESSIONS_ENDED).increment(ended.len() as u64);
+    for &session in ended {
+        let announcement = Announcement::SessionEnded { user, session };
+        // If it is lost, nodes notice at their next check.
+        note_lost("announcement", announcements.announce(&announcement).await);
     }
 }
 

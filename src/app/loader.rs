@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 
 use crate::{
-    accounts::{ExternalUsers, PRODUCT},
+    accounts::{ExternalUsers, PRODUCT, UserStates},
     ambient::Ambient,
     domain::{ContentId, UserId, account::external::ExternalId},
     import::{Loader, Neighbours},
@@ -16,6 +16,7 @@ use crate::{
 /// The use cases of a node, as the API has them.
 struct UseCases {
     users: ExternalUsers,
+    states: UserStates,
     publisher: Publisher,
 }
 
@@ -28,12 +29,20 @@ impl Neighbours for UseCases {
     async fn remove(&self, author: UserId, content: ContentId) -> Result<(), StoreError> {
         self.publisher.remove(author, content).await.map(drop)
     }
+
+    async fn deactivate(&self, user: UserId) -> Result<(), StoreError> {
+        self.states.deactivate(user).await
+    }
+
+    async fn reactivate(&self, user: UserId) -> Result<(), StoreError> {
+        self.states.reactivate(user).await
+    }
 }
 
 /// A loader over these ports. `issuer`: whose subjects the external ids of users are; `None`: the product's own.
 pub fn loader(ports: &Ports, issuer: Option<&str>, ambient: &Ambient) -> Loader {
     let issuer = issuer.unwrap_or(PRODUCT).to_owned();
     let users = ExternalUsers::new(ports.accounts.clone(), issuer, Duration::ZERO, ambient.clone());
-    let publisher = Publisher::new(ports, ambient);
-    Loader::new(ports, Arc::new(UseCases { users, publisher }), ambient)
+    let (states, publisher) = (UserStates::new(ports, ambient), Publisher::new(ports, ambient));
+    Loader::new(ports, Arc::new(UseCases { users, states, publisher }), ambient)
 }

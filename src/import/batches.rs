@@ -78,7 +78,7 @@ impl<'a> Batch<'a> {
     fn takes(&self, record: &'a Record) -> bool {
         let (chars, bytes) = size(record);
         // What a repost shows is known once it is committed.
-        let other = if let Record::Content(content) = record { referred(&content.reference) } else { None };
+        let other = if let Record::Content(content) = record { content.reference.content() } else { None };
         self.kind.is_none_or(|kind| kind == batch_kind(record.kind()))
             && !self.keys.contains(&key(record))
             && !other.is_some_and(|other| self.reposts.contains(other))
@@ -97,14 +97,6 @@ impl<'a> Batch<'a> {
         {
             self.reposts.insert(&content.external_id);
         }
-    }
-}
-
-/// What a content refers to.
-pub(super) const fn referred(reference: &ContentReference) -> Option<&ExternalId> {
-    match reference {
-        ContentReference::Nothing => None,
-        ContentReference::ReplyTo(other) | ContentReference::RepostOf(other) => Some(other),
     }
 }
 

@@ -9,7 +9,8 @@ use std::{
 };
 
 use ::import::record::{
-    Content as ContentRecord, ContentReference, Follow, Pair, Patch, Reacted, ReadMarker, Record, User,
+    Content as ContentRecord, ContentReference, Follow, Pair, Patch, Reacted, ReadMarker, Record, Tombstone, User,
+    UserState,
 };
 
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
     store::{
         Accounts, Contents, Export, StoreError,
         export::Keyed,
+        identities::Membership,
         imports::{ImportedExclusion, ImportedExclusionKind},
     },
 };
@@ -65,13 +67,15 @@ impl Exporter {
     }
 
     /// Hands on every record. What others refer to is read after them, so what comes meanwhile breaks no reference;
-    /// what is removed meanwhile may.
+    /// what is removed meanwhile may. Tombstones are read after contents, so none is missing of what is removed in
+    /// between.
     pub async fn each(&self, take: Take<'_>) -> Result<(), ExportError> {
         self.markers(take).await?;
         self.exclusions(take).await?;
         self.reactions(take).await?;
         self.follows(take).await?;
         self.contents(take).await?;
+        self.tombstones(take).await?;
         self.users(take).await
     }
 
@@ -79,13 +83,14 @@ impl Exporter {
         each_page(
             async |after| self.store.all_users(after, ROWS).await,
             async |page| {
-                let names = self.names_of_users(page.iter().copied()).await?;
+                let members = self.accounts.memberships(&self.issuer, &page).await?.into_iter();
+                let members: HashMap<UserId, Membership> = members.map(|it| (it.user, it)).collect();
                 let mut attributes: HashMap<UserId, Attributes> =
                     self.accounts.attributes(&page).await?.into_iter().collect();
                 for profile in self.accounts.profiles(&page).await? {
                     let attributes = attributes.remove(&profile.id);
-                    if let Some(name) = names.get(&profile.id) {
-                        take(user(name, profile, attributes), 0)?;
+                    if let Some(member) = members.get(&profile.id) {
+                        take(user(member, profile, attributes)?, 0)?;
                     }
                 }
                 Ok(())
@@ -107,6 +112,19 @@ impl Exporter {
                     if let Some(record) = content_record(content, &authors, &references) {
                         take(record, number)?;
                     }
+                }
+                Ok(())
+            },
+        )
+        .await
+    }
+
+    async fn tombstones(&self, take: Take<'_>) -> Result<(), ExportError> {
+        each_page(
+            async |after| self.store.all_tombstones(after, ROWS).await,
+            async |page| {
+                for content in page.into_iter().flatten() {
+                    take(Record::Tombstone(Tombstone { content }), 0)?;
                 }
                 Ok(())
             },
@@ -185,12 +203,8 @@ impl Exporter {
     /// The ids of those users who have an account.
     async fn names_of_users(&self, users: impl Iterator<Item = UserId>) -> Result<Names<UserId>, StoreError> {
         let users: Vec<UserId> = users.collect::<HashSet<_>>().into_iter().collect();
-        let named = self.accounts.memberships(&self.issuer, &users).await?.into_iter();
-        let named = named.map(|it| {
-            let subject = it.subject.and_then(|subject| ExternalId::try_new(&subject).ok());
-            subject.map_or_else(|| own_name(it.user.get()), Ok).map(|name| (it.user, name))
-        });
-        named.collect()
+        let members = self.accounts.memberships(&self.issuer, &users).await?;
+        members.iter().map(|it| Ok((it.user, name_of_user(it)?))).collect()
     }
 
     /// The ids of those contents that are there.
@@ -220,21 +234,27 @@ fn own_name(number: i64) -> Result<ExternalId, StoreError> {
     ExternalId::try_new(&format!("tidefeed:{number}")).map_err(|error| StoreError::Unreadable(error.to_string()))
 }
 
+fn name_of_user(member: &Membership) -> Result<ExternalId, StoreError> {
+    let given = member.subject.as_deref().and_then(|subject| ExternalId::try_new(subject).ok());
+    given.map_or_else(|| own_name(member.user.get()), Ok)
+}
+
 fn name_of_content(content: &Content) -> Result<ExternalId, StoreError> {
     let given = content.object.as_ref().and_then(|object| object.external_id.clone());
     given.map_or_else(|| own_name(content.id.get()), Ok)
 }
 
-fn user(name: &ExternalId, profile: Profile, attributes: Option<Attributes>) -> Record {
-    Record::User(User {
-        external_id: name.clone(),
+fn user(member: &Membership, profile: Profile, attributes: Option<Attributes>) -> Result<Record, StoreError> {
+    Ok(Record::User(User {
+        external_id: name_of_user(member)?,
         handle: Some(profile.handle),
         name: Some(profile.name),
         bio: if profile.bio.is_empty() { Patch::LeftOut } else { Patch::Value(profile.bio) },
         avatar_url: profile.avatar_url.map_or(Patch::LeftOut, Patch::Value),
         attributes: attributes.filter(|it| !it.is_empty()).map_or(Patch::LeftOut, Patch::Value),
+        state: member.is_deactivated.then_some(UserState::Deactivated),
         created_at: Some(profile.created_at),
-    })
+    }))
 }
 
 /// `None` for a content whose author is gone, and for a repost of what is gone. A reply to what is gone has no

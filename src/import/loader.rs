@@ -5,13 +5,13 @@ use std::{
     sync::Arc,
 };
 
-use ::import::record::{Kind, Record};
+use ::import::record::{Kind, Record, User, UserState};
 use async_trait::async_trait;
 use content_schemas::ContentSchemas;
 
 use super::{
     Importer, ImporterLimits,
-    batches::{FileLine, batch_kind, referred},
+    batches::{FileLine, batch_kind},
     outcomes::LoadedLine,
     pace::Pace,
     rows::{Drawn, Known, RowMaker, batch},
@@ -37,6 +37,10 @@ pub trait Neighbours: Send + Sync {
     fn identity(&self, id: &ExternalId) -> Identity;
     /// Removes a content, as its author does. It may be removed already.
     async fn remove(&self, author: UserId, content: ContentId) -> Result<(), StoreError>;
+    /// Keeps a user out. Their account may be deleted.
+    async fn deactivate(&self, user: UserId) -> Result<(), StoreError>;
+    /// Lets a user in again. Their account may be deleted.
+    async fn reactivate(&self, user: UserId) -> Result<(), StoreError>;
 }
 
 /// How loading a batch ends.
@@ -208,10 +212,11 @@ impl Loader {
             users.extend(one.into_iter().chain(other));
             contents.extend(content);
             if let Record::Content(content) = record {
-                contents.extend(referred(&content.reference));
+                contents.extend(content.reference.content());
             }
         }
-        let mut known = Known { users: self.users(users).await?, ..Known::default() };
+        let (users, restated) = (self.users(users).await?, self.restated(&records).await?);
+        let mut known = Known { users, restated, ..Known::default() };
         if contents.is_empty() {
             return Ok(known);
         }
@@ -235,7 +240,7 @@ impl Loader {
         for record in records {
             let Record::Content(content) = record else { continue };
             let is_new = !known.contents.contains_key(&content.external_id);
-            let other = referred(&content.reference).and_then(|other| known.contents.get(other));
+            let other = content.reference.content().and_then(|other| known.contents.get(other));
             let repost = other.filter(|it| is_new && known.subjects.get(it).is_some_and(|subject| subject != *it));
             if let (Some(repost), Some(author)) = (repost, known.users.get(&content.author)) {
                 wanted.entry(*author).or_default().push(*repost);
@@ -261,6 +266,31 @@ impl Loader {
         let found = self.ports.accounts.identified(&digests).await?;
         let found = found.into_iter().filter(|it| it.standing != Standing::Deleted);
         Ok(found.filter_map(|it| Some(((*by_digest.get(&it.digest)?).clone(), it.user))).collect())
+    }
+
+    /// Keeps users out, or lets them in, as their lines say, in transactions of their own: their sessions end with it.
+    /// Has those whose state has changed. New ones are inserted as they are.
+    async fn restated(&self, records: &[&Record]) -> Result<HashSet<ExternalId>, StoreError> {
+        let stated = records.iter().filter_map(|record| match record {
+            Record::User(user) => Some((self.neighbours.identity(&user.external_id).digest, (user, user.state?))),
+            _ => None,
+        });
+        let stated: HashMap<String, (&User, UserState)> = stated.collect();
+        if stated.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let digests: Vec<String> = stated.keys().cloned().collect();
+        let mut restated = HashSet::new();
+        for found in self.ports.accounts.identified(&digests).await? {
+            let Some((user, state)) = stated.get(&found.digest) else { continue };
+            match (found.standing, state) {
+                (Standing::Active, UserState::Deactivated) => self.neighbours.deactivate(found.user).await?,
+                (Standing::Deactivated, UserState::Active) => self.neighbours.reactivate(found.user).await?,
+                _ => continue,
+            }
+            restated.insert(user.external_id.clone());
+        }
+        Ok(restated)
     }
 
     /// Removes those of the contents that exist, in transactions of their own: nobody is to see them anyway.

@@ -4,10 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use ::import::{
     fault::{Code, Fault},
-    record::{self, ContentReference, Patch, Record},
+    record::{self, ContentReference, Patch, Record, UserState},
 };
 
-use super::batches::referred;
 use crate::{
     ambient::Ambient,
     domain::{
@@ -41,6 +40,8 @@ pub(super) struct Known {
     pub subjects: HashMap<ContentId, ContentId>,
     /// Reposts that an author, to whose new content they lead, does not see: removed, or behind a block.
     pub hidden: HashSet<(UserId, ContentId)>,
+    /// Users whom the caller has kept out, or let in, because of their lines.
+    pub restated: HashSet<ExternalId>,
     /// Contents that the caller has removed because of a tombstone.
     pub removed: Vec<ContentId>,
 }
@@ -132,15 +133,22 @@ impl RowMaker<'_> {
             incarnation: self.ambient.rng.incarnation(),
             now_ms: self.past(user.created_at),
         };
-        Ok(ImportedUser { account, other_handle: registrations.next().map(|it| it.handle), identity, revision })
+        Ok(ImportedUser {
+            account,
+            other_handle: registrations.next().map(|it| it.handle),
+            identity,
+            revision,
+            is_deactivated: user.state.map(|state| state == UserState::Deactivated),
+            is_restated_now: self.known.restated.contains(&user.external_id),
+        })
     }
 
     fn content_row(&mut self, content: &record::Content) -> Result<NewContent, Fault> {
         let author = self.user("author", &content.author)?;
-        let reference = match (&content.reference, referred(&content.reference)) {
-            (_, None) | (ContentReference::Nothing, _) => Reference::Nothing,
-            (ContentReference::ReplyTo(_), Some(other)) => Reference::ReplyTo(self.shown(author, "replyTo", other)?),
-            (ContentReference::RepostOf(_), Some(other)) => Reference::RepostOf(self.shown(author, "repostOf", other)?),
+        let reference = match &content.reference {
+            ContentReference::Nothing => Reference::Nothing,
+            ContentReference::ReplyTo(other) => Reference::ReplyTo(self.shown(author, "replyTo", other)?),
+            ContentReference::RepostOf(other) => Reference::RepostOf(self.shown(author, "repostOf", other)?),
         };
         let id = self.new_content();
         // One that is there keeps its id, and is published under none.

@@ -6,7 +6,7 @@ use super::{
     StoreError,
     imports::{ImportedExclusion, ImportedFollow, ImportedMarker, ImportedReaction},
 };
-use crate::domain::{ContentId, UserId};
+use crate::domain::{ContentId, UserId, account::external::ExternalId};
 
 /// Rows in ascending order, each with its key: where the next page begins.
 pub type Keyed<const COLUMNS: usize, T> = Vec<([i64; COLUMNS], T)>;
@@ -20,6 +20,10 @@ pub trait Export: Send + Sync {
 
     /// Contents that are not removed, by id.
     async fn all_contents(&self, after: [i64; 1], limit: u64) -> Result<Keyed<1, ContentId>, StoreError>;
+
+    /// What the product says of contents, by content: the external id of one that is removed or whose author has no
+    /// account any more, and of which only that is left; `None` for others.
+    async fn all_tombstones(&self, after: [i64; 1], limit: u64) -> Result<Keyed<1, Option<ExternalId>>, StoreError>;
 
     /// Edges by follower and author, without those of users to themselves.
     async fn all_follows(&self, after: [i64; 2], limit: u64) -> Result<Keyed<2, ImportedFollow>, StoreError>;

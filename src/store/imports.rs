@@ -97,6 +97,10 @@ pub struct ImportedUser {
     pub identity: Identity,
     /// What becomes of a user who is there, and of the attributes of a new one.
     pub revision: Revision,
+    /// Whether they are kept out, if the line says so.
+    pub is_deactivated: Option<bool>,
+    /// Whether the caller has kept them out, or let them in, because of this line.
+    pub is_restated_now: bool,
 }
 
 /// A follow as a line has it.
@@ -297,7 +301,8 @@ pub trait Imports: Send + Sync {
     /// So a batch is committed once, however often its lines are read again.
     ///
     /// - Users are as [`super::Identities::adopt`] and [`super::Identities::revise`] make them, but a new one is a
-    ///   reader who is off.
+    ///   reader who is off, and may be deactivated from the start. One who is there and not as `is_deactivated` says
+    ///   is [`StoreError::Contended`]: deactivate or reactivate them first.
     /// - Contents are published as [`super::Contents::publish`] does (docs/protocol.md#p1), each with its delivery
     ///   record, and with one new version for each author. Search terms are written at once, however many. A time
     ///   before the author's last one says nothing of how often they publish. Other lines of the batch may refer to

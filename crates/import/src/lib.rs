@@ -11,7 +11,9 @@ pub mod lines;
 mod parse;
 pub mod read;
 pub mod record;
+mod references;
 pub mod report;
+mod runs;
 pub mod sort;
 #[cfg(test)]
 mod tests;

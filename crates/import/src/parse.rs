@@ -15,7 +15,9 @@ use domain::{
 use crate::{
     fault::{Code, Fault},
     json::{Fields, check_distinct},
-    record::{Content, ContentReference, Follow, Kind, Pair, Patch, Reacted, ReadMarker, Record, Tombstone, User},
+    record::{
+        Content, ContentReference, Follow, Kind, Pair, Patch, Reacted, ReadMarker, Record, Tombstone, User, UserState,
+    },
 };
 
 /// The name of the format, in the header.
@@ -143,7 +145,15 @@ fn user(external_id: ExternalId, fields: &mut Fields<'_>, latest: i64) -> Result
         Patch::Null => Patch::Null,
         Patch::Value(json) => Patch::Value(user_attributes(json, &fields.path_to("attributes"))?),
     };
-    Ok(User { external_id, handle, name, bio, avatar_url, attributes, created_at: fields.time("createdAt", latest)? })
+    let (state, created_at) = (user_state(fields)?, fields.time("createdAt", latest)?);
+    Ok(User { external_id, handle, name, bio, avatar_url, attributes, state, created_at })
+}
+
+fn user_state(fields: &mut Fields<'_>) -> Result<Option<UserState>, Fault> {
+    let Some(text) = fields.text("state")?.value() else { return Ok(None) };
+    let state = UserState::ALL.into_iter().find(|state| state.as_str() == text);
+    let unknown = || fields.fault("state", Code::Invalid, "the states of a user are ACTIVE and DEACTIVATED");
+    state.map(Some).ok_or_else(unknown)
 }
 
 fn user_attributes(json: &str, path: &[String]) -> Result<Attributes, Fault> {

@@ -76,8 +76,32 @@ pub struct User {
     pub avatar_url: Patch<String>,
     /// All open attributes.
     pub attributes: Patch<Attributes>,
+    /// Whether they may sign in. Null in the file is as left out: a user always has a state, a new one is active.
+    pub state: Option<UserState>,
     /// When the user joined the product. Only counts for a new user.
     pub created_at: Option<i64>,
+}
+
+/// Whether a user may sign in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UserState {
+    /// Yes.
+    Active,
+    /// The product keeps them out.
+    Deactivated,
+}
+
+impl UserState {
+    /// Every state.
+    pub const ALL: [Self; 2] = [Self::Active, Self::Deactivated];
+
+    /// The `state` in the file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "ACTIVE",
+            Self::Deactivated => "DEACTIVATED",
+        }
+    }
 }
 
 /// A content as a whole: what is left out in the file, or null, it does not have.
@@ -115,6 +139,16 @@ pub enum ContentReference {
     ReplyTo(ExternalId),
     /// A repost of this content.
     RepostOf(ExternalId),
+}
+
+impl ContentReference {
+    /// The content, however it is referred to.
+    pub const fn content(&self) -> Option<&ExternalId> {
+        match self {
+            Self::Nothing => None,
+            Self::ReplyTo(content) | Self::RepostOf(content) => Some(content),
+        }
+    }
 }
 
 /// An edge between two different users.

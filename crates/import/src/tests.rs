@@ -18,7 +18,7 @@ use crate::{
     input::Input,
     lines::MAX_LINE_BYTES,
     read::{ReadError, Records},
-    record::{Content, ContentReference, Follow, Pair, Patch, Reacted, ReadMarker, Record, Tombstone, User},
+    record::{Content, ContentReference, Follow, Pair, Patch, Reacted, ReadMarker, Record, Tombstone, User, UserState},
     report::Refusal,
     write::{self, HEADER},
 };
@@ -69,11 +69,12 @@ fn user() -> impl Strategy<Value = Record> {
     (
         (id(), prop::option::of("[a-z0-9_]{2,30}"), prop::option::of("[A-Z\u{e9}][a-z \"]{0,20}[a-z]")),
         (patch(text(60)), patch("https://[a-z]{1,20}\\.example/[a-z\u{e9}\"]{0,20}")),
-        (patch(pairs.prop_map(|it| Attributes::try_new(it).unwrap())), prop::option::of(0..LATEST)),
+        patch(pairs.prop_map(|it| Attributes::try_new(it).unwrap())),
+        (prop::option::of(prop::sample::select(&UserState::ALL[..])), prop::option::of(0..LATEST)),
     )
-        .prop_map(|((external_id, handle, name), (bio, avatar_url), (attributes, created_at))| {
+        .prop_map(|((external_id, handle, name), (bio, avatar_url), attributes, (state, created_at))| {
             let handle = handle.map(|it| Handle::try_new(&it).unwrap());
-            Record::User(User { external_id, handle, name, bio, avatar_url, attributes, created_at })
+            Record::User(User { external_id, handle, name, bio, avatar_url, attributes, state, created_at })
         })
 }
 
@@ -217,12 +218,20 @@ fn an_optional_field_is_left_out_null_or_a_value() {
         other => panic!("{other:?}"),
     };
     let bare = user("");
-    assert_eq!((bare.handle, bare.name, bare.created_at), (None, None, None));
+    assert_eq!((bare.handle, bare.name, bare.state, bare.created_at), (None, None, None, None));
     assert_eq!((bare.bio, bare.avatar_url, bare.attributes), (Patch::LeftOut, Patch::LeftOut, Patch::LeftOut));
-    let nulls = user(r#","handle":null,"name":null,"bio":null,"avatarUrl":null,"attributes":null,"createdAt":null"#);
-    assert_eq!((nulls.handle, nulls.name, nulls.created_at), (None, None, None), "null is as left out");
+    let nulls = user(
+        r#","handle":null,"name":null,"bio":null,"avatarUrl":null,"attributes":null,"state":null,"createdAt":null"#,
+    );
+    assert_eq!(
+        (nulls.handle, nulls.name, nulls.state, nulls.created_at),
+        (None, None, None, None),
+        "null is as left out"
+    );
     assert_eq!((nulls.bio, nulls.avatar_url, nulls.attributes), (Patch::Null, Patch::Null, Patch::Null));
-    let full = user(r#","handle":"@Mara","name":" Mara ","bio":" b ","attributes":{"city":"Oslo"}"#);
+    let full =
+        user(r#","handle":"@Mara","name":" Mara ","bio":" b ","attributes":{"city":"Oslo"},"state":"DEACTIVATED""#);
+    assert_eq!(full.state, Some(UserState::Deactivated));
     assert_eq!(full.handle.as_ref().map(Handle::as_str), Some("mara"));
     assert_eq!((full.name.as_deref(), full.bio), (Some("Mara"), Patch::Value("b".to_owned())));
 }
@@ -253,6 +262,7 @@ fn a_refusal_says_where_and_why() {
         (user(r#""avatarUrl":"javascript:1""#), Code::Invalid, "data.avatarUrl"),
         (user(r#""attributes":{"a":1}"#), Code::Invalid, "data.attributes.a"),
         (user(r#""attributes":{"a":"1","a":"2"}"#), Code::Invalid, "data.attributes.a"),
+        (user(r#""state":"deactivated""#), Code::Invalid, "data.state"),
         (user(r#""createdAt":"2019-05-01""#), Code::Invalid, "data.createdAt"),
         (user(r#""createdAt":"1969-12-31T23:59:59Z""#), Code::Invalid, "data.createdAt"),
         (user(r#""createdAt":"2099-01-01T00:00:00Z""#), Code::Invalid, "data.createdAt"),

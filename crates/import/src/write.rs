@@ -59,6 +59,9 @@ fn write_user(fields: &mut Object, user: &User) {
             fields.json("attributes", &pairs.end());
         }
     }
+    if let Some(state) = user.state {
+        fields.text("state", state.as_str());
+    }
     fields.time("createdAt", user.created_at);
 }
 

@@ -9,7 +9,9 @@ use super::{
     rows::{DomainColumns as _, Row},
 };
 use crate::{
-    domain::{ContentId, Position, Reaction, UserId, timeline::exclusion::ExclusionKind},
+    domain::{
+        ContentId, Position, Reaction, UserId, account::external::ExternalId, timeline::exclusion::ExclusionKind,
+    },
     store::{
         Export, StoreError,
         export::Keyed,
@@ -28,6 +30,22 @@ impl Export for SqlStore {
     async fn all_contents(&self, after: [i64; 1], limit: u64) -> Result<Keyed<1, ContentId>, StoreError> {
         let page = Page { select: "c.id FROM contents c", key: ["c.id"], filter: " AND c.removed_at IS NULL" };
         self.page_of(page, after, limit, |row| row.content(0)).await
+    }
+
+    async fn all_tombstones(&self, after: [i64; 1], limit: u64) -> Result<Keyed<1, Option<ExternalId>>, StoreError> {
+        let page = Page {
+            select: "o.content_id, o.external_id, CASE WHEN c.removed_at IS NULL AND g.user_id IS NULL THEN c.id END \
+                     FROM content_objects o LEFT JOIN contents c ON c.id = o.content_id \
+                     LEFT JOIN account_deletions g ON g.user_id = c.author_id",
+            key: ["o.content_id"],
+            filter: "",
+        };
+        let tombstone = |row: &Row| {
+            let (external_id, living): (Option<String>, Option<i64>) = (row.get(1)?, row.get(2)?);
+            let gone = external_id.filter(|_| living.is_none()).map(|id| ExternalId::try_new(&id)).transpose();
+            gone.map_err(|error| StoreError::Unreadable(error.to_string()))
+        };
+        self.page_of(page, after, limit, tombstone).await
     }
 
     async fn all_follows(&self, after: [i64; 2], limit: u64) -> Result<Keyed<2, ImportedFollow>, StoreError> {

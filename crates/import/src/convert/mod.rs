@@ -104,6 +104,7 @@ impl<'s> Maker<'s> {
                     bio: Patch::LeftOut,
                     avatar_url: Patch::LeftOut,
                     attributes: Patch::LeftOut,
+                    state: None,
                     created_at: None,
                 };
                 self.sink.record(&Record::User(user)).map_err(ConvertError::Output)?;

@@ -71,7 +71,7 @@ async fn rows(tx: &Tx, step: &ImportStep, batch: &ImportBatch) -> Result<Applied
         return Ok(AppliedBatch::default());
     }
     match batch {
-        ImportBatch::Users(users) => users::upsert(tx, users).await,
+        ImportBatch::Users(users) => users::upsert(tx, users, step.lease.now_ms).await,
         ImportBatch::Contents(contents) => contents::publish(tx, contents, step).await,
         ImportBatch::Follows(follows) => follows::follow(tx, follows, step.version).await,
         ImportBatch::Reactions(reactions) => reactions::react(tx, reactions, step.version).await,

@@ -24,8 +24,10 @@ use crate::{
 
 /// Changes those who are there, then inserts the others, whose handles may have become free. Whose account was deleted
 /// does not come back by a file, which may be older than the deletion.
-pub(super) async fn upsert(tx: &Tx, users: &[ImportedUser]) -> Result<AppliedBatch, StoreError> {
-    let (identities, rows) = known(tx, users).await?;
+pub(super) async fn upsert(tx: &Tx, users: &[ImportedUser], now_ms: i64) -> Result<AppliedBatch, StoreError> {
+    let known = known(tx, users).await?;
+    expect_states(tx, users, &known).await?;
+    let (identities, rows) = known;
     let mut outcomes = vec![RowOutcome::Unchanged; users.len()];
     let mut new = Vec::new();
     for (imported, outcome) in users.iter().zip(&mut outcomes) {
@@ -48,7 +50,7 @@ pub(super) async fn upsert(tx: &Tx, users: &[ImportedUser]) -> Result<AppliedBat
             None => RowOutcome::Refused(RowRefusal::HandleTaken),
         };
     }
-    insert_users(tx, &inserted).await?;
+    insert_users(tx, &inserted, now_ms).await?;
     Ok(AppliedBatch { outcomes, ..AppliedBatch::default() })
 }
 
@@ -76,10 +78,26 @@ async fn known(tx: &Tx, users: &[ImportedUser]) -> Result<Known, StoreError> {
     Ok((identities, present))
 }
 
+/// The states of those who have an account are as their lines say: only whoever ends sessions changes them.
+async fn expect_states(tx: &Tx, users: &[ImportedUser], (identities, present): &Known) -> Result<(), StoreError> {
+    let stated = users.iter().filter_map(|it| Some((*identities.get(&it.identity.digest)?, it.is_deactivated?)));
+    let stated: HashMap<UserId, bool> = stated.filter(|(user, _)| present.contains_key(user)).collect();
+    if stated.is_empty() {
+        return Ok(());
+    }
+    let (list, ids) = id_list(&stated.keys().copied().collect::<Vec<UserId>>());
+    let rows = tx.query(&format!("SELECT user_id FROM deactivations WHERE user_id IN {list}"), ids).await?;
+    let deactivated = rows.iter().map(|row| row.user(0)).collect::<Result<HashSet<_>, _>>()?;
+    if stated.iter().any(|(user, is_deactivated)| deactivated.contains(user) != *is_deactivated) {
+        return Err(StoreError::Contended("a user is not in the state of the line".into()));
+    }
+    Ok(())
+}
+
 async fn revise(tx: &Tx, user: UserId, present: &Row, imported: &ImportedUser) -> Result<RowOutcome, StoreError> {
     Ok(match change(tx, user, present, &imported.revision).await? {
-        Some(true) => RowOutcome::Updated,
-        Some(false) => RowOutcome::Unchanged,
+        Some(is_changed) if is_changed || imported.is_restated_now => RowOutcome::Updated,
+        Some(_) => RowOutcome::Unchanged,
         None => RowOutcome::Refused(RowRefusal::HandleTaken),
     })
 }
@@ -98,7 +116,7 @@ async fn taken<'a>(tx: &Tx, users: impl Iterator<Item = &'a ImportedUser>) -> Re
 
 /// As [`super::super::accounts::insert_beginnings`], but the inbox has no floor, so that the reader is off, and nobody
 /// has seen them.
-async fn insert_users(tx: &Tx, new: &[(&ImportedUser, &Handle)]) -> Result<(), StoreError> {
+async fn insert_users(tx: &Tx, new: &[(&ImportedUser, &Handle)], now_ms: i64) -> Result<(), StoreError> {
     let rows = new.iter().map(|(imported, handle)| {
         let (account, attributes) = (&imported.account, &imported.revision.edit.attributes);
         let attributes = attributes.as_ref().map(written).transpose()?.flatten();
@@ -111,9 +129,13 @@ async fn insert_users(tx: &Tx, new: &[(&ImportedUser, &Handle)]) -> Result<(), S
     insert_new(tx, "users (id, handle, name, bio, avatar_url, created_at, attributes)", rows).await?;
     let identities = new.iter().map(|(imported, _)| identity(imported));
     insert_new(tx, "external_identities (identity, user_id, issuer, subject, as_of)", identities.collect()).await?;
-    let names =
-        new.iter().flat_map(|(it, handle)| people::names::rows(it.account.id, handle, &it.account.registration.name));
+    let (deactivated, active): (Vec<_>, Vec<_>) = new.iter().partition(|(it, _)| it.is_deactivated == Some(true));
+    let names = active
+        .iter()
+        .flat_map(|(it, handle)| people::names::rows(it.account.id, handle, &it.account.registration.name));
     insert(tx, people::names::COLUMNS, "", names.collect()).await?;
+    let deactivated = deactivated.iter().map(|(it, _)| [it.account.id.get(), now_ms].map(Value::from));
+    insert(tx, "deactivations (user_id, deactivated_at)", "", deactivated.collect()).await?;
     let ids = || new.iter().map(|(imported, _)| [Value::from(imported.account.id.get())]);
     insert(tx, "user_counts (user_id)", "", ids().collect()).await?;
     insert(tx, "inbox_states (user_id)", "", ids().collect()).await?;

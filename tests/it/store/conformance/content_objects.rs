@@ -15,7 +15,7 @@ use tidefeed::store::{AccountDeletions as _, Cards as _, Contents as _};
 use super::{NOW, World, at_once, content, content_id, user, version};
 use crate::servers::{on_each_backend, open_store};
 
-fn external(id: &str) -> ExternalId {
+pub fn external(id: &str) -> ExternalId {
     ExternalId::try_new(id).expect("tests name valid ids")
 }
 
@@ -24,7 +24,7 @@ fn object(input: &ObjectInput<'_>) -> ContentObject {
 }
 
 /// A content with this external id, which says the same whatever its id is.
-fn named(id: i64, author: i64, external_id: &str) -> NewContent {
+pub fn named(id: i64, author: i64, external_id: &str) -> NewContent {
     let input = ObjectInput { external_id: Some(external_id), ..ObjectInput::default() };
     let new = content(id, author, NOW + id);
     NewContent { draft: Draft { text: "a run".to_owned(), object: Some(object(&input).into()), ..new.draft }, ..new }

@@ -7,11 +7,17 @@ use tidefeed::store::{
     StoreError,
     accounts::PasswordHash,
     export::Keyed,
-    imports::{ImportedExclusion, ImportedExclusionKind, ImportedFollow, ImportedReaction},
+    imports::{
+        ImportBatch, ImportedExclusion, ImportedExclusionKind, ImportedFollow, ImportedReaction, ImportedTombstone,
+    },
     relations::Pair,
 };
 
-use super::{NOW, World, content_id, user};
+use super::{
+    NOW, World, content_id,
+    content_objects::{external, named},
+    user,
+};
 use crate::servers::on_each_backend;
 
 /// All rows, read `limit` at a time.
@@ -52,6 +58,12 @@ on_each_backend! {
             store.react(user(by), content_id(content), reaction, 5, NOW + by).await?;
         }
         store.remove(user(2), content_id(13), 9, NOW).await?;
+        for (content, author, external_id) in [(16, 1, "kept"), (17, 1, "removed"), (18, 6, "of user_6")] {
+            store.publish(named(content, author, external_id)).await?;
+        }
+        store.remove(user(1), content_id(17), 9, NOW).await?;
+        let never = ImportedTombstone { id: content_id(19), external_id: external("never"), is_removed_now: false };
+        world.import(1, ImportBatch::Tombstones(vec![never])).await?;
         store.mute(user(3), user(1), 1).await?;
         store.hide(user(3), user(1), 2).await?;
         store.mute(user(1), user(3), 3).await?;
@@ -64,7 +76,10 @@ on_each_backend! {
             let users = all(limit, async |after, limit| store.all_users(after, limit).await).await?;
             ensure!(users == [1, 2, 3, 4, 5].map(user), "{users:?}");
             let contents = all(limit, async |after, limit| store.all_contents(after, limit).await).await?;
-            ensure!(contents == [11, 12, 14, 15].map(content_id), "{contents:?}");
+            ensure!(contents == [11, 12, 14, 15, 16, 18].map(content_id), "{contents:?}");
+            let said = all(limit, async |after, limit| store.all_tombstones(after, limit).await).await?;
+            let expected = [None, Some("removed"), Some("of user_6"), Some("never")];
+            ensure!(said == expected.map(|id| id.map(external)), "{said:?}");
             let edges = all(limit, async |after, limit| store.all_follows(after, limit).await).await?;
             let expected = follows.map(|(follower, author)| {
                 let pair = Pair { follower: user(follower), author: user(author) };

@@ -66,6 +66,8 @@ pub fn imported(number: i64, handle: &str) -> ImportedUser {
         other_handle: None,
         identity: Identity { digest, issuer, subject },
         revision: Revision { handle: Some(handle), version: 77, ..Revision::default() },
+        is_deactivated: None,
+        is_restated_now: false,
     }
 }
 

@@ -5,14 +5,18 @@ use tidefeed::domain::account::session::Session;
 use tidefeed::domain::{Handle, SessionId, UserId};
 use tidefeed::store::accounts::{NewAccount, PasswordHash};
 use tidefeed::store::identities::{Adopted, Identity, Rebound, Standing};
+use tidefeed::store::imports::{
+    ImportBatch, ImportedUser,
+    RowOutcome::{Created, Unchanged, Updated},
+};
 use tidefeed::store::profiles::ProfileEdit;
 use tidefeed::store::sessions::Begun;
 use tidefeed::store::{
     AccountDeletions as _, Accounts as _, Deactivations as _, Identities as _, People as _, Profiles as _,
-    Sessions as _,
+    Sessions as _, StoreError,
 };
 
-use super::{NOW, World, account, at_once, user};
+use super::{NOW, World, account, at_once, imports::imported, user};
 use crate::servers::on_each_backend;
 
 fn session(number: i64, user: UserId) -> Session {
@@ -125,6 +129,32 @@ on_each_backend! {
         assert_eq!(world.store.adopt(&new, &second).await?, Adopted::Created);
         assert_eq!(whose(&world, &second).await?, Some((user(7), Standing::Active)));
         assert!(world.store.by_handle(&Handle::try_new("user_1")?).await?.is_none());
+        Ok(())
+    }
+
+    async fn an_imported_user_is_in_the_state_of_the_line_or_the_batch_is_contended(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        let stated = |number: i64, is_deactivated| ImportedUser {
+            is_deactivated: Some(is_deactivated),
+            ..imported(number, &format!("u{number}"))
+        };
+        let users = || vec![stated(11, true), stated(12, false), imported(13, "u13")];
+        let applied = world.import(1, ImportBatch::Users(users())).await?;
+        assert_eq!(applied.outcomes, [Created; 3]);
+        assert_eq!(world.number("SELECT user_id FROM deactivations").await?, 11);
+        assert_eq!(world.number(&format!("SELECT deactivated_at - {NOW} FROM deactivations")).await?, 0);
+        assert_eq!(world.number("SELECT COUNT(*) FROM user_names WHERE user_id = 11").await?, 0, "nobody finds them");
+        let named = "SELECT COUNT(DISTINCT user_id) FROM user_names WHERE user_id IN (12, 13)";
+        assert_eq!(world.number(named).await?, 2);
+        let applied = world.import(2, ImportBatch::Users(users())).await?;
+        assert_eq!(applied.outcomes, [Unchanged; 3]);
+        for other in [stated(11, false), stated(12, true)] {
+            let refused = world.import(3, ImportBatch::Users(vec![other])).await.err().context("it is committed")?;
+            assert!(matches!(refused.downcast_ref(), Some(StoreError::Contended(_))), "{refused:?}");
+        }
+        world.store.reactivate(user(11)).await?;
+        let restated = ImportedUser { is_restated_now: true, ..stated(11, false) };
+        assert_eq!(world.import(3, ImportBatch::Users(vec![restated])).await?.outcomes, [Updated]);
         Ok(())
     }
 }
