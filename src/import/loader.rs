@@ -135,7 +135,7 @@ impl Loader {
     pub async fn load(&mut self, digest: &str, after_line: u64, part: &[FileLine]) -> Result<Loaded, StoreError> {
         let Some(mut pace) = self.pace.take() else { return self.committed(digest, after_line, part).await };
         let (imports, of) = (Arc::clone(&self.ports.imports), digest.to_owned());
-        let probe = || {
+        let probe = move || {
             let (imports, of) = (Arc::clone(&imports), of.clone());
             async move { imports.import(&of).await.map(drop) }
         };

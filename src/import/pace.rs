@@ -5,7 +5,11 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep},
+};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::store::StoreError;
 
@@ -56,10 +60,10 @@ impl Probes {
 
 impl Pace {
     /// Commits a batch, and rests after it. `probe` is the small read.
-    pub(super) async fn keep<T, L: Future<Output = Result<(), StoreError>>>(
+    pub(super) async fn keep<T, L: Future<Output = Result<(), StoreError>> + Send + 'static>(
         &mut self,
         batch: impl Future<Output = T>,
-        probe: impl Fn() -> L,
+        probe: impl Fn() -> L + Clone + Send + Sync + 'static,
     ) -> T {
         if self.batches.is_multiple_of(BATCHES) && self.rest == 0.0 {
             for _ in 0..FEWEST {
@@ -68,16 +72,18 @@ impl Pace {
         }
         self.batches += 1;
         let begun = Instant::now();
-        let beside = &mut self.beside;
-        let probing = async {
-            loop {
-                beside.note(timed(&probe).await);
-            }
-        };
-        let done = tokio::select! {
-            done = batch => done,
-            never = probing => never,
-        };
+        let (sender, mut times) = mpsc::unbounded_channel();
+        let probe_beside = probe.clone();
+        // In a task of its own: while the batch computes, a probe in this one would wait for it, not for the store.
+        let probing =
+            AbortOnDropHandle::new(tokio::spawn(
+                async move { while sender.send(timed(&probe_beside).await).is_ok() {} },
+            ));
+        let done = batch.await;
+        drop(probing);
+        while let Ok(took) = times.try_recv() {
+            self.beside.note(took);
+        }
         let rested = Instant::now() + begun.elapsed().mul_f64(self.next_rest());
         while Instant::now() < rested {
             self.between.note(timed(&probe).await);
@@ -108,7 +114,10 @@ async fn timed<L: Future<Output = Result<(), StoreError>>>(probe: &impl Fn() -> 
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
 
     use super::*;
 
@@ -116,20 +125,24 @@ mod tests {
 
     /// The time that each batch takes with its rest. A probe takes `busy_ms` beside batches and 2 ms between them.
     async fn times(pace: &mut Pace, batches: usize, busy_ms: u64) -> Vec<Duration> {
-        let is_busy = Cell::new(false);
-        let probe = || async {
-            sleep(Duration::from_millis(if is_busy.get() { busy_ms } else { 2 })).await;
-            Ok(())
+        let is_busy = Arc::new(AtomicBool::new(false));
+        let busy = Arc::clone(&is_busy);
+        let probe = move || {
+            let ms = if busy.load(Ordering::Relaxed) { busy_ms } else { 2 };
+            async move {
+                sleep(Duration::from_millis(ms)).await;
+                Ok(())
+            }
         };
         let mut times = Vec::new();
         for _ in 0..batches {
             let begun = Instant::now();
             let batch = async {
-                is_busy.set(true);
+                is_busy.store(true, Ordering::Relaxed);
                 sleep(BATCH).await;
-                is_busy.set(false);
+                is_busy.store(false, Ordering::Relaxed);
             };
-            pace.keep(batch, &probe).await;
+            pace.keep(batch, probe.clone()).await;
             times.push(begun.elapsed());
         }
         times
@@ -161,7 +174,7 @@ mod tests {
         let never = || async { Err(StoreError::Unreadable(String::new())) };
         let begun = Instant::now();
         for _ in 0..50 {
-            pace.keep(sleep(BATCH), &never).await;
+            pace.keep(sleep(BATCH), never).await;
         }
         assert!(begun.elapsed() < 51 * BATCH, "{:?}", begun.elapsed());
     }
