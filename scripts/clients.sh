@@ -23,10 +23,10 @@ name_of() {
     echo "$prefix$(basename "$1" .test.mjs)"
 }
 
-# A test that hangs is a failure with a name, not the end of the whole run; only a long run of the property test
-# takes longer.
+# A test that hangs is a failure with a name, not the end of the whole run; only a long run of the property test and a
+# large product that moves in may take longer.
 limit=(--test-timeout=900000)
-[ -z "${OPERATIONS:-}" ] || limit=()
+[ -z "${OPERATIONS:-}${PEOPLE:-}" ] || limit=()
 
 # run FILE: runs a suite and records it. What it says begins with its name, and ends with its log if it failed.
 run() {
