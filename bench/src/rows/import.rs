@@ -69,7 +69,8 @@ async fn alone(site: &Site) -> Result<Vec<Figure>> {
     let (mut loaded, settings) = empty(site, "loaded").await?;
     let log = site.store.folder().join("import.log");
     let begun = Instant::now();
-    node::run(&site.options.tidefeed, &["import", "load", &path.display().to_string()], &settings, &log)?;
+    let load = ["import", "load", "--full-speed", &path.display().to_string()];
+    node::run(&site.options.tidefeed, &load, &settings, &log)?;
     let ours = lines / begun.elapsed().as_secs_f64();
     let (mut raw, _) = empty(site, "raw").await?;
     let theirs = lines / copied(&mut loaded, &mut raw).await?;
