@@ -37,6 +37,7 @@ choose() {
         kept=("$name" "${kept[@]}")
     done
     stages=("${kept[@]}")
+    for name in "${!state_of[@]}"; do is_chosen "$name" || unset "state_of[$name]"; done
 }
 
 # is_chosen NAME...: whether one of these stages runs.
