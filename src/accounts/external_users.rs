@@ -131,6 +131,12 @@ impl ExternalUsers {
         Ok(outcome)
     }
 
+    /// The external ids of those of the users who have one.
+    pub async fn subjects(&self, users: &[UserId]) -> Result<HashMap<UserId, String>, StoreError> {
+        let found = self.accounts.memberships(&self.issuer, users).await?;
+        Ok(found.into_iter().filter_map(|it| Some((it.user, it.subject?))).collect())
+    }
+
     /// Users whom `issuer` knows, in ascending digests behind `after`, at most `limit`.
     pub async fn of_issuer(&self, issuer: &str, after: &str, limit: usize) -> Result<Vec<Bound>, StoreError> {
         self.accounts.of_issuer(issuer, after, limit).await

@@ -92,13 +92,18 @@ impl App {
     }
 
     /// Logs a warning if the users here have ids of another issuer than the configured one.
-    pub async fn expect_users_of_the_issuer(&self) -> Result<(), AppError> {
-        let former = self.adapters.ports.accounts.former_issuer(issuers::issuer_of(&self.config)).await;
-        if let Some(former) = former.map_err(AppError::Store)? {
-            let (seen, remedy) = (orphans(&self.config, &former), adoption(&former));
-            tracing::warn!(seen, remedy, "The users have ids of another issuer.");
+    pub async fn look_for_a_former_issuer(&self) {
+        match self.adapters.ports.accounts.former_issuer(issuers::issuer_of(&self.config)).await {
+            Ok(None) => {}
+            Ok(Some(former)) => {
+                let (seen, remedy) = (orphans(&self.config, &former), adoption(&former));
+                tracing::warn!(seen, remedy, "The users have ids of another issuer.");
+            }
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "Whether the users have ids of another issuer could not be read.");
+            }
         }
-        Ok(())
     }
 
     /// Starts the workers of this node.

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::{completion::Completion, print};
 use crate::{
     accounts::RebindOutcome, ambient::Ambient, api::graphql::id_of_user, app::open_external_users, config::Config,
+    domain::UserId, store::identities::Bound,
 };
 
 /// Time between two lines of progress.
@@ -32,7 +33,7 @@ enum Action {
     },
 }
 
-/// Exit codes: 0; 3 if ids are those of other users by now; 1 if it could not go on.
+/// Exit codes: 0; 3 if some users are left as they were, which are listed; 1 if it could not go on.
 pub async fn run(
     IssuerArguments { action: Action::Adopt { from } }: &IssuerArguments,
     config: &Config,
@@ -41,20 +42,32 @@ pub async fn run(
     if users.issuer() == from {
         anyhow::bail!("`{from}` is the configured issuer: name the one that the users had before");
     }
-    let (mut after, mut adopted, mut taken, mut shown) = (String::new(), 0_u64, 0_u64, Instant::now());
+    let (mut after, mut adopted, mut left, mut shown) = (String::new(), 0_u64, 0_u64, Instant::now());
     loop {
         let page = users.of_issuer(from, &after, PAGE).await.context("the users cannot be read")?;
         let Some(last) = page.last() else { break };
         last.digest.clone_into(&mut after);
-        for bound in &page {
-            match users.rebind(bound.user, &bound.subject).await.context("a user cannot be changed")? {
-                RebindOutcome::Done => adopted += 1,
-                RebindOutcome::Taken => {
-                    taken += 1;
-                    print::line(format!("{}: another user has the id {}", id_of_user(bound.user).0, bound.subject))?;
+        let ids: Vec<UserId> = page.iter().map(|bound| bound.user).collect();
+        let present = users.subjects(&ids).await.context("the users cannot be read")?;
+        for Bound { user, subject, .. } in &page {
+            let why = match present.get(user) {
+                Some(id) if id != subject => format!("has the id {id}"),
+                Some(_) => {
+                    adopted += 1;
+                    continue;
                 }
-                RebindOutcome::NoUser | RebindOutcome::Invalid(_) => {}
-            }
+                None => match users.rebind(*user, subject).await.context("a user cannot be changed")? {
+                    RebindOutcome::Done => {
+                        adopted += 1;
+                        continue;
+                    }
+                    RebindOutcome::Taken => format!("another user has the id {subject}"),
+                    RebindOutcome::Invalid(invalid) => invalid.to_string(),
+                    RebindOutcome::NoUser => continue,
+                },
+            };
+            left += 1;
+            print::line(format!("{}: {why}", id_of_user(*user).0))?;
             if shown.elapsed() >= EVERY {
                 shown = Instant::now();
                 print::complaint(format!("{adopted} users have their ids of `{}`.", users.issuer()));
@@ -62,9 +75,9 @@ pub async fn run(
         }
     }
     print::complaint(format!("{adopted} users of `{from}` have their ids of `{}` now, too.", users.issuer()));
-    if taken > 0 {
-        let remedy = "delete the other users, or give them other ids (`rebindExternalId`), and run this again";
-        print::complaint(format!("{taken} do not: {remedy}."));
+    if left > 0 {
+        let remedy = "say by `rebindExternalId` which id each has, after deleting who has it wrongly";
+        print::complaint(format!("{left} are left as they were: {remedy}."));
         return Ok(Completion::SomeRefused);
     }
     Ok(Completion::Done)

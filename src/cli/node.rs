@@ -53,7 +53,7 @@ pub async fn serve(
     let (listener, address) = listen(config).await?;
     let config = &Config { server: ServerSettings { listen: address, ..config.server.clone() }, ..config.clone() };
     let app = Arc::new(open(config, &lifecycle).await?);
-    app.expect_users_of_the_issuer().await?;
+    app.look_for_a_former_issuer().await;
     if arguments.no_workers {
         app.spawn_no_workers(&lifecycle);
     } else {

@@ -23,7 +23,7 @@ use crate::{
     store::{
         Ports, StoreError,
         identities::{Identity, Standing},
-        imports::{Applied, BegunImport, Import, ImportFile, ImportLease, ImportStep},
+        imports::{Applied, BegunImport, Import, ImportFile, ImportLease, ImportState, ImportStep},
     },
 };
 
@@ -164,8 +164,15 @@ impl Loader {
     }
 
     async fn try_load(&mut self, digest: &str, after_line: u64, part: &[FileLine]) -> Result<Loaded, StoreError> {
-        let lease = self.lease();
+        if changes_at_once(part)
+            && let Some(import) = self.import(digest).await?
+            && (import.state != ImportState::Running || import.through_line != after_line)
+        {
+            return Ok(Loaded::NotMine(import));
+        }
         let known = self.known(part).await?;
+        // Only now: what is changed beforehand may have taken long.
+        let lease = self.lease();
         let neighbours = Arc::clone(&self.neighbours);
         let identify = |id: &ExternalId| neighbours.identity(id);
         let (drawn, ambient, now_ms) = (&mut self.drawn, &self.ambient, lease.now_ms);
@@ -314,6 +321,15 @@ fn named(record: &Record) -> ([Option<&ExternalId>; 2], Option<&ExternalId>) {
         Record::ReadMarker(it) => ([Some(&it.user), None], None),
         Record::Tombstone(it) => ([None, None], Some(&it.content)),
     }
+}
+
+/// Whether something is changed before the batch is committed: the state of a user, or a content with a tombstone.
+fn changes_at_once(part: &[FileLine]) -> bool {
+    part.iter().flatten().any(|line| match &line.record {
+        Record::User(user) => user.state.is_some(),
+        Record::Tombstone(_) => true,
+        _ => false,
+    })
 }
 
 fn number(line: &FileLine) -> u64 {

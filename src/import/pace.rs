@@ -7,9 +7,9 @@ use std::{collections::VecDeque, time::Duration};
 
 use tokio::{
     sync::mpsc,
+    task::JoinSet,
     time::{Instant, sleep},
 };
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::store::StoreError;
 
@@ -72,13 +72,12 @@ impl Pace {
         }
         self.batches += 1;
         let begun = Instant::now();
-        let (sender, mut times) = mpsc::unbounded_channel();
+        let (sender, mut times) = mpsc::channel(PROBES);
         let probe_beside = probe.clone();
-        // In a task of its own: while the batch computes, a probe in this one would wait for it, not for the store.
-        let probing =
-            AbortOnDropHandle::new(tokio::spawn(
-                async move { while sender.send(timed(&probe_beside).await).is_ok() {} },
-            ));
+        // In a task of its own: while the batch computes, a probe in this one would wait for it, not for the store. It
+        // ends with the set.
+        let mut probing = JoinSet::new();
+        probing.spawn(async move { while sender.send(timed(&probe_beside).await).await.is_ok() {} });
         let done = batch.await;
         drop(probing);
         while let Ok(took) = times.try_recv() {

@@ -30,8 +30,8 @@ use crate::{
     ambient::Ambient,
     domain::{
         UserId,
-        account::service::Scope,
-        limits::{MAX_EXTERNAL_ID_BYTES, MAX_LOGGED_CHARS},
+        account::{external::ExternalId, service::Scope},
+        limits::MAX_LOGGED_CHARS,
     },
     store::{service_keys::ServiceKey, service_log::LoggedCall},
 };
@@ -215,6 +215,7 @@ impl ServiceCall {
     /// Notes one of the many things that the mutation `field` does: about what, as whom if not as the call's user, and
     /// why it was refused.
     pub fn note_part(&self, field: &'static str, user: Option<UserId>, id: String, refusal: Option<UserErrorCode>) {
+        let id = if ExternalId::try_new(&id).is_ok() { id } else { String::new() };
         self.ended().parts.push(Part { field, user: user.or(self.user), id, refusal });
     }
 
@@ -227,7 +228,7 @@ impl ServiceCall {
     fn lines(&self, mut fields: Vec<(String, String)>, response: &Response) -> Vec<LoggedCall> {
         let Ended { refusal, parts } = mem::take(&mut *self.ended());
         let has_failed = !response.errors.is_empty();
-        fields.retain(|(name, _)| has_failed || parts.iter().all(|part| part.field != name));
+        fields.retain(|(name, _)| has_failed || refusal.is_some() || parts.iter().all(|part| part.field != name));
         let mut lines = Vec::new();
         if !fields.is_empty() {
             let outcome = if has_failed { code(response) } else { name_of(refusal) };
@@ -316,9 +317,6 @@ impl ServiceCall {
 
 const START: Pos = Pos { line: 1, column: 1 };
 const DONE: &str = "OK";
-/// Bytes of the longest id: that of a product, after `ext:`.
-const ID_BYTES: usize = MAX_EXTERNAL_ID_BYTES + 4;
-
 /// The names of the root's fields, each with the ids in its arguments. Never a text, which is nobody's business later.
 fn described(operation: &Prepared, variables: &Variables) -> Vec<(String, String)> {
     let fields = operation.root_fields();
@@ -364,7 +362,7 @@ fn add_id(text: &mut String, name: &Name, value: &Value) {
     let names_an_id = name.as_str() == "id" || name.ends_with("Id") && name.as_str() != "clientMutationId";
     if let Value::String(id) = value
         && names_an_id
-        && id.len() <= ID_BYTES
+        && ExternalId::try_new(id.strip_prefix("ext:").unwrap_or(id)).is_ok()
     {
         text.push(' ');
         text.push_str(id);

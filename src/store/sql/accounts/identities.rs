@@ -124,7 +124,11 @@ impl Identities for SqlStore {
         if !self.read(of_this, [cut(issuer, ISSUER_CHARS).into()]).await?.is_empty() {
             return Ok(None);
         }
-        let rows = self.read("SELECT issuer FROM external_identities LIMIT 1", []).await?;
+        let others = format!(
+            "SELECT e.issuer FROM external_identities e WHERE e.issuer <> ?{} LIMIT 1",
+            account_exists("e.user_id")
+        );
+        let rows = self.read(&others, [cut(issuer, ISSUER_CHARS).into()]).await?;
         rows.first().map(|row| row.get(0)).transpose()
     }
 

@@ -251,8 +251,8 @@ async fn a_batch_is_logged_by_author_and_outcome() -> Result<()> {
     let server = one().await?;
     let key = service_key(&server, scopes(&[Scope::ActAs, Scope::Contents, Scope::Users])).await?;
     let ask = |query: &'static str, input: Value| server.post_as((Some(&key), None), query, json!({ "input": input }));
-    let users =
-        json!({ "users": [{ "externalId": "a" }, { "externalId": "b" }, { "externalId": "c", "handle": "-" }] });
+    let users = json!({ "users": [{ "externalId": "a" }, { "externalId": "b" }, { "externalId": "c", "handle": "-" },
+        { "externalId": "a text\nof several lines" }] });
     ask("mutation($input: UpsertUsersInput!) { upsertUsers(input: $input) { clientMutationId } }", users).await?;
     let content = |author: &str, id: &str, text: &str| json!({ "authorId": format!("ext:{author}"), "externalId": id, "text": text });
     let contents = [content("a", "1", "x"), content("b", "2", "x"), content("a", "3", "x"), content("a", "4", "")];

@@ -155,6 +155,12 @@ async fn users_of_a_former_issuer_are_adopted_by_the_new_one() -> Result<()> {
     put(&it, "changed.ndjson", format!("{HEADER}\n{user}\n")).await?;
     let changed = it.run(&["import", "load", "changed.ndjson"]).await?;
     ensure!(changed.err.contains("0 new, 1 changed"), "{changed:?}");
+
+    let it = it.with("TIDEFEED__ISSUER__URL", "https://other.example");
+    ensure!(it.run(&["import", "load", "changed.ndjson"]).await?.err.contains("1 new"), "another user of the same id");
+    let adopted = it.run(&["issuer", "adopt", "--from", "https://id.example"]).await?;
+    ensure!(adopted.code == Some(3) && adopted.out.contains(": another user has the id 42"), "{adopted:?}");
+    ensure!(adopted.err.contains("1 are left as they were"), "{adopted:?}");
     Ok(())
 }
 
