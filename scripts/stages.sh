@@ -16,8 +16,7 @@ stage_limit=${STAGE_LIMIT:-3600}
 stages=() # in the order in which they begin when more than one could
 declare -A part_of=() needs_of=() state_of=() pid_of=() began_of=() seconds_of=()
 
-# stage NAME PART NEED...: declares a stage. It begins when those that it needs have passed; +NAME only runs, too, and
-# ~NAME only has ended, if it runs.
+# stage NAME PART NEED...: declares a stage. It begins when those that it needs have passed; +NAME only runs, too.
 stage() {
     stages+=("$1")
     part_of[$1]=$2
@@ -37,7 +36,6 @@ choose() {
         kept=("$name" "${kept[@]}")
     done
     stages=("${kept[@]}")
-    for name in "${!state_of[@]}"; do is_chosen "$name" || unset "state_of[$name]"; done
 }
 
 # is_chosen NAME...: whether one of these stages runs.
@@ -148,11 +146,9 @@ begin_ready() {
     for name in $(in_state waiting); do
         due=yes
         for need in ${needs_of[$name]}; do
-            case ${need:0:1}${state_of[${need#\~}]:-beside} in # nothing is called +NAME
-            \~waiting | \~running) due= ;;
-            +* | \~*) ;;
-            ?failed | ?left) state_of[$name]=left ;;
-            ?waiting | ?running) due= ;;
+            case ${state_of[$need]:-beside} in # nothing is called +NAME
+            failed | left) state_of[$name]=left ;;
+            waiting | running) due= ;;
             esac
         done
         if [ "${state_of[$name]}" = left ]; then

@@ -126,8 +126,7 @@ stage_it_cassandra() { is_left_out cassandra || rust_tests --test it -- cassandr
 stage chaos 1 build servers mysql cassandra
 stage_chaos() { rust_tests_on_servers --test chaos --; }
 
-# It waits more than it computes; not beside Cassandra.
-stage browser 0 build web servers ~it_cassandra
+stage browser 1 build web servers
 stage_browser() {
     local port app status=0 log=$logs/$this_stage.log
     port=$(free_port)
