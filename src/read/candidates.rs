@@ -112,12 +112,8 @@ impl TimelineReader {
         let outboxes = cached.as_ref().map_or(Outboxes::Read(named), |runs| Outboxes::Cached(named, runs));
         let has_original_authors = read.wanted.original_authors;
         let sources = Sources { limits: read.limits, has_original_authors, outboxes, slices: slices.as_deref() };
-        let Some(snapshot) = authors.snapshot(request, found, &sources) else {
-            // They were asked for by authors who have changed since: more rows would not help.
-            return Ok(Err((Miss::Outdated, statements)));
-        };
-        if let Some(page) = snapshot.page(request) {
-            let floor = snapshot.floor;
+        let snapshot = authors.snapshot(request, found, &sources);
+        if let Some((page, floor)) = snapshot.and_then(|it| Some((it.page(request)?, it.floor))) {
             let sql_floor = if read.sides.is_some() { known.floor } else { floor };
             self.readers.note_page(asked.reader, request, (&page, sql_floor));
             return Ok(Ok(Raw::of(page, floor, facts(known, found, read.wanted))));
