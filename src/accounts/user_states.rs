@@ -9,7 +9,7 @@ use crate::{
     store::{Accounts, Announcements, Ports, StoreError},
 };
 
-/// Changes the states of users for who is no node itself.
+/// Changes the states of users in a process that may hold none of their sessions.
 pub struct UserStates {
     accounts: Arc<dyn Accounts>,
     announcements: Arc<dyn Announcements>,

@@ -47,8 +47,15 @@ impl Adapters {
     }
 }
 
+/// As [`open_store`]; fails if tables are missing or outdated.
+pub async fn open_current_store(config: &Config) -> Result<SqlStore, AppError> {
+    let store = open_store(config).await?;
+    expect_current_tables(&store).await?;
+    Ok(store)
+}
+
 /// Fails if tables are missing or outdated.
-pub async fn expect_current_tables(store: &SqlStore) -> Result<(), AppError> {
+async fn expect_current_tables(store: &SqlStore) -> Result<(), AppError> {
     match store.pending_migrations().await.map_err(AppError::Store)?.len() {
         0 => Ok(()),
         pending => Err(AppError::NotMigrated(pending)),

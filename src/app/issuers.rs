@@ -17,8 +17,7 @@ pub fn issuer_of(config: &Config) -> &str {
 
 /// The issuer whose users the configured store has, if it has none of the configured issuer. Refuses outdated tables.
 pub async fn former_issuer(config: &Config) -> Result<Option<String>, AppError> {
-    let store = adapters::open_store(config).await?;
-    adapters::expect_current_tables(&store).await?;
+    let store = adapters::open_current_store(config).await?;
     store.former_issuer(issuer_of(config)).await.map_err(AppError::Store)
 }
 
@@ -38,7 +37,6 @@ pub fn adoption(former: &str) -> String {
 
 /// The users whom the configured issuer, or the product, knows by ids of its own. Refuses outdated tables.
 pub async fn open_external_users(config: &Config, ambient: &Ambient) -> Result<ExternalUsers, AppError> {
-    let store = adapters::open_store(config).await?;
-    adapters::expect_current_tables(&store).await?;
+    let store = adapters::open_current_store(config).await?;
     Ok(ExternalUsers::new(Arc::new(store), issuer_of(config).to_owned(), Duration::ZERO, ambient.clone()))
 }

@@ -51,27 +51,25 @@ pub async fn run(
         let present = users.subjects(&ids).await.context("the users cannot be read")?;
         for Bound { user, subject, .. } in &page {
             let why = match present.get(user) {
-                Some(id) if id != subject => format!("has the id {id}"),
-                Some(_) => {
-                    adopted += 1;
-                    continue;
-                }
+                Some(id) if id == subject => None,
+                Some(id) => Some(format!("has the id {id}")),
                 None => match users.rebind(*user, subject).await.context("a user cannot be changed")? {
-                    RebindOutcome::Done => {
-                        adopted += 1;
-                        continue;
-                    }
-                    RebindOutcome::Taken => format!("another user has the id {subject}"),
-                    RebindOutcome::Invalid(invalid) => invalid.to_string(),
+                    RebindOutcome::Done => None,
+                    RebindOutcome::Taken => Some(format!("another user has the id {subject}")),
+                    RebindOutcome::Invalid(invalid) => Some(invalid.to_string()),
                     RebindOutcome::NoUser => continue,
                 },
             };
+            let Some(why) = why else {
+                adopted += 1;
+                continue;
+            };
             left += 1;
             print::line(format!("{}: {why}", id_of_user(*user).0))?;
-            if shown.elapsed() >= EVERY {
-                shown = Instant::now();
-                print::complaint(format!("{adopted} users have their ids of `{}`.", users.issuer()));
-            }
+        }
+        if shown.elapsed() >= EVERY {
+            shown = Instant::now();
+            print::complaint(format!("{adopted} users have their ids of `{}`.", users.issuer()));
         }
     }
     print::complaint(format!("{adopted} users of `{from}` have their ids of `{}` now, too.", users.issuer()));

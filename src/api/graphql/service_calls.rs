@@ -317,6 +317,7 @@ impl ServiceCall {
 
 const START: Pos = Pos { line: 1, column: 1 };
 const DONE: &str = "OK";
+
 /// The names of the root's fields, each with the ids in its arguments. Never a text, which is nobody's business later.
 fn described(operation: &Prepared, variables: &Variables) -> Vec<(String, String)> {
     let fields = operation.root_fields();
