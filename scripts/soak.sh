@@ -24,6 +24,7 @@ step "Floods of each kind of message, ten times as long"
 FLOOD_MIB=256 cargo test --locked --quiet --test it -- --include-ignored --nocapture held::floods
 step "A product of 100,000 users with a post and a follow each moves in"
 PEOPLE=100000 FOLLOWED=1 scripts/clients.sh moving-in
+export PROPTEST_CASES=256
 asked=${SEED:-}
 for round in $(seq "${ROUNDS:-10}"); do
     SEED=${asked:-$(fresh_seed)}

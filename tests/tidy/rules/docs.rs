@@ -1,5 +1,6 @@
 //! Documents that lead somewhere: links to documents, and names of tests to tests.
 
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::Rule;
@@ -30,7 +31,8 @@ pub const PROOFS: Rule = Rule {
     remedy: "name the test as it is called now, or write the test that the document promises",
     check: |tree| {
         let documents = tree.files.iter().filter(|file| extension(&file.path) == "md");
-        documents.flat_map(|file| missing_tests(tree, file)).collect()
+        let functions = tree.rust().flat_map(|(file, _)| functions(&file.text)).collect();
+        documents.flat_map(|file| missing_tests(tree, &functions, file)).collect()
     },
     broken_by: &[
         &[("docs/a.md", "Shown by `a_page_is_never_empty_here`."), ("tests/it/a.rs", "#[test] fn a_page_is_full() {}")],
@@ -62,15 +64,20 @@ const WORDS_OF_A_SENTENCE: usize = 5;
 /// What names of measurements begin with.
 const METRICS: &str = "tidefeed_";
 
-fn missing_tests(tree: &Tree, file: &SourceFile) -> Vec<Finding> {
+/// The names of all functions, those inside macros, too.
+fn functions(text: &str) -> impl Iterator<Item = &str> {
+    text.split("fn ").skip(1).filter_map(|rest| rest.split_once('(')).map(|(name, _)| name)
+}
+
+fn missing_tests(tree: &Tree, functions: &HashSet<&str>, file: &SourceFile) -> Vec<Finding> {
     file.lines_where(|line| {
         let mut spans = line.split('`').skip(1).step_by(2);
-        spans.find(|span| !is_there(tree, span)).map(|span| format!("there is no test `{span}`"))
+        spans.find(|span| !is_there(tree, functions, span)).map(|span| format!("there is no test `{span}`"))
     })
 }
 
 /// Whether the test that a document names in backticks exists. True of everything that does not look like a test.
-fn is_there(tree: &Tree, name: &str) -> bool {
+fn is_there(tree: &Tree, functions: &HashSet<&str>, name: &str) -> bool {
     let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_./".contains(c));
     if let Some(suite) = name.strip_prefix("conformance::").filter(|suite| plain(suite)) {
         let suite = format!("tests/it/store/conformance/{suite}");
@@ -88,7 +95,7 @@ fn is_there(tree: &Tree, name: &str) -> bool {
     let in_letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     let words = name.split('_').filter(|word| !word.is_empty()).count();
     let is_sentence = in_letters && words >= WORDS_OF_A_SENTENCE && !name.starts_with(METRICS);
-    !is_sentence || is_key(tree, name) || tree.rust().any(|(file, _)| file.text.contains(&format!("fn {name}(")))
+    !is_sentence || is_key(tree, name) || functions.contains(name)
 }
 
 /// Whether the configuration has a key of this name.

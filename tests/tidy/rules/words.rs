@@ -195,8 +195,9 @@ fn private_names(file: &SourceFile) -> Vec<Finding> {
     let functions = functions.map(|function| (function.name.as_str(), function.line));
     let locals = file.rust.iter().flat_map(|rust| rust.locals.iter().map(|local| (local.name.as_str(), local.line)));
     let replaced = |name: &str, spared: &[&str]| {
+        let words: Vec<String> = words_of(name).collect();
         let ours = PRIVATE.iter().filter(|(ours, _)| !spared.contains(ours));
-        ours.copied().find(|(ours, _)| words_of(name).any(|word| word == *ours))
+        ours.copied().find(|(ours, _)| words.iter().any(|word| word == ours))
     };
     let types = of_file.chain(defined).filter_map(|(name, line)| Some((name, line, replaced(name, &[])?)));
     let values = functions.chain(locals);

@@ -40,7 +40,8 @@ pub struct Rust {
 impl Rust {
     /// Reads a file. One that does not parse yields nothing but the reason.
     pub fn read(path: &str, text: &str) -> Self {
-        let parsed = syn::parse_file(text).and_then(|file| Ok((file, text.parse::<TokenStream>()?)));
+        let parsed = text.parse::<TokenStream>().map_err(syn::Error::from);
+        let parsed = parsed.and_then(|tokens| Ok((syn::parse2::<syn::File>(tokens.clone())?, tokens)));
         let (file, tokens) = match parsed {
             Ok(parsed) => parsed,
             Err(error) => return Self { broken: Some(error.to_string()), ..Self::default() },

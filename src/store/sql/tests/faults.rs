@@ -199,7 +199,7 @@ async fn arm(store: &SqlStore, fault: Fault, nth: u32) {
             )
         }));
     }
-    run(store, &(sql + "PRAGMA temp.max_page_count = 200;"));
+    run(store, &format!("BEGIN; {sql} COMMIT; PRAGMA temp.max_page_count = 200;"));
 }
 
 /// Removes the fault if the connection still exists.
@@ -209,10 +209,11 @@ fn disarm(store: &SqlStore) {
         let mut statement = connection.prepare(names)?;
         statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()
     });
-    for name in names.unwrap().unwrap() {
+    let dropped = names.unwrap().unwrap().into_iter().map(|name| {
         let kind = if name.contains('_') { "TRIGGER" } else { "TABLE" };
-        run(store, &format!("DROP {kind} temp.{name}"));
-    }
+        format!("DROP {kind} temp.{name}; ")
+    });
+    run(store, &format!("BEGIN; {} COMMIT;", dropped.collect::<String>()));
 }
 
 /// Makes a write fail at each of its rows in turn until it passes. Returns how often it has failed.
