@@ -11,12 +11,17 @@ pub const DIGEST_BYTES: usize = 32;
 
 /// SHA-256 of `parts`, each preceded by its length, in hexadecimal.
 pub fn digest(parts: &[&[u8]]) -> String {
+    hex(&digest_bytes(parts))
+}
+
+/// SHA-256 of `parts`, each preceded by its length.
+pub fn digest_bytes(parts: &[&[u8]]) -> [u8; DIGEST_BYTES] {
     let mut sha = Sha256::new();
     for part in parts {
         sha.update((part.len() as u64).to_be_bytes());
         sha.update(part);
     }
-    hex(&sha.finalize())
+    sha.finalize().into()
 }
 
 /// HMAC-SHA256 of `message` under `key`.

@@ -9,7 +9,8 @@ use quick_cache::sync::Cache;
 
 use super::{
     adoption::{Adoption, adopt},
-    digest::digest,
+    digest::{digest_bytes, hex},
+    viewer::SubjectDigest,
 };
 use crate::{
     ambient::Ambient,
@@ -148,7 +149,11 @@ impl ExternalUsers {
     }
 
     pub(super) fn digest(&self, subject: &str) -> String {
-        digest(&[self.issuer.as_bytes(), subject.as_bytes()])
+        hex(&self.subject(subject).0)
+    }
+
+    pub(super) fn subject(&self, subject: &str) -> SubjectDigest {
+        SubjectDigest(digest_bytes(&[self.issuer.as_bytes(), subject.as_bytes()]))
     }
 
     /// The identity whose subject this is.

@@ -1,5 +1,5 @@
 //! Tells whether what a request rests on still exists, from a cache of bounded age: its session, the key of its
-//! service, the user as whom that acts.
+//! service, the user as whom that acts, the link from an issuer's subject to its user.
 //!
 //! Announcements end them early in the cache; without them a node notices after the configured time at the latest. Open
 //! sockets are checked in one statement for all.
@@ -16,6 +16,7 @@ use quick_cache::sync::Cache;
 use tokio::{sync::broadcast, time::interval};
 use tokio_util::sync::CancellationToken;
 
+use super::{digest::hex, viewer::SubjectDigest};
 use crate::{
     clock::SharedClock,
     domain::{ServiceKeyId, SessionId, UserId},
@@ -71,6 +72,25 @@ impl Mortal for UserId {
 
     fn ended_by(announcement: &Announcement) -> Option<Self> {
         if let Announcement::AccountDeleted { user } = announcement { Some(*user) } else { None }
+    }
+}
+
+/// A subject of an external issuer that is this user. It ends when it is another's, or nobody's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SubjectOf(pub UserId, pub SubjectDigest);
+
+#[async_trait]
+impl Mortal for SubjectOf {
+    async fn living(accounts: &dyn Accounts, ids: &[Self], _: i64) -> Result<Vec<Self>, StoreError> {
+        let digests: Vec<String> = ids.iter().map(|Self(_, digest)| hex(&digest.0)).collect();
+        let found = accounts.identified(&digests).await?;
+        let users: HashMap<&str, UserId> = found.iter().map(|it| (it.digest.as_str(), it.user)).collect();
+        let living = ids.iter().zip(&digests).filter(|(id, digest)| users.get(digest.as_str()) == Some(&id.0));
+        Ok(living.map(|(id, _)| *id).collect())
+    }
+
+    fn ended_by(_: &Announcement) -> Option<Self> {
+        None
     }
 }
 

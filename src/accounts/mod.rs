@@ -30,7 +30,7 @@ pub use self::{
     commands::{AccountsService, DeleteOutcome, NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome},
     error::AccountError,
     external_users::{ExternalUsers, PRODUCT, RebindOutcome},
-    liveness::{Liveness, Mortal},
+    liveness::{Liveness, Mortal, SubjectOf},
     passwords::{PasswordError, PasswordSettings, Passwords},
     profiles::{EditOutcome, InvalidChange, ProfileChange, ProfilesService, RenameOutcome},
     pruner::Pruner,

@@ -152,17 +152,17 @@ impl Tokens {
 
     /// Signs a token for `user` that is valid while `session` exists. Returns its viewer, too.
     pub fn issue(&self, user: UserId, session: SessionId) -> Result<(Viewer, Token), TokenError> {
-        self.issue_for(user, Some(session))
+        self.issue_as(&Viewer { session: Some(session), ..Viewer::without_session(user, 0) })
     }
 
-    /// As [`Self::issue`], also for viewers whose own token names no session.
-    pub fn issue_for(&self, user: UserId, session: Option<SessionId>) -> Result<(Viewer, Token), TokenError> {
-        self.sign(Viewer { id: user, session, issued_by: None, good_until_ms: 0, acted_by: None }, self.ttl_ms)
+    /// Signs a token that ends with what the viewer's own rests on, and may name no session.
+    pub fn issue_as(&self, viewer: &Viewer) -> Result<(Viewer, Token), TokenError> {
+        self.sign(*viewer, self.ttl_ms)
     }
 
     /// Signs a token for `user` that is valid for `ttl_ms` while `key` exists, which is a service's.
     pub fn issue_by(&self, key: IssuingKey, user: UserId, ttl_ms: i64) -> Result<Token, TokenError> {
-        let viewer = Viewer { id: user, session: None, issued_by: Some(key), good_until_ms: 0, acted_by: None };
+        let viewer = Viewer { issued_by: Some(key), ..Viewer::without_session(user, 0) };
         self.sign(viewer, ttl_ms).map(|(_, token)| token)
     }
 
@@ -209,7 +209,7 @@ impl Tokens {
             }
         };
         let good_until_ms = claims.exp.saturating_mul(1000).saturating_add(LEEWAY_MS);
-        Ok(Viewer { id, session, issued_by, good_until_ms, acted_by: None })
+        Ok(Viewer { session, issued_by, ..Viewer::without_session(id, good_until_ms) })
     }
 
     /// The claims if one of our keys has signed them: the key with this name, or any key if no key has it.
@@ -270,7 +270,7 @@ mod tests {
         let viewer = tokens.verify(&token.text).unwrap();
         let good_until_ms = NOW + 60_000 + LEEWAY_MS;
         let (session, issued_by) = (Some(session()), None);
-        assert_eq!(viewer, Viewer { id: user(), session, issued_by, good_until_ms, acted_by: None });
+        assert_eq!(viewer, Viewer { session, issued_by, ..Viewer::without_session(user(), good_until_ms) });
         assert_eq!(viewer, issued);
         clock.set(viewer.good_until_ms - 1);
         assert!(tokens.verify(&token.text).is_ok());

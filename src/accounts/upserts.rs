@@ -34,7 +34,7 @@ pub struct ProductUser {
     pub profile: ProfileChange,
     /// When the user joined the product, ms UTC. Only counts for a new user.
     pub created_at: Option<i64>,
-    /// Since when all this is so, ms UTC. Something older than what was said before changes nothing.
+    /// Since when all this is so, ms UTC; `None`: since now. Something older than what was said before changes nothing.
     pub as_of: Option<i64>,
 }
 
@@ -111,7 +111,7 @@ impl ExternalUsers {
     /// again adds them.
     async fn create(&self, subject: &str, revision: &Revision, created_at: i64) -> Result<Upserted, StoreError> {
         let digest = self.digest(subject);
-        let registrations = revision.registrations(&digest, self.ambient.rng.u64());
+        let registrations = revision.registrations([self.ambient.rng.u64(), self.ambient.rng.u64()]);
         let registrations = registrations.map_err(|invalid| StoreError::Unreadable(invalid.to_string()))?;
         match self.adopt(subject, (registrations, created_at)).await? {
             Adoption::Created(id) => {
@@ -137,7 +137,8 @@ impl ExternalUsers {
         if is_ahead(given.as_of) {
             return Err(InvalidUpsert::AsOfAhead);
         }
-        let revision = Revision { handle, edit, as_of: given.as_of, version: self.ambient.rng.version() };
+        let version = self.ambient.rng.version();
+        let revision = Revision { handle, edit, as_of: given.as_of, now_ms: now, version };
         Ok((external_id, revision, given.created_at.unwrap_or(now).clamp(0, now)))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
+use super::digest::DIGEST_BYTES;
 use crate::{
     domain::{
         ServiceKeyId, SessionId, UserId,
@@ -19,6 +20,10 @@ pub enum IssuingKey {
     Configured,
 }
 
+/// Stands for a subject of an external issuer: the bytes of its [`crate::store::identities::Identity::digest`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SubjectDigest(pub [u8; DIGEST_BYTES]);
+
 /// The authenticated reader of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Viewer {
@@ -28,6 +33,8 @@ pub struct Viewer {
     pub session: Option<SessionId>,
     /// The key of the service that has issued the token.
     pub issued_by: Option<IssuingKey>,
+    /// Whom the token of an external issuer is about. It ends when that is not this user any more.
+    pub subject: Option<SubjectDigest>,
     /// The end of the token's validity with leeway, in ms UTC.
     pub good_until_ms: i64,
     /// The scopes of the service that acts as them; `None` if they ask themselves.
@@ -35,6 +42,11 @@ pub struct Viewer {
 }
 
 impl Viewer {
+    /// Who signs in with nothing but the user's own word, until then.
+    pub const fn without_session(id: UserId, good_until_ms: i64) -> Self {
+        Self { id, session: None, issued_by: None, subject: None, good_until_ms, acted_by: None }
+    }
+
     /// Whether who asks may read what only the viewer sees: a service needs a scope for that.
     pub fn may_read(&self) -> bool {
         self.acted_by.is_none_or(|scopes| scopes.contain(Scope::Read))

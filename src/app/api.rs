@@ -131,8 +131,9 @@ pub fn endpoints(
     let sessions = Arc::new(sessions);
     let external_users = Arc::new(external_users(settings, ports, &runtime));
     let known = (tokens.clone(), sessions.liveness());
-    let bearer = Arc::new(bearer(settings, ports, &runtime, known, external_users.clone()));
     let calls = Arc::new(CallLog::new(ports.accounts.clone(), runtime.ambient.clone()));
+    let bearer = bearer(settings, ports, &runtime, known, (external_users.clone(), calls.clone()));
+    let bearer = Arc::new(bearer);
     let attach = attaching(&runtime, (bearer.services.clone(), calls.clone()), settings.http.guard.introspection);
     let accounts = Arc::new(accounts(settings, ports, sessions.clone(), &runtime)?);
     let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
@@ -233,17 +234,19 @@ fn bearer(
     ports: &Ports,
     runtime: &ApiRuntime,
     (tokens, liveness): (Arc<Tokens>, Arc<Liveness<SessionId>>),
-    external_users: Arc<ExternalUsers>,
+    (external_users, calls): (Arc<ExternalUsers>, Arc<CallLog>),
 ) -> Bearer {
     let (clock, known) = (runtime.ambient.clock.clone(), settings.service_key.clone());
-    let services = ServiceAccess::new(ports.accounts.clone(), known, settings.sessions.revocation, clock.clone());
-    let services = Arc::new(services);
+    let (accounts, trust) = (&ports.accounts, settings.sessions.revocation);
+    let services = Arc::new(ServiceAccess::new(accounts.clone(), known, trust, clock.clone()));
+    let subjects = Arc::new(Liveness::new(accounts.clone(), trust, clock.clone()));
     let (keys, acted_as) = services.liveness();
+    watch(subjects.clone(), ports, runtime);
     watch(liveness.clone(), ports, runtime);
     watch(keys, ports, runtime);
     watch(acted_as, ports, runtime);
     let issuer = settings.issuer.as_ref().map(|external| issuer(external, external_users.clone(), runtime));
-    Bearer { tokens, liveness, issuer, services, external_users, clock }
+    Bearer { tokens, liveness, subjects, issuer, services, calls, external_users, clock }
 }
 
 fn watch<I: Mortal>(liveness: Arc<Liveness<I>>, ports: &Ports, runtime: &ApiRuntime) {

@@ -17,14 +17,17 @@ use graphql_transport::{
 
 use crate::{
     accounts::{
-        ExternalUsers, IssuingKey, Liveness, Principal, Tokens, Viewer,
+        ExternalUsers, IssuingKey, Liveness, Principal, SubjectOf, Tokens, Viewer,
         issuer::{Issuer, IssuerError, NoUser, is_external},
-        services::{ServiceAccess, ServiceRefusal, is_service_key},
+        services::{CallLog, ServiceAccess, ServiceRefusal, is_service_key},
     },
     api::graphql::{external_id, user_of_id},
     clock::SharedClock,
-    domain::{SessionId, account::service::ServiceName},
-    store::service_keys::NEVER,
+    domain::{SessionId, UserId, account::service::ServiceName},
+    store::{
+        service_keys::{NEVER, ServiceKey},
+        service_log::LoggedCall,
+    },
 };
 
 /// The message for a token whose session has ended.
@@ -50,6 +53,8 @@ fn payer_of_service(service: &ServiceName) -> Payer {
     Payer::Service(hasher.finish())
 }
 
+/// How the log of services names such a refusal.
+const FORBIDDEN: &str = "FORBIDDEN";
 /// The header with which a service says as whom it acts.
 const ACT_AS: &str = "tidefeed-act-as";
 
@@ -57,8 +62,10 @@ const ACT_AS: &str = "tidefeed-act-as";
 pub struct Bearer {
     pub tokens: Arc<Tokens>,
     pub liveness: Arc<Liveness<SessionId>>,
+    pub subjects: Arc<Liveness<SubjectOf>>,
     pub issuer: Option<Issuer>,
     pub services: Arc<ServiceAccess>,
+    pub calls: Arc<CallLog>,
     pub external_users: Arc<ExternalUsers>,
     pub clock: SharedClock,
 }
@@ -90,10 +97,26 @@ impl Bearer {
                     None => user_of_id(id).ok(),
                 };
                 let user = user.ok_or(ServiceRefusal::NoSuchUser)?;
-                Some(self.services.act_as(&key, user).await?)
+                Some(self.acting(&key, user).await?)
             }
         };
         Ok(Principal::Service(key, viewer))
+    }
+
+    /// The viewer whom the service is as `user`. That it may not be anybody stands in the log of services.
+    async fn acting(&self, key: &ServiceKey, user: UserId) -> Result<Viewer, ServiceRefusal> {
+        let acting = self.services.act_as(key, user).await;
+        if matches!(acting, Err(ServiceRefusal::MayNotAct(_))) {
+            let refused = LoggedCall {
+                at_ms: self.clock.now_ms(),
+                service: key.service.clone(),
+                user: Some(user),
+                operation: ACT_AS.to_owned(),
+                outcome: FORBIDDEN.to_owned(),
+            };
+            self.calls.note_read(refused).await;
+        }
+        acting
     }
 }
 
@@ -140,9 +163,18 @@ impl Authenticate<Principal> for Bearer {
             Principal::Viewer(Viewer { session: Some(session), .. }) => {
                 self.liveness.clone().until_ended(*session).await;
             }
-            Principal::Viewer(Viewer { id, issued_by, .. }) => {
+            Principal::Viewer(Viewer { id, issued_by, subject, .. }) => {
                 let key = if let Some(IssuingKey::Stored(key)) = issued_by { Some(*key) } else { None };
-                self.services.until_ended(key, Some(*id)).await;
+                let rebound = async {
+                    match subject {
+                        Some(subject) => self.subjects.clone().until_ended(SubjectOf(*id, *subject)).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    () = rebound => {}
+                    () = self.services.until_ended(key, Some(*id)) => {}
+                }
             }
             Principal::Service(key, viewer) => self.services.until_ended(key.id, viewer.map(|viewer| viewer.id)).await,
         }

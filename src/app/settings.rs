@@ -144,6 +144,7 @@ fn issuer(config: &Config) -> Result<Option<ExternalIssuer>, AppError> {
             handle: issuer.claim_handle.clone(),
             name: issuer.claim_name.clone(),
             avatar: issuer.claim_avatar.clone(),
+            attributes: issuer.claim_attributes.clone(),
             updated_at: issuer.follows_claims.then(|| issuer.claim_updated_at.clone()),
         },
         only: issuer.only,

@@ -17,6 +17,7 @@ mod signing_secret;
 mod source;
 mod sources;
 mod store_parameters;
+mod stores;
 mod values;
 mod warnings;
 

@@ -7,6 +7,7 @@ use figment::{Figment, value::Value};
 use super::{
     problem::{ConfigError, Problem},
     sources::defaults,
+    values::Millis,
 };
 
 /// An alias of `redis.urls` for a single address.
@@ -14,6 +15,10 @@ pub const URL_ALIAS: &str = "redis.url";
 /// Keys whose values are never shown.
 pub const SECRETS: [&str; 5] =
     ["auth.secret", "auth.former_secrets", "cassandra.password", "redis.sentinel_password", "service.key"];
+/// In milliseconds.
+pub const MINUTE_MS: u32 = 60_000;
+/// In milliseconds.
+pub const DAY_MS: u32 = 24 * 60 * MINUTE_MS;
 /// A known key is suggested only if it is at least this similar (Jaro-Winkler, 0 to 1).
 const LIKENESS: f64 = 0.8;
 
@@ -58,6 +63,11 @@ impl Reader {
         let fits = |value: &Value| value.to_i128().and_then(|n| T::try_from(n).ok()).filter(|n| range.contains(n));
         let expected = || format!("expected a whole number from {} to {}", range.start(), range.end());
         self.read(key, fits, expected)
+    }
+
+    /// Whole milliseconds, `least` to `most`.
+    pub fn millis(&mut self, key: &str, least: u32, most: u32) -> Millis {
+        Millis::new(self.whole(key, least..=most))
     }
 
     /// `true` or `false`.

@@ -9,30 +9,28 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Address, AdmissionSettings, AuditSettings, AuthSettings, CassandraSettings, Config, ContentSettings,
-    DeliverySettings, GraphqlSettings, InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings,
-    MetricsSettings, Millis, OutboxCacheSettings, PagesSettings, PersistedSettings, PolicyName, RateLimitSettings,
-    RedisSettings, Secret, ServerSettings, ServiceSettings, SseSettings, StoreSettings, UpkeepSettings,
-    WebsocketSettings, origins,
-    reader::{Reader, URL_ALIAS},
+    AdmissionSettings, AuditSettings, AuthSettings, Config, ContentSettings, DeliverySettings, GraphqlSettings,
+    InboxPlace, InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings, PagesSettings,
+    PersistedSettings, PolicyName, RateLimitSettings, Secret, ServerSettings, ServiceSettings, SseSettings,
+    UpkeepSettings, WebsocketSettings, origins,
+    reader::{DAY_MS, MINUTE_MS, Reader},
+    stores,
 };
 use crate::domain::{
     account::service::{InvalidScopes, Scopes},
     limits::{MAX_CATCH_UP, MIN_CATCH_UP},
 };
 
-const MINUTE_MS: u32 = 60_000;
-const DAY_MS: u32 = 24 * 60 * MINUTE_MS;
 const MIB: usize = 1024 * 1024;
 
 /// Reads every key and reports problems to `reader`.
 pub fn read(reader: &mut Reader) -> Config {
     Config {
         server: server(reader),
-        store: store(reader),
-        redis: redis(reader),
-        cassandra: cassandra(reader),
-        outbox_cache: outbox_cache(reader),
+        store: stores::store(reader),
+        redis: stores::redis(reader),
+        cassandra: stores::cassandra(reader),
+        outbox_cache: stores::outbox_cache(reader),
         auth: auth(reader),
         issuer: issuer(reader),
         service: service(reader),
@@ -41,7 +39,7 @@ pub fn read(reader: &mut Reader) -> Config {
         inbox: inbox(reader),
         upkeep: upkeep(reader),
         audit: AuditSettings {
-            every_ms: millis(reader, "audit.every_ms", 0, DAY_MS),
+            every_ms: reader.millis("audit.every_ms", 0, DAY_MS),
             pages: reader.whole("audit.pages", 1..=1000),
             repair: reader.flag("audit.repair"),
         },
@@ -80,72 +78,16 @@ fn server(reader: &mut Reader) -> ServerSettings {
         trusted_proxies: networks(reader, "server.trusted_proxies"),
         max_connections: reader.whole("server.max_connections", 0..=10_000_000),
         max_connections_per_address: reader.whole("server.max_connections_per_address", 0..=10_000_000),
-        head_timeout_ms: millis(reader, "server.head_timeout_ms", 100, 10 * MINUTE_MS),
-        idle_timeout_ms: millis(reader, "server.idle_timeout_ms", 100, 60 * MINUTE_MS),
-        request_timeout_ms: millis(reader, "server.request_timeout_ms", 100, 10 * MINUTE_MS),
+        head_timeout_ms: reader.millis("server.head_timeout_ms", 100, 10 * MINUTE_MS),
+        idle_timeout_ms: reader.millis("server.idle_timeout_ms", 100, 60 * MINUTE_MS),
+        request_timeout_ms: reader.millis("server.request_timeout_ms", 100, 10 * MINUTE_MS),
         max_body_bytes: reader.whole("server.max_body_bytes", 1024..=64 * MIB),
         max_incoming_bytes: reader.whole("server.max_incoming_bytes", MIB / 16..=1024 * 1024 * MIB),
         max_incoming_bytes_per_address: reader.whole("server.max_incoming_bytes_per_address", 0..=1024 * 1024 * MIB),
         max_unsent_bytes: reader.whole("server.max_unsent_bytes", MIB / 16..=1024 * 1024 * MIB),
         max_unsent_bytes_per_client: reader.whole("server.max_unsent_bytes_per_client", 0..=1024 * 1024 * MIB),
-        unready_ms: millis(reader, "server.unready_ms", 0, 10 * MINUTE_MS),
-        drain_ms: millis(reader, "server.drain_ms", 0, 10 * MINUTE_MS),
-    }
-}
-
-fn store(reader: &mut Reader) -> StoreSettings {
-    StoreSettings {
-        url: reader.parsed("store.url", Address::store),
-        replicas: addresses(reader, "store.replicas", Address::store),
-        replica_wait_ms: millis(reader, "store.replica_wait_ms", 1, MINUTE_MS),
-        max_connections: reader.whole("store.max_connections", 2..=10_000),
-        delivery_connections: reader.whole("store.delivery_connections", 0..=5_000),
-        sqlite_readers: reader.whole("store.sqlite_readers", 0..=1_000),
-        acquire_timeout_ms: millis(reader, "store.acquire_timeout_ms", 10, 10 * MINUTE_MS),
-        statement_timeout_ms: millis(reader, "store.statement_timeout_ms", 100, 10 * MINUTE_MS),
-        migrate_at_start: reader.flag("store.migrate_at_start"),
-    }
-}
-
-fn redis(reader: &mut Reader) -> RedisSettings {
-    RedisSettings {
-        urls: redis_urls(reader),
-        cluster: reader.flag("redis.cluster"),
-        sentinel_master: reader.text("redis.sentinel_master"),
-        sentinel_user: reader.text("redis.sentinel_user"),
-        sentinel_password: Secret::new(reader.text("redis.sentinel_password")),
-        tls_ca: reader.text("redis.tls_ca"),
-        tls_certificate: reader.text("redis.tls_certificate"),
-        tls_key: reader.text("redis.tls_key"),
-        prefix: reader.parsed("redis.prefix", prefix),
-        command_timeout_ms: millis(reader, "redis.command_timeout_ms", 10, MINUTE_MS),
-        redelivery_ms: millis(reader, "redis.redelivery_ms", 100, DAY_MS),
-        stream_max_len: reader.whole("redis.stream_max_len", 1000..=1_000_000_000),
-    }
-}
-
-fn cassandra(reader: &mut Reader) -> CassandraSettings {
-    CassandraSettings {
-        contact_points: contact_points(reader),
-        keyspace: reader.parsed("cassandra.keyspace", keyspace),
-        replication: reader.whole("cassandra.replication", 1..=9),
-        datacenter: reader.text("cassandra.datacenter"),
-        user: reader.text("cassandra.user"),
-        password: Secret::new(reader.text("cassandra.password")),
-        tls: reader.flag("cassandra.tls"),
-        tls_ca: reader.text("cassandra.tls_ca"),
-        tls_certificate: reader.text("cassandra.tls_certificate"),
-        tls_key: reader.text("cassandra.tls_key"),
-        timeout_ms: millis(reader, "cassandra.timeout_ms", 10, MINUTE_MS),
-    }
-}
-
-fn outbox_cache(reader: &mut Reader) -> OutboxCacheSettings {
-    OutboxCacheSettings {
-        enabled: reader.flag("outbox_cache.enabled"),
-        capacity: reader.whole("outbox_cache.capacity", 20..=2_000),
-        ttl_s: reader.whole("outbox_cache.ttl_s", 1..=30 * 86_400),
-        max_authors: reader.whole("outbox_cache.max_authors", 1..=10_000_000),
+        unready_ms: reader.millis("server.unready_ms", 0, 10 * MINUTE_MS),
+        drain_ms: reader.millis("server.drain_ms", 0, 10 * MINUTE_MS),
     }
 }
 
@@ -192,6 +134,7 @@ fn issuer(reader: &mut Reader) -> IssuerSettings {
         claim_handle: reader.text("issuer.claim_handle"),
         claim_name: reader.text("issuer.claim_name"),
         claim_avatar: reader.text("issuer.claim_avatar"),
+        claim_attributes: reader.text("issuer.claim_attributes"),
         claim_updated_at: reader.text("issuer.claim_updated_at"),
         follows_claims: reader.parsed("issuer.sync", |text| match text {
             "once" => Ok(false),
@@ -221,7 +164,7 @@ fn delivery(reader: &mut Reader) -> DeliverySettings {
         batch_size: reader.whole("delivery.batch_size", 1..=10_000),
         dispatchers: reader.whole("delivery.dispatchers", 1..=64),
         executors: reader.whole("delivery.executors", 1..=1024),
-        lease_ms: millis(reader, "delivery.lease_ms", 1000, 60 * MINUTE_MS),
+        lease_ms: reader.millis("delivery.lease_ms", 1000, 60 * MINUTE_MS),
         failing_after: reader.whole("delivery.failing_after", 1..=1000),
     }
 }
@@ -252,10 +195,10 @@ fn inbox(reader: &mut Reader) -> InboxSettings {
 
 fn upkeep(reader: &mut Reader) -> UpkeepSettings {
     UpkeepSettings {
-        sweep_ms: millis(reader, "upkeep.sweep_ms", 10, 60 * MINUTE_MS),
+        sweep_ms: reader.millis("upkeep.sweep_ms", 10, 60 * MINUTE_MS),
         relation_workers: reader.whole("upkeep.relation_workers", 1..=1024),
-        trim_ms: millis(reader, "upkeep.trim_ms", 10, DAY_MS),
-        seen_every_ms: millis(reader, "upkeep.seen_every_ms", 1000, DAY_MS),
+        trim_ms: reader.millis("upkeep.trim_ms", 10, DAY_MS),
+        seen_every_ms: reader.millis("upkeep.seen_every_ms", 1000, DAY_MS),
     }
 }
 
@@ -284,10 +227,10 @@ fn websocket(reader: &mut Reader) -> WebsocketSettings {
     WebsocketSettings {
         max_sockets: reader.whole("websocket.max_sockets", 1..=10_000_000),
         max_sockets_per_client: reader.whole("websocket.max_sockets_per_client", 0..=10_000_000),
-        init_timeout_ms: millis(reader, "websocket.init_timeout_ms", 100, MINUTE_MS),
-        message_timeout_ms: millis(reader, "websocket.message_timeout_ms", 100, 60 * MINUTE_MS),
-        ping_ms: millis(reader, "websocket.ping_ms", 100, 60 * MINUTE_MS),
-        pong_timeout_ms: millis(reader, "websocket.pong_timeout_ms", 100, 60 * MINUTE_MS),
+        init_timeout_ms: reader.millis("websocket.init_timeout_ms", 100, MINUTE_MS),
+        message_timeout_ms: reader.millis("websocket.message_timeout_ms", 100, 60 * MINUTE_MS),
+        ping_ms: reader.millis("websocket.ping_ms", 100, 60 * MINUTE_MS),
+        pong_timeout_ms: reader.millis("websocket.pong_timeout_ms", 100, 60 * MINUTE_MS),
         max_operations: reader.whole("websocket.max_operations", 1..=10_000),
         buffer: reader.whole("websocket.buffer", 1..=100_000),
         free_messages: points(reader, "websocket.free_messages"),
@@ -302,7 +245,7 @@ fn live(reader: &mut Reader) -> LiveSettings {
         max_per_viewer: reader.whole("live.max_per_viewer", 1..=1_000_000),
         max_anonymous_bytes: reader.whole("live.max_anonymous_bytes", 0..=1024 * 1024 * MIB),
         catch_ups: reader.whole("live.catch_ups", 1..=10_000),
-        check_ms: millis(reader, "live.check_ms", 0, DAY_MS),
+        check_ms: reader.millis("live.check_ms", 0, DAY_MS),
     }
 }
 
@@ -310,13 +253,13 @@ fn admission(reader: &mut Reader) -> AdmissionSettings {
     AdmissionSettings {
         queries: reader.whole("admission.queries", 0..=1_000_000),
         queries_waiting: reader.whole("admission.queries_waiting", 0..=1_000_000),
-        queries_wait_ms: millis(reader, "admission.queries_wait_ms", 1, 10 * MINUTE_MS),
+        queries_wait_ms: reader.millis("admission.queries_wait_ms", 1, 10 * MINUTE_MS),
         mutations: reader.whole("admission.mutations", 0..=1_000_000),
         mutations_waiting: reader.whole("admission.mutations_waiting", 0..=1_000_000),
-        mutations_wait_ms: millis(reader, "admission.mutations_wait_ms", 1, 10 * MINUTE_MS),
+        mutations_wait_ms: reader.millis("admission.mutations_wait_ms", 1, 10 * MINUTE_MS),
         services: reader.whole("admission.services", 0..=1_000_000),
         services_waiting: reader.whole("admission.services_waiting", 0..=1_000_000),
-        services_wait_ms: millis(reader, "admission.services_wait_ms", 1, 10 * MINUTE_MS),
+        services_wait_ms: reader.millis("admission.services_wait_ms", 1, 10 * MINUTE_MS),
         client_percent: reader.whole("admission.client_percent", 1..=100),
     }
 }
@@ -342,8 +285,8 @@ fn sse(reader: &mut Reader) -> SseSettings {
     SseSettings {
         max_streams: reader.whole("sse.max_streams", 1..=10_000_000),
         max_streams_per_client: reader.whole("sse.max_streams_per_client", 0..=10_000_000),
-        keep_alive_ms: millis(reader, "sse.keep_alive_ms", 100, 60 * MINUTE_MS),
-        reserved_ms: millis(reader, "sse.reserved_ms", 100, MINUTE_MS),
+        keep_alive_ms: reader.millis("sse.keep_alive_ms", 100, 60 * MINUTE_MS),
+        reserved_ms: reader.millis("sse.reserved_ms", 100, MINUTE_MS),
         max_operations: reader.whole("sse.max_operations", 1..=10_000),
         buffer: reader.whole("sse.buffer", 1..=100_000),
     }
@@ -362,10 +305,6 @@ fn log(reader: &mut Reader) -> LogSettings {
     LogSettings { format: reader.parsed("log.format", format), filter: reader.parsed("log.filter", filter) }
 }
 
-fn millis(reader: &mut Reader, key: &str, least: u32, most: u32) -> Millis {
-    Millis::new(reader.whole(key, least..=most))
-}
-
 /// Networks or single addresses.
 fn networks(reader: &mut Reader, key: &str) -> Vec<IpNet> {
     let net = |text: &String| text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
@@ -374,59 +313,6 @@ fn networks(reader: &mut Reader, key: &str) -> Vec<IpNet> {
         reader.refuse(key, "expected networks such as 10.0.0.0/8, or addresses".to_owned());
         Vec::new()
     })
-}
-
-fn redis_urls(reader: &mut Reader) -> Vec<Address> {
-    let alias = reader.is_set(URL_ALIAS);
-    let key = if alias { URL_ALIAS } else { "redis.urls" };
-    if alias && !reader.list("redis.urls").is_empty() {
-        reader.refuse(URL_ALIAS, "redis.urls is set as well; keep one of them".to_owned());
-    }
-    addresses(reader, key, Address::redis)
-}
-
-fn addresses(reader: &mut Reader, key: &str, parse: fn(&str) -> Result<Address, String>) -> Vec<Address> {
-    let texts = reader.list(key);
-    let read: Result<Vec<_>, _> = texts.iter().filter(|text| !text.is_empty()).map(|text| parse(text)).collect();
-    read.unwrap_or_else(|expected| {
-        reader.refuse(key, expected);
-        Vec::new()
-    })
-}
-
-fn contact_points(reader: &mut Reader) -> Vec<String> {
-    let key = "cassandra.contact_points";
-    let points: Vec<String> = reader.list(key).into_iter().filter(|point| !point.is_empty()).collect();
-    let is_address = |point: &String| {
-        let port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
-        point.rsplit_once(':').is_some_and(|(host, after)| !host.is_empty() && port(after))
-    };
-    if !points.iter().all(is_address) {
-        reader.refuse(key, "expected host:9042".to_owned());
-    }
-    points
-}
-
-/// A name that needs no quotes.
-fn keyspace(text: &str) -> Result<String, String> {
-    let fits = text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text.len() <= 48
-        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if fits {
-        Ok(text.to_owned())
-    } else {
-        Err("expected up to 48 lower-case letters, digits and underscores, a letter first".to_owned())
-    }
-}
-
-/// Braces would move the hash tags that keep one author's keys on one cluster node.
-fn prefix(text: &str) -> Result<String, String> {
-    let fits = !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_graphic() && !"{}".contains(c));
-    if fits {
-        Ok(text.to_owned())
-    } else {
-        Err("expected 1 to 64 printable ASCII characters without { and }".to_owned())
-    }
 }
 
 /// An address whose default never takes effect, as [`Reader::parsed`] needs a default.

@@ -190,6 +190,7 @@ pub struct IssuerSettings {
     pub claim_handle: String,
     pub claim_name: String,
     pub claim_avatar: String,
+    pub claim_attributes: String,
     pub claim_updated_at: String,
     pub follows_claims: bool,
     pub only: bool,

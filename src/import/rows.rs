@@ -119,10 +119,12 @@ impl RowMaker<'_> {
                 avatar_url: changed(&user.avatar_url, |url| Some(url.clone()), || None),
                 attributes: changed(&user.attributes, Attributes::clone, Attributes::default),
             },
-            as_of: None,
+            // A file is as old as its export, which it does not say.
+            as_of: Some(0),
+            now_ms: self.ambient.now_ms(),
             version: self.ambient.rng.version(),
         };
-        let registrations = revision.registrations(&identity.digest, self.ambient.rng.u64());
+        let registrations = revision.registrations([self.ambient.rng.u64(), self.ambient.rng.u64()]);
         let registrations = registrations.map_err(|invalid| invalid_user(&invalid.to_string()))?;
         let mut registrations = registrations.into_iter();
         let registration = registrations.next().ok_or_else(|| invalid_user("a user needs a handle"))?;

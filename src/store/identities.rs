@@ -13,8 +13,15 @@ use crate::domain::{
     limits::MAX_NAME_CHARS,
 };
 
-/// Digits in a handle that nobody has chosen.
-const HANDLE_DIGITS: usize = 12;
+/// A handle that nobody has chosen. Nothing of the user leads to it: whoever knows an external id finds nobody by it.
+pub fn made_handle(random: u64) -> String {
+    format!("user_{}", handle_digits(random))
+}
+
+/// Twelve hexadecimal digits, which make a handle unique.
+pub fn handle_digits(random: u64) -> String {
+    format!("{:012x}", random >> 16)
+}
 
 /// A user of an issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,20 +98,21 @@ pub struct Revision {
     pub handle: Option<Handle>,
     /// Changes of the profile.
     pub edit: ProfileEdit,
-    /// Since when this is so, ms UTC; `None`: now, whatever was said before.
+    /// Since when this is so, ms UTC; `None`: since `now_ms`, whatever was said before.
     pub as_of: Option<i64>,
+    /// When it is said, ms UTC.
+    pub now_ms: i64,
     /// The version of the profile if it changes, newly drawn.
     pub version: i64,
 }
 
 impl Revision {
-    /// How a new user with this identity begins, to be tried in turn until a handle is free: with the handle that was
-    /// chosen, or with one made of the identity's digest, and one of random bits.
-    pub fn registrations(&self, digest: &str, random: u64) -> Result<Vec<Registration>, InvalidProfile> {
-        let unique = format!("{random:016x}");
+    /// How a new user begins, to be tried in turn until a handle is free: with the handle that was chosen, or with
+    /// those that [`made_handle`] makes of `random`.
+    pub fn registrations(&self, random: [u64; 2]) -> Result<Vec<Registration>, InvalidProfile> {
         let handles = match &self.handle {
             Some(handle) => vec![handle.as_str().to_owned()],
-            None => [digest, &unique].map(|of| format!("user_{}", of.get(..HANDLE_DIGITS).unwrap_or(of))).into(),
+            None => random.map(made_handle).into(),
         };
         handles.iter().map(|handle| self.registration(handle)).collect()
     }
@@ -159,7 +167,8 @@ pub trait Identities: Send + Sync {
     async fn adopt(&self, account: &NewAccount, identity: &Identity) -> Result<Adopted, StoreError>;
 
     /// One transaction: makes `identity` the only one of its issuer that `user` has. The profile's version becomes the
-    /// newly drawn `version`. An identity of a deleted account counts as nobody's.
+    /// newly drawn `version`. What was said of the user is as new as it was ([`Revision::as_of`]). An identity of a
+    /// deleted account counts as nobody's.
     async fn rebind(&self, user: UserId, identity: &Identity, version: i64) -> Result<Rebound, StoreError>;
 
     /// Makes an identity nobody's if its account was deleted, so that it may be adopted again. `false` otherwise.

@@ -19,7 +19,7 @@ const server = await start({
 const shown = async (token) => (await server.data(VIEWER, {}, token)).viewer;
 
 test("whom a real issuer signs in is who the product brings", async () => {
-  const { upsertUsers } = await server.data("mutation { upsertUsers(input: { users: [{ externalId: \"42\", handle: \"early\" }] }) { results { user { id } } } }", {}, KEY);
+  const { upsertUsers } = await server.data("mutation { upsertUsers(input: { users: [{ externalId: \"42\", handle: \"early\", asOf: \"2023-11-01T00:00:00.000Z\" }] }) { results { user { id } } } }", {}, KEY);
   const token = await signIn("42");
   assert.deepEqual(await shown(token), { id: upsertUsers.results[0].user.id, handle: "mara", name: "Mara", avatarUrl: "https://a.example/1.png" });
 });

@@ -14,7 +14,7 @@ use super::{
 };
 
 /// The kind of a medium.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MediaKind {
     /// A still picture.
@@ -24,7 +24,7 @@ pub enum MediaKind {
 }
 
 /// A link to a picture or a video on another server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Media {
     /// What the link shows.
     pub kind: MediaKind,

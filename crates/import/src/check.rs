@@ -1,11 +1,12 @@
 //! Checks what a file says against what it has said before: references, ids and handles.
 //!
-//! Remembers 16 bytes of each user, handle and content, in place of its text.
+//! Remembers 16 bytes of each user, handle, content and repost, in place of its text.
 
 use std::collections::HashMap;
+use std::hash::{Hash as _, Hasher as _};
 
 use domain::account::external::ExternalId;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 use crate::{
     fault::{Code, Fault},
@@ -20,8 +21,10 @@ pub struct Seen {
     users: HashMap<u128, Option<u128>>,
     /// By handle: whose it is.
     handles: HashMap<u128, u128>,
-    /// By id: what never changes of it; `None` once it is removed.
+    /// By id: what it says; `None` once it is removed.
     contents: HashMap<u128, Option<u64>>,
+    /// By who reposts what: the repost.
+    reposts: HashMap<u128, u128>,
     is_part: bool,
 }
 
@@ -79,17 +82,29 @@ impl Seen {
             ContentReference::ReplyTo(other) => self.content_exists("replyTo", other)?,
             ContentReference::RepostOf(other) => self.content_exists("repostOf", other)?,
         }
-        let fixed = fixed(content);
-        match self.contents.insert(key(&content.external_id), Some(fixed)) {
+        let (id, said) = (key(&content.external_id), said(content));
+        match self.contents.get(&id) {
+            None => self.repost(content, id)?,
+            Some(Some(former)) if *former == said => (),
+            Some(Some(_)) => return Err(conflict(&[], "a line before this one says something else of the content")),
+            Some(None) => {
+                return Err(conflict(&[], "the content was removed by a line before this one, and does not come back"));
+            }
+        }
+        self.contents.insert(id, Some(said));
+        Ok(())
+    }
+
+    /// An author reposts a content once, until that repost is removed.
+    fn repost(&mut self, content: &Content, id: u128) -> Result<(), Contradiction> {
+        let ContentReference::RepostOf(original) = &content.reference else { return Ok(()) };
+        // No id has a control character.
+        let pair = xxh3_128(format!("{}\0{}", content.author.as_str(), original.as_str()).as_bytes());
+        match self.reposts.insert(pair, id).filter(|former| self.contents.get(former).copied().flatten().is_some()) {
             None => Ok(()),
-            Some(Some(former)) if former == fixed => Ok(()),
             Some(former) => {
-                self.contents.insert(key(&content.external_id), former);
-                let what = match former {
-                    Some(_) => "author, replyTo, repostOf and createdAt of a content never change",
-                    None => "the content was removed by a line before this one, and does not come back",
-                };
-                Err((Outcome::Conflict, Fault::at(&["data"], Code::Conflict, what)))
+                self.reposts.insert(pair, former);
+                Err(conflict(&["repostOf"], "the author has reposted this content before"))
             }
         }
     }
@@ -116,20 +131,21 @@ fn refused(name: &str, code: Code, message: &str) -> Contradiction {
     (Outcome::Refused, Fault::at(&["data", name], code, message))
 }
 
+fn conflict(field: &[&str], message: &str) -> Contradiction {
+    let path: Vec<&str> = std::iter::once("data").chain(field.iter().copied()).collect();
+    (Outcome::Conflict, Fault::at(&path, Code::Conflict, message))
+}
+
 fn key(id: &ExternalId) -> u128 {
     xxh3_128(id.as_str().as_bytes())
 }
 
-/// What never changes of a content.
-fn fixed(content: &Content) -> u64 {
-    let (kind, other) = match &content.reference {
-        ContentReference::Nothing => ("", ""),
-        ContentReference::ReplyTo(other) => ("reply", other.as_str()),
-        ContentReference::RepostOf(other) => ("repost", other.as_str()),
-    };
-    // No id has a control character.
-    let text = format!("{}\0{kind}\0{other}\0{}", content.author.as_str(), content.created_at);
-    xxh3_64(text.as_bytes())
+/// All that a content says, but when it was edited. None of it changes.
+fn said(content: &Content) -> u64 {
+    let Content { author, text, media, url, content_type, attributes, reference, created_at, .. } = content;
+    let mut hasher = Xxh3Default::new();
+    (author, text, media, url, content_type, attributes, reference, created_at).hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]
@@ -179,6 +195,7 @@ mod tests {
             (0, refused, Code::NotFound, "data.author"),
             (2, refused, Code::Taken, "data.handle"),
             (3, refused, Code::NotFound, "data.author"),
+            (8, conflict, Code::Conflict, "data"),
             (9, conflict, Code::Conflict, "data"),
             (11, refused, Code::NotFound, "data.content"),
             (13, refused, Code::NotFound, "data.content"),
@@ -189,8 +206,20 @@ mod tests {
     }
 
     #[test]
+    fn an_author_reposts_a_content_once_until_the_repost_is_removed() {
+        let repost = |id: &str| {
+            let of = r#""author":"1","repostOf":"p","createdAt":"2020-01-03T00:00:00Z"}}"#;
+            format!(r#"{{"type":"content","data":{{"externalId":"{id}",{of}"#)
+        };
+        let gone = r#"{"type":"tombstone","data":{"content":"r"}}"#;
+        let lines = [LINES[1], LINES[7], &repost("r"), &repost("r"), &repost("s"), gone, &repost("s")];
+        let expected = [(4, Outcome::Conflict, Code::Conflict, "data.repostOf".to_owned())];
+        assert_eq!(faults(&mut Seen::new(false), &lines), expected);
+    }
+
+    #[test]
     fn a_part_of_a_file_may_refer_to_the_rest() {
         let found = faults(&mut Seen::new(true), LINES);
-        assert_eq!(found.iter().map(|it| it.0).collect::<Vec<_>>(), [2, 9, 13, 14]);
+        assert_eq!(found.iter().map(|it| it.0).collect::<Vec<_>>(), [2, 8, 9, 13, 14]);
     }
 }

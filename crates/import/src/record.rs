@@ -130,7 +130,7 @@ pub struct Content {
 }
 
 /// The content that a reply or a repost refers to, by the product's id.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum ContentReference {
     /// A post of its own.
     #[default]

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     accounts::{
         tokens::{Token, TokenError, TokenKey, Tokens, WeakSecret},
-        viewer::Viewer,
+        viewer::{IssuingKey, Viewer},
     },
     clock::SharedClock,
     domain::{Position, Profile, account::attributes::Attributes},
@@ -52,7 +52,7 @@ impl Exports {
 
     /// A token that opens an export of the viewer's account. Runs no statement.
     pub fn link(&self, viewer: &Viewer) -> Result<Token, TokenError> {
-        self.links.issue_for(viewer.id, viewer.session).map(|(_, token)| token)
+        self.links.issue_as(viewer).map(|(_, token)| token)
     }
 
     /// Whose export a link opens. Runs no statement.
@@ -114,13 +114,19 @@ impl Export {
         Ok(lists::page(&self.exports.stores, self.viewer.id, list, after, now_ms).await?)
     }
 
-    /// Checks that the session exists, or for viewers without one that they may sign in. Asks the store each time, so
-    /// that signing out takes effect at once.
+    /// Checks that the session exists, or for viewers without one that they may sign in, and that the key of the
+    /// service with which their token was issued exists. Asks the store each time, so that signing out takes effect at
+    /// once.
     pub async fn check_alive(&self) -> Result<(), ExportError> {
-        let stores = &self.exports.stores;
+        let (stores, now_ms) = (&self.exports.stores, self.exports.clock.now_ms());
         if let Some(session) = self.viewer.session {
-            let living = stores.accounts.living(&[session], self.exports.clock.now_ms()).await?;
+            let living = stores.accounts.living(&[session], now_ms).await?;
             return if living.is_empty() { Err(ExportError::SessionEnded) } else { Ok(()) };
+        }
+        if let Some(IssuingKey::Stored(key)) = self.viewer.issued_by
+            && stores.accounts.living_keys(&[key], now_ms).await?.is_empty()
+        {
+            return Err(ExportError::SessionEnded);
         }
         let active = stores.accounts.active_among(&[self.viewer.id]).await?;
         if active.is_empty() { Err(ExportError::NoAccount) } else { Ok(()) }

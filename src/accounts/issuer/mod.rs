@@ -16,7 +16,7 @@ use std::{
 
 use jsonwebtoken::{Algorithm, AlgorithmFamily, Validation, decode, decode_header};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use self::keys::{KeySettings, KeySource, Keys, NoKeys};
 use self::users::Profiled;
@@ -75,6 +75,8 @@ pub struct ClaimNames {
     pub name: String,
     /// The address of a picture.
     pub avatar: String,
+    /// The open attributes: an object of texts, numbers and truth values.
+    pub attributes: String,
     /// Since when the others are so, in seconds; `None`: a profile does not follow the claims.
     pub updated_at: Option<String>,
 }
@@ -84,8 +86,19 @@ impl ClaimNames {
         let text = |name: &String| claims.get(name).and_then(Value::as_str).map(str::to_owned);
         let updated_at = self.updated_at.as_ref().and_then(|name| claims.get(name)?.as_f64());
         let (handle, name, avatar) = (text(&self.handle), text(&self.name), text(&self.avatar));
-        Profiled { handle, name, avatar, updated_at: updated_at.map(ms) }
+        let attributes = claims.get(&self.attributes).and_then(Value::as_object).map(attributes);
+        Profiled { handle, name, avatar, attributes, updated_at: updated_at.map(ms) }
     }
+}
+
+/// Keys and values. What is nothing, a list or an object is left out.
+fn attributes(claim: &Map<String, Value>) -> Vec<(String, String)> {
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    };
+    claim.iter().filter_map(|(key, value)| Some((key.clone(), text(value)?))).collect()
 }
 
 /// Checks tokens of one issuer.
@@ -117,7 +130,7 @@ impl Issuer {
         Self { settings, claims, keys, users, clock, has_warned: AtomicBool::new(false) }
     }
 
-    /// The viewer of `token`. It names no session, so only its own expiry ends it.
+    /// The viewer of `token`. It names no session: its expiry ends it, and that its subject is not this user any more.
     pub async fn verify(&self, token: &str) -> Result<Viewer, IssuerError> {
         let header = decode_header(token).map_err(|_| TokenError::Invalid)?;
         // No critical header is supported (RFC 7515 section 4.1.11).
@@ -140,7 +153,8 @@ impl Issuer {
             self.warn_of_no_time();
         }
         let id = self.users.of(&claims.sub, &profiled).await?;
-        Ok(Viewer { id, session: None, issued_by: None, good_until_ms, acted_by: None })
+        let subject = Some(self.users.subject(&claims.sub));
+        Ok(Viewer { subject, ..Viewer::without_session(id, good_until_ms) })
     }
 
     /// Once, and only if profiles are to follow the claims.

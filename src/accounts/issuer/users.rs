@@ -11,6 +11,7 @@ use crate::{
         external_users::ExternalUsers,
         profiles::{ProfileChange, checked},
         upserts::AHEAD_MS,
+        viewer::SubjectDigest,
     },
     domain::{
         Handle, UserId,
@@ -19,13 +20,10 @@ use crate::{
     },
     store::{
         StoreError,
-        identities::{Identified, Revision, Standing},
+        identities::{Identified, Revision, Standing, handle_digits, made_handle},
         profiles::ProfileEdit,
     },
 };
-
-/// Digits of a digest that make a handle unique.
-const DISTINCT_DIGITS: usize = 12;
 
 /// Why a valid token has no user.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +50,8 @@ pub struct Profiled {
     pub name: Option<String>,
     /// The address of a picture.
     pub avatar: Option<String>,
+    /// All open attributes, as keys and values.
+    pub attributes: Option<Vec<(String, String)>>,
     /// Since when this is so, ms UTC; `None`: a present profile does not follow it.
     pub updated_at: Option<i64>,
 }
@@ -66,6 +66,11 @@ impl Users {
     /// `known`: those of this issuer. `provisions`: whether unknown users get an account.
     pub const fn new(known: Arc<ExternalUsers>, provisions: bool) -> Self {
         Self { known, provisions }
+    }
+
+    /// Stands for `subject` of this issuer.
+    pub fn subject(&self, subject: &str) -> SubjectDigest {
+        self.known.subject(subject)
     }
 
     /// The user whom the issuer calls `subject`.
@@ -83,9 +88,15 @@ impl Users {
             Some(Identified { standing: Standing::Deleted, .. }) => Err(NoUser::Stranger),
             None if !self.provisions => Err(NoUser::Stranger),
             None => {
-                let registrations = registrations(&self.known.digest(subject), profiled);
+                let registrations = registrations(self.known.ambient.rng.u64(), profiled);
                 match self.known.adopt(subject, (registrations, self.known.ambient.now_ms())).await? {
-                    Adoption::Created(user) | Adoption::Known(user) => Ok(user),
+                    Adoption::Created(user) => {
+                        if profiled.attributes.is_some() {
+                            self.follow(subject, profiled).await;
+                        }
+                        Ok(user)
+                    }
+                    Adoption::Known(user) => Ok(user),
                     Adoption::HandlesTaken | Adoption::NoFreeId => Err(NoUser::NothingFree),
                 }
             }
@@ -100,10 +111,13 @@ impl Users {
         let name = said(ProfileChange { name: profiled.name.clone(), ..ProfileChange::default() }).name;
         let avatar = profiled.avatar.clone().map(Some);
         let avatar_url = said(ProfileChange { avatar_url: avatar, ..ProfileChange::default() }).avatar_url;
+        let attributes = ProfileChange { attributes: profiled.attributes.clone(), ..ProfileChange::default() };
+        let attributes = said(attributes).attributes;
         let revision = Revision {
             handle: profiled.handle.as_deref().and_then(|handle| Handle::try_new(handle).ok()),
-            edit: ProfileEdit { name, avatar_url, ..ProfileEdit::default() },
-            as_of: profiled.updated_at,
+            edit: ProfileEdit { name, avatar_url, attributes, ..ProfileEdit::default() },
+            as_of: Some(profiled.updated_at.unwrap_or(0)),
+            now_ms: self.known.ambient.now_ms(),
             version: self.known.ambient.rng.version(),
         };
         if let Err(error) = self.known.revise_newer(subject, revision).await {
@@ -113,11 +127,11 @@ impl Users {
 }
 
 /// The registrations to try, best first: with the suggested handle, with added digits, with digits alone.
-fn registrations(digest: &str, profiled: &Profiled) -> Vec<Registration> {
-    let digits: String = digest.chars().take(DISTINCT_DIGITS).collect();
+fn registrations(random: u64, profiled: &Profiled) -> Vec<Registration> {
+    let digits = handle_digits(random);
     let suggested = profiled.handle.as_deref().unwrap_or_default().to_lowercase();
-    let stem: String = suggested.chars().take(MAX_HANDLE_CHARS - DISTINCT_DIGITS - 1).collect();
-    let handles = [suggested.clone(), format!("{stem}_{digits}"), format!("user_{digits}")];
+    let stem: String = suggested.chars().take(MAX_HANDLE_CHARS - digits.len() - 1).collect();
+    let handles = [suggested.clone(), format!("{stem}_{digits}"), made_handle(random)];
     let register = |handle: &String| {
         let shown = profiled.name.as_deref().map_or("", str::trim);
         let name: String = if shown.is_empty() { handle } else { shown }.chars().take(MAX_NAME_CHARS).collect();
@@ -138,10 +152,11 @@ mod tests {
             handle: handle.map(str::to_owned),
             name: name.map(str::to_owned),
             avatar: None,
+            attributes: None,
             updated_at: None,
         };
         let pair = |it: Registration| (it.handle.as_str().to_owned(), it.name);
-        registrations(&"0123456789abcdef".repeat(4), &profiled).into_iter().map(pair).collect()
+        registrations(0x0123_4567_89ab_cdef, &profiled).into_iter().map(pair).collect()
     }
 
     fn pair(handle: &str, name: &str) -> (String, String) {

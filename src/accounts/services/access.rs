@@ -112,7 +112,7 @@ impl ServiceAccess {
             return Err(ServiceRefusal::NoSuchUser);
         }
         let good_until_ms = key.expires_at.min(self.clock.now_ms().saturating_add(LONGEST_MS));
-        Ok(Viewer { id: user, session: None, issued_by: None, good_until_ms, acted_by: Some(key.scopes) })
+        Ok(Viewer { acted_by: Some(key.scopes), ..Viewer::without_session(user, good_until_ms) })
     }
 
     /// Whether a token without a session is still good, as far as its user and the key that has issued it decide that.

@@ -6,7 +6,7 @@ use async_graphql::{Context, InputObject, Object, SimpleObject};
 use futures_util::future::join_all;
 
 use super::{
-    content::{PublishContentInput, author, own_edge, publish},
+    content::{PublishContentInput, author, no_author, own_edge, publish},
     payload::answer,
     user_error::{UserError, UserErrorCode},
 };
@@ -159,6 +159,8 @@ async fn published(
     };
     match publish(ctx, author.id, content).await {
         Ok(published) => Ok(published.map(|content| (author, content))),
+        // The account was deleted a moment ago.
+        Err(Failure::SignInEnded) => Ok(Err(no_author())),
         Err(failure) => of_this_content("replyTo", failure).map(Err),
     }
 }

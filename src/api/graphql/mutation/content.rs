@@ -177,9 +177,12 @@ impl ContentMutation {
 /// The author whom a service names.
 pub(super) async fn author(ctx: &Context<'_>, user: UserId) -> Result<Result<Viewer, UserError>, Failure> {
     let viewer = may_act(ctx, "input.authorId")?.acting_as(user).await?;
-    Ok(viewer.ok_or_else(|| {
-        UserError::about(&["authorId"], UserErrorCode::NotFound, "there is no such user, or the user is deactivated")
-    }))
+    Ok(viewer.ok_or_else(no_author))
+}
+
+/// The author that a service names does not exist, or not any more.
+pub(super) fn no_author() -> UserError {
+    UserError::about(&["authorId"], UserErrorCode::NotFound, "there is no such user, or the user is deactivated")
 }
 
 /// Publishes what `input` says, as the author.

@@ -67,7 +67,7 @@ impl Identities for SqlStore {
 
     async fn adopt(&self, account: &NewAccount, identity: &Identity) -> Result<Adopted, StoreError> {
         let made = self.transaction(move |tx| async move {
-            if !insert(&tx, account.id, identity).await? {
+            if !insert(&tx, (account.id, identity), 0).await? {
                 return tx.roll_back(None).await;
             }
             if insert_user(&tx, account).await? {
@@ -99,9 +99,12 @@ impl Identities for SqlStore {
                 Some(_) if !release(&tx, &identity.digest).await? => return tx.roll_back(Rebound::Taken).await,
                 _ => {}
             }
+            let sql = "SELECT as_of FROM external_identities WHERE user_id = ? ORDER BY as_of DESC LIMIT 1";
+            let former = tx.query_one(sql, [user.get().into()]).await?;
+            let as_of = former.map(|row| row.get(0)).transpose()?.unwrap_or(0);
             let sql = "DELETE FROM external_identities WHERE user_id = ? AND issuer = ?";
             tx.execute(sql, [user.get().into(), cut(&identity.issuer, ISSUER_CHARS).into()]).await?;
-            if !insert(&tx, user, identity).await? {
+            if !insert(&tx, (user, identity), as_of).await? {
                 return tx.roll_back(Rebound::Taken).await;
             }
             let sql = "UPDATE users SET profile_version = ? WHERE id = ?";
@@ -161,7 +164,8 @@ impl Identities for SqlStore {
             if revision.as_of.is_some_and(|as_of| as_of < known_as_of) {
                 return tx.roll_back(Revised::Unchanged(user)).await;
             }
-            if let Some(as_of) = revision.as_of.filter(|as_of| *as_of > known_as_of) {
+            let as_of = revision.as_of.unwrap_or(revision.now_ms);
+            if as_of > known_as_of {
                 let sql = "UPDATE external_identities SET as_of = ? WHERE identity = ?";
                 tx.execute(sql, [as_of.into(), digest.into()]).await?;
             }
@@ -189,10 +193,11 @@ fn identified(row: &Row) -> Result<Identified, StoreError> {
     Ok(Identified { digest: row.get(0)?, user: row.user(1)?, standing, as_of: row.get(2)? })
 }
 
-/// `false` if somebody has the identity.
-async fn insert(tx: &Tx, user: UserId, identity: &Identity) -> Result<bool, StoreError> {
-    let sql = "INSERT INTO external_identities (identity, user_id, issuer, subject) VALUES (?, ?, ?, ?)";
-    tx.insert(sql, columns(user, identity)).await
+/// `false` if somebody has the identity. `as_of`: of what is newest known of the user.
+async fn insert(tx: &Tx, (user, identity): (UserId, &Identity), as_of: i64) -> Result<bool, StoreError> {
+    let sql = "INSERT INTO external_identities (identity, user_id, issuer, subject, as_of) VALUES (?, ?, ?, ?, ?)";
+    let values: Vec<Value> = columns(user, identity).into_iter().chain([as_of.into()]).collect();
+    tx.insert(sql, values).await
 }
 
 /// Identity, user, issuer and subject.

@@ -7,16 +7,20 @@ use graphql_transport::http::{HttpSettings, RateLimits, TokenBucket};
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 use tidefeed::{
-    accounts::{TokenKey, Tokens as Signer},
+    accounts::{TokenKey, Tokens as Signer, Viewer},
     app::ApiSettings,
-    domain::{ContentId, UserId, account::profile::Registration, content::Draft},
+    domain::{
+        ContentId, UserId,
+        account::{profile::Registration, service::Scope},
+        content::Draft,
+    },
     store::{
         Seeding as _,
         seeding::{SeedAuthor, SeedContent},
     },
 };
 
-use super::client::{PASSWORD, Tokens, ask, beside, register, server, who};
+use super::client::{PASSWORD, Tokens, ask, beside, register, server, service_key, who};
 use crate::{
     api::server::{ApiServer, settings},
     binary::process::until,
@@ -199,7 +203,7 @@ async fn prolific(server: &ApiServer, contents: i64, text: &str) -> Result<(User
 fn sessionless(server: &ApiServer, user: UserId) -> Result<String> {
     let key = TokenKey::try_new(&settings().secret)?;
     let signer = Signer::new(key, std::time::Duration::from_hours(1), server.app.clock.clone());
-    Ok(signer.issue_for(user, None)?.1.text)
+    Ok(signer.issue_as(&Viewer::without_session(user, 0))?.1.text)
 }
 
 #[tokio::test]
@@ -222,6 +226,22 @@ async fn signing_out_or_deleting_the_account_ends_its_links() -> Result<()> {
     ensure!(refused(&server, &own).await?.0 == StatusCode::UNAUTHORIZED);
     let (status, words) = refused(&server, &foreign).await?;
     ensure!(status == StatusCode::GONE && words.contains("deleted"), "{status} {words}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_link_ends_with_the_key_that_issued_its_viewers_token() -> Result<()> {
+    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let ann = register(&server, "ann").await?;
+    let key = service_key(&server, [Scope::Tokens].into_iter().collect()).await?;
+    let issue = "mutation($id: ID!) { issueToken(input: { userId: $id }) { token } }";
+    let issued = server.post(Some(&key), issue, json!({ "id": ann.id })).await?;
+    let token = issued["data"]["issueToken"]["token"].as_str().with_context(|| issued.to_string())?;
+    let path = link(&server, token).await?;
+    ensure!(follow(&server, &path).await?.status() == StatusCode::OK);
+    let service = server.app.ports.accounts.keys().await?.remove(0).service;
+    server.app.ports.accounts.revoke_keys(&service).await?;
+    ensure!(refused(&server, &path).await?.0 == StatusCode::UNAUTHORIZED);
     Ok(())
 }
 
@@ -261,7 +281,7 @@ async fn an_export_token_opens_its_export_and_nothing_else() -> Result<()> {
         std::time::Duration::from_hours(1),
         server.app.clock.clone(),
     );
-    let foreign = other.issue_for(UserId::try_new(7)?, None)?.1.text;
+    let foreign = other.issue_as(&Viewer::without_session(UserId::try_new(7)?, 0))?.1.text;
     let (head, rest) = token.split_once('.').context("no token")?;
     let tampered = format!("{head}.x{rest}");
     for bad in [ann.access.as_str(), &ann.refresh, &foreign, &tampered, "", "x"] {

@@ -9,13 +9,16 @@ use jsonwebtoken::Algorithm;
 use ring::hmac;
 use serde_json::{Value, json};
 use tidefeed::{
-    accounts::issuer::{ClaimNames, IssuerSettings, KeySettings},
+    accounts::{
+        SessionSettings,
+        issuer::{ClaimNames, IssuerSettings, KeySettings},
+    },
     app::{ApiSettings, ExternalIssuer, HttpKeys},
     domain::account::service::Scopes,
 };
 
 use super::{
-    client::{ask, register, service_key, short, try_sign_in, who},
+    client::{Socket, ask, register, service_key, short, try_sign_in, who},
     key_endpoint::{KeyEndpoint, SHORT_MODULUS, SHORT_TOKEN, Signer, message},
 };
 use crate::{
@@ -33,7 +36,7 @@ fn ms(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn trusting(endpoint: &KeyEndpoint) -> Result<ExternalIssuer> {
+pub(super) fn trusting(endpoint: &KeyEndpoint) -> Result<ExternalIssuer> {
     Ok(ExternalIssuer {
         issuer: IssuerSettings {
             issuer: ISSUER.to_owned(),
@@ -47,25 +50,26 @@ fn trusting(endpoint: &KeyEndpoint) -> Result<ExternalIssuer> {
             handle: "preferred_username".to_owned(),
             name: "name".to_owned(),
             avatar: "picture".to_owned(),
+            attributes: "attributes".to_owned(),
             updated_at: None,
         },
         only: false,
     })
 }
 
-async fn server(issuer: ExternalIssuer) -> Result<ApiServer> {
+pub(super) async fn server(issuer: ExternalIssuer) -> Result<ApiServer> {
     let settings = ApiSettings { issuer: Some(issuer), ..short() };
     ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &settings).await
 }
 
 /// The claims of a good token of `subject`, valid for an hour.
-fn claims(server: &ApiServer, subject: &str) -> Value {
+pub(super) fn claims(server: &ApiServer, subject: &str) -> Value {
     let now = server.app.now_ms() / 1000;
     json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": subject, "exp": now + 3600, "preferred_username": subject })
 }
 
 /// `claims` with one of them replaced, or removed by null.
-fn but(mut claims: Value, name: &str, value: Value) -> Value {
+pub(super) fn but(mut claims: Value, name: &str, value: Value) -> Value {
     if value.is_null() {
         claims.as_object_mut().and_then(|claims| claims.remove(name));
     } else {
@@ -87,6 +91,33 @@ async fn an_issuers_token_is_accepted_under_each_published_key() -> Result<()> {
     ensure!(endpoint.asked() == 1, "keys are kept");
     let local = register(&server, "bob").await?;
     ensure!(who(&server, &local.access).await? == "bob", "tokens of this service are taken as before");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_socket_ends_when_its_subject_is_that_user_no_more() -> Result<()> {
+    let signer = Signer::ec("ec")?;
+    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
+    let sessions = SessionSettings { revocation: Duration::from_millis(100), ..SessionSettings::default() };
+    let settings = ApiSettings { issuer: Some(trusting(&endpoint)?), sessions, ..short() };
+    let server = ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &settings).await?;
+    let key = service_key(&server, Scopes::all()).await?;
+    let mut sockets = Vec::new();
+    for subject in ["42", "7"] {
+        let token = signer.sign(&claims(&server, subject))?;
+        let mut socket = Socket::open_as(&server, (Some(&token), None)).await?;
+        ensure!(socket.hear().await? == Ok(json!({ "type": "connection_ack" })));
+        let payload = json!({ "query": "subscription { newFeed { __typename } }" });
+        socket.say(&json!({ "type": "subscribe", "id": "1", "payload": payload })).await?;
+        sockets.push(socket);
+    }
+    let rebind = "mutation { rebindExternalId(input: { userId: \"ext:42\", externalId: \"43\" }) \
+                  { userErrors { code } } }";
+    let done = server.post(Some(&key), rebind, json!({})).await?;
+    ensure!(done["data"]["rebindExternalId"]["userErrors"] == json!([]), "{done}");
+    ensure!(sockets[0].hear().await? == Err(4403));
+    sockets[1].say(&json!({ "type": "ping" })).await?;
+    ensure!(sockets[1].hear().await? == Ok(json!({ "type": "pong" })), "that of another user stays open");
     Ok(())
 }
 
@@ -290,70 +321,6 @@ async fn an_invalid_key_set_does_not_replace_a_valid_one() -> Result<()> {
         server.app.clock.advance(ms(KEYS_AGE));
         ensure!(who(&server, &token).await? == "ann", "what was known stays");
     }
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_new_identity_becomes_one_new_user() -> Result<()> {
-    let signer = Signer::ed("only")?;
-    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
-    let server = server(trusting(&endpoint)?).await?;
-    register(&server, "ann").await?;
-    let token = |subject: &str, handle: &str| {
-        let claims = but(claims(&server, subject), "preferred_username", json!(handle));
-        signer.sign(&but(claims, "name", json!("Anna von Anderswo")))
-    };
-    let ann = token("1", "ann")?;
-    let sights = futures_util::future::join_all((0..8).map(|_| who(&server, &ann))).await;
-    let handles = sights.into_iter().collect::<Result<Vec<_>>>()?;
-    ensure!(handles.iter().all(|handle| *handle == handles[0]), "{handles:?}");
-    ensure!(handles[0].starts_with("ann_"), "the name is taken, and proves nothing: {}", handles[0]);
-    ensure!(who(&server, &token("2", "Ben")?).await? == "ben");
-    ensure!(who(&server, &token("3", "no handle at all")?).await?.starts_with("user_"));
-    ensure!(who(&server, &token("1", "changed")?).await? == handles[0], "the subject decides, not the name");
-    let shown = server.data(&ann, "{ viewer { name sessions { id } followingCount } }", json!({})).await?;
-    ensure!(shown["viewer"]["name"] == "Anna von Anderswo" && shown["viewer"]["sessions"] == json!([]), "{shown:#}");
-    server.data(&ann, "mutation { publishContent(input: { text: \"x\" }) { userErrors { code } } }", json!({})).await?;
-    let read = server.data(&ann, "{ timeline { nodes { text } } }", json!({})).await?;
-    ensure!(read["timeline"]["nodes"] == json!([{ "text": "x" }]), "they are a user as any other: {read:#}");
-    let guess = try_sign_in(&server, &handles[0], "").await?;
-    ensure!(guess["userErrors"][0]["code"] == "WRONG_CREDENTIALS", "no password signs them in: {guess:#}");
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_profile_follows_newer_claims_where_it_should() -> Result<()> {
-    let signer = Signer::ed("only")?;
-    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
-    let once = trusting(&endpoint)?;
-    let newer = ClaimNames { updated_at: Some("updated_at".to_owned()), ..once.claims.clone() };
-    let (picture, other) = ("https://a.example/1.png", "https://a.example/2.png");
-    let server = server(ExternalIssuer { claims: newer, ..once }).await?;
-    register(&server, "bob").await?;
-    let now = server.app.now_ms() / 1000;
-    let said = |handle: &str, name: &str, picture: &str, updated_at: i64| {
-        let claims = but(claims(&server, "1"), "preferred_username", json!(handle));
-        let claims = but(but(claims, "name", json!(name)), "picture", json!(picture));
-        signer.sign(&but(claims, "updated_at", json!(updated_at)))
-    };
-    let shown = async |token: &str| -> Result<Value> {
-        Ok(server.data(token, "{ viewer { handle name avatarUrl } }", json!({})).await?["viewer"].take())
-    };
-    let profile = |handle: &str, name: &str, url: &str| json!({ "handle": handle, "name": name, "avatarUrl": url });
-    let first = said("ann", "Ann", picture, now - 20)?;
-    ensure!(shown(&first).await? == profile("ann", "Ann", picture), "a first sign-in takes them all");
-    ensure!(shown(&said("anna", "Anna", other, now - 10)?).await? == profile("anna", "Anna", other), "newer ones");
-    ensure!(shown(&first).await? == profile("anna", "Anna", other), "older ones change nothing");
-    let taken = said("bob", "\n", "ftp://a.example", now - 5)?;
-    ensure!(shown(&taken).await? == profile("anna", "Anna", other), "what is taken or invalid changes nothing");
-    let own = "mutation { updateProfile(input: { name: \"My own\" }) { userErrors { code } } }";
-    server.data(&taken, own, json!({})).await?;
-    let ahead = said("anna", "Ahead", other, now + 86_400)?;
-    for token in [&taken, &first] {
-        server.app.clock.advance(10_000);
-        ensure!(shown(token).await? == profile("anna", "My own", other), "and one's own change stays until newer ones");
-    }
-    ensure!(shown(&ahead).await? == profile("anna", "My own", other), "what is far ahead is not believed");
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Tests accounts as users and attackers use them: over HTTP and WebSocket, on one node and on two.
 
 mod authorisation;
+mod claims;
 pub mod client;
 mod export;
 mod issuer;

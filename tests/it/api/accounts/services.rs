@@ -247,6 +247,21 @@ async fn the_log_says_who_did_what_as_whom_and_how_it_ended() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_key_that_may_act_as_nobody_has_a_line() -> Result<()> {
+    let server = one().await?;
+    let ann = register(&server, "ann").await?;
+    let key = service_key(&server, scopes(&[Scope::Read])).await?;
+    for _ in 0..3 {
+        ensure!(who_as(&server, &key, &ann.id).await? == "FORBIDDEN");
+    }
+    let lines = server.app.ports.accounts.logged_calls(None, 100).await?;
+    let lines: Vec<_> =
+        lines.iter().map(|it| (it.user.is_some(), it.operation.as_str(), it.outcome.as_str())).collect();
+    ensure!(lines == [(true, "tidefeed-act-as", "FORBIDDEN")], "one a minute: {lines:?}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_batch_is_logged_by_author_and_outcome() -> Result<()> {
     let server = one().await?;
     let key = service_key(&server, scopes(&[Scope::ActAs, Scope::Contents, Scope::Users])).await?;

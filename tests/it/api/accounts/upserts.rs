@@ -61,6 +61,7 @@ async fn what_is_older_than_what_was_said_before_changes_nothing() -> Result<()>
         ("third", json!("2019-01-01T00:00:11.000Z"), "UPDATED"),
         ("late", json!("2019-01-01T00:00:10.500Z"), "UNCHANGED"),
         ("now", Value::Null, "UPDATED"),
+        ("late", json!("2019-01-01T00:00:12.000Z"), "UNCHANGED"),
     ] {
         let done = upsert(&server, &key, json!([{ "externalId": "42", "name": name, "asOf": as_of }])).await?;
         ensure!(done[0]["outcome"] == outcome, "{name}: {done:?}");

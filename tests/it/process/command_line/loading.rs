@@ -202,7 +202,7 @@ async fn lines_that_are_not_plain_are_reported_with_their_file() -> Result<()> {
     Ok(())
 }
 
-/// Kills twice and interrupts once; then all lines were loaded once.
+/// Killed, interrupted and cancelled once each, it goes on each time; then all lines were loaded once.
 async fn goes_on_after_it_was_killed(it: CommandLine) -> Result<()> {
     let it = service(it).await?;
     let mut process = slowly(&it)?;

@@ -149,7 +149,7 @@ on_each_backend! {
         let identity = Identity { digest: "ab".repeat(32), issuer: "product".to_owned(), subject: "42".to_owned() };
         let revise = async |name: &str, new_handle: Option<&str>, as_of| {
             let edit = ProfileEdit { name: Some(name.to_owned()), ..ProfileEdit::default() };
-            let revision = Revision { handle: new_handle.map(handle), edit, as_of, version: 9 };
+            let revision = Revision { handle: new_handle.map(handle), edit, as_of, now_ms: 25, version: 9 };
             world.store.revise(&identity.digest, &revision).await
         };
         assert_eq!(revise("a", None, None).await?, Revised::Unknown);
@@ -163,7 +163,8 @@ on_each_backend! {
             ("older", None, Some(19), unchanged),
             ("second", Some("user_1"), None, Revised::HandleTaken),
             ("second", Some("mara_2"), None, changed),
-            ("second", Some("mara_2"), Some(20), unchanged),
+            ("second", Some("mara_2"), Some(25), unchanged),
+            ("older", None, Some(24), unchanged),
         ] {
             assert_eq!(revise(name, new_handle, as_of).await?, revised, "{name} {new_handle:?} {as_of:?}");
         }

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use tidefeed::domain::account::session::Session;
 use tidefeed::domain::{Handle, SessionId, UserId};
 use tidefeed::store::accounts::{NewAccount, PasswordHash};
-use tidefeed::store::identities::{Adopted, Identity, Rebound, Standing};
+use tidefeed::store::identities::{Adopted, Identity, Rebound, Revised, Revision, Standing};
 use tidefeed::store::imports::{
     ImportBatch, ImportedUser,
     RowOutcome::{Created, Unchanged, Updated},
@@ -112,7 +112,12 @@ on_each_backend! {
         assert_eq!(world.store.rebind(user(2), &first, 9).await?, Rebound::Taken);
         assert_eq!(whose(&world, &first).await?, Some((user(1), Standing::Active)));
         assert_eq!(membership(&world, user(1)).await?, Some((Some("1".to_owned()), false)));
+        let edit = ProfileEdit { name: Some("Mara".to_owned()), ..ProfileEdit::default() };
+        let revision = Revision { edit, as_of: Some(20), version: 9, ..Revision::default() };
+        assert_eq!(world.store.revise(&first.digest, &revision).await?, Revised::Changed(user(1)));
         assert_eq!(world.store.rebind(user(1), &second, 10).await?, Rebound::Done);
+        let known = world.store.identified(std::slice::from_ref(&second.digest)).await?;
+        assert_eq!(known.first().map(|it| it.as_of), Some(20), "what was said of the user is as new as it was");
         assert_eq!(world.store.profiles(&[user(1)]).await?.pop().context("a profile")?.version, 10);
         assert_eq!(whose(&world, &first).await?, None, "the former one is nobody's");
         assert_eq!(whose(&world, &other).await?, Some((user(1), Standing::Active)), "that of another issuer stays");
