@@ -33,8 +33,6 @@ pub struct Viewer {
     pub session: Option<SessionId>,
     /// The key of the service that has issued the token.
     pub issued_by: Option<IssuingKey>,
-    /// Whom the token of an external issuer is about. It ends when that is not this user any more.
-    pub subject: Option<SubjectDigest>,
     /// The end of the token's validity with leeway, in ms UTC.
     pub good_until_ms: i64,
     /// The scopes of the service that acts as them; `None` if they ask themselves.
@@ -44,7 +42,7 @@ pub struct Viewer {
 impl Viewer {
     /// Who signs in with nothing but the user's own word, until then.
     pub const fn without_session(id: UserId, good_until_ms: i64) -> Self {
-        Self { id, session: None, issued_by: None, subject: None, good_until_ms, acted_by: None }
+        Self { id, session: None, issued_by: None, good_until_ms, acted_by: None }
     }
 
     /// Whether who asks may read what only the viewer sees: a service needs a scope for that.
@@ -56,8 +54,8 @@ impl Viewer {
 /// Who asks.
 #[derive(Debug, Clone)]
 pub enum Principal {
-    /// A user.
-    Viewer(Viewer),
+    /// A user. Whom the token is about, if an external issuer's: it ends when that is not this user any more.
+    Viewer(Viewer, Option<Arc<SubjectDigest>>),
     /// Another service with its key, perhaps as a user.
     Service(Arc<ServiceKey>, Option<Viewer>),
 }
@@ -66,7 +64,7 @@ impl Principal {
     /// The viewer whose data it is about.
     pub const fn viewer(&self) -> Option<Viewer> {
         match self {
-            Self::Viewer(viewer) => Some(*viewer),
+            Self::Viewer(viewer, _) => Some(*viewer),
             Self::Service(_, viewer) => *viewer,
         }
     }

@@ -130,7 +130,7 @@ impl Entrance {
             Some(Principal::Service(key, user)) => {
                 Ok(Asker { key: Arc::clone(&key), user, principal: Principal::Service(key, user) })
             }
-            Some(Principal::Viewer(_)) => {
+            Some(Principal::Viewer(..)) => {
                 let message = "This is for services. Send the key of one, which `tidefeed service add` makes.";
                 Err(Stopped::new(StatusCode::FORBIDDEN, "FORBIDDEN", message))
             }

@@ -10,6 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use futures_util::future::select;
 use graphql_transport::{
     http::{self, Authenticate, AuthenticateError},
     payer::Payer,
@@ -36,7 +37,7 @@ const SESSION_ENDED: &str = "The session has ended. Sign in again.";
 impl http::Viewer for Principal {
     fn payer(&self) -> Payer {
         match self {
-            Self::Viewer(viewer) => payer_of(viewer),
+            Self::Viewer(viewer, _) => payer_of(viewer),
             Self::Service(key, _) => payer_of_service(&key.service),
         }
     }
@@ -71,9 +72,10 @@ pub struct Bearer {
 }
 
 impl Bearer {
-    async fn viewer(&self, token: &str) -> Result<Viewer, AuthenticateError> {
+    async fn viewer(&self, token: &str) -> Result<Principal, AuthenticateError> {
         if let Some(issuer) = self.issuer.as_ref().filter(|_| is_external(token)) {
-            return issuer.verify(token).await.map_err(|error| refusal(&error));
+            let (viewer, subject) = issuer.verify(token).await.map_err(|error| refusal(&error))?;
+            return Ok(Principal::Viewer(viewer, Some(Arc::new(subject))));
         }
         let viewer = self.tokens.verify(token).map_err(|error| AuthenticateError::Invalid(error.to_string()))?;
         let is_good = match viewer.session {
@@ -81,7 +83,7 @@ impl Bearer {
             None => self.services.is_good(viewer.issued_by, viewer.id).await,
         };
         match is_good {
-            Ok(true) => Ok(viewer),
+            Ok(true) => Ok(Principal::Viewer(viewer, None)),
             Ok(false) => Err(AuthenticateError::Invalid(SESSION_ENDED.to_owned())),
             Err(error) => Err(AuthenticateError::Unavailable(error.with_causes())),
         }
@@ -130,7 +132,7 @@ impl Authenticate<Principal> for Bearer {
             let message = format!("Only a service may act as somebody: send its key with {ACT_AS}, or leave that out.");
             return Err(AuthenticateError::Forbidden(message));
         }
-        self.viewer(token).await.map(Principal::Viewer).map(Some)
+        self.viewer(token).await.map(Some)
     }
 
     fn act_as(&self) -> Option<&'static str> {
@@ -150,7 +152,7 @@ impl Authenticate<Principal> for Bearer {
 
     fn good_for(&self, principal: &Principal) -> Option<Duration> {
         let good_until_ms = match principal {
-            Principal::Viewer(viewer) => viewer.good_until_ms,
+            Principal::Viewer(viewer, _) => viewer.good_until_ms,
             Principal::Service(key, _) if key.expires_at == NEVER => return None,
             Principal::Service(key, _) => key.expires_at,
         };
@@ -160,21 +162,18 @@ impl Authenticate<Principal> for Bearer {
 
     async fn until_revoked(&self, principal: &Principal) {
         match principal {
-            Principal::Viewer(Viewer { session: Some(session), .. }) => {
+            Principal::Viewer(Viewer { session: Some(session), .. }, _) => {
                 self.liveness.clone().until_ended(*session).await;
             }
-            Principal::Viewer(Viewer { id, issued_by, subject, .. }) => {
+            Principal::Viewer(Viewer { id, .. }, Some(subject)) => {
+                // In a box of its own: sockets that rest on a session have no room for it.
+                let rebound = Box::pin(self.subjects.clone().until_ended(SubjectOf(*id, **subject)));
+                let gone = Box::pin(self.services.until_ended(None, Some(*id)));
+                select(rebound, gone).await;
+            }
+            Principal::Viewer(Viewer { id, issued_by, .. }, None) => {
                 let key = if let Some(IssuingKey::Stored(key)) = issued_by { Some(*key) } else { None };
-                let rebound = async {
-                    match subject {
-                        Some(subject) => self.subjects.clone().until_ended(SubjectOf(*id, *subject)).await,
-                        None => std::future::pending().await,
-                    }
-                };
-                tokio::select! {
-                    () = rebound => {}
-                    () = self.services.until_ended(key, Some(*id)) => {}
-                }
+                self.services.until_ended(key, Some(*id)).await;
             }
             Principal::Service(key, viewer) => self.services.until_ended(key.id, viewer.map(|viewer| viewer.id)).await,
         }

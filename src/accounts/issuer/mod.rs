@@ -21,7 +21,11 @@ use serde_json::{Map, Value};
 pub use self::keys::{KeySettings, KeySource, Keys, NoKeys};
 use self::users::Profiled;
 pub use self::users::{NoUser, Users};
-use super::{signatures::use_ring, tokens::TokenError, viewer::Viewer};
+use super::{
+    signatures::use_ring,
+    tokens::TokenError,
+    viewer::{SubjectDigest, Viewer},
+};
 use crate::clock::SharedClock;
 
 /// Tolerated difference between the issuer's clock and ours.
@@ -130,8 +134,9 @@ impl Issuer {
         Self { settings, claims, keys, users, clock, has_warned: AtomicBool::new(false) }
     }
 
-    /// The viewer of `token`. It names no session: its expiry ends it, and that its subject is not this user any more.
-    pub async fn verify(&self, token: &str) -> Result<Viewer, IssuerError> {
+    /// The viewer of `token`, and whom it is about. It names no session, and ends when it expires or its subject is
+    /// this user no more.
+    pub async fn verify(&self, token: &str) -> Result<(Viewer, SubjectDigest), IssuerError> {
         let header = decode_header(token).map_err(|_| TokenError::Invalid)?;
         // No critical header is supported (RFC 7515 section 4.1.11).
         let is_plain = token.len() <= MAX_TOKEN_BYTES && header.crit.is_none();
@@ -153,8 +158,7 @@ impl Issuer {
             self.warn_of_no_time();
         }
         let id = self.users.of(&claims.sub, &profiled).await?;
-        let subject = Some(self.users.subject(&claims.sub));
-        Ok(Viewer { subject, ..Viewer::without_session(id, good_until_ms) })
+        Ok((Viewer::without_session(id, good_until_ms), self.users.subject(&claims.sub)))
     }
 
     /// Once, and only if profiles are to follow the claims.
