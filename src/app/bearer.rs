@@ -166,7 +166,7 @@ impl Authenticate<Principal> for Bearer {
                 self.liveness.clone().until_ended(*session).await;
             }
             Principal::Viewer(Viewer { id, .. }, Some(subject)) => {
-                // In a box of its own: sockets that rest on a session have no room for it.
+                // Boxed: otherwise every socket would have room for both, and most rest on a session.
                 let rebound = Box::pin(self.subjects.clone().until_ended(SubjectOf(*id, **subject)));
                 let gone = Box::pin(self.services.until_ended(None, Some(*id)));
                 select(rebound, gone).await;

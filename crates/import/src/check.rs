@@ -100,13 +100,12 @@ impl Seen {
         let ContentReference::RepostOf(original) = &content.reference else { return Ok(()) };
         // No id has a control character.
         let pair = xxh3_128(format!("{}\0{}", content.author.as_str(), original.as_str()).as_bytes());
-        match self.reposts.insert(pair, id).filter(|former| self.contents.get(former).copied().flatten().is_some()) {
-            None => Ok(()),
-            Some(former) => {
-                self.reposts.insert(pair, former);
-                Err(conflict(&["repostOf"], "the author has reposted this content before"))
-            }
+        let is_there = |repost: &u128| self.contents.get(repost).is_some_and(Option::is_some);
+        if self.reposts.get(&pair).is_some_and(is_there) {
+            return Err(conflict(&["repostOf"], "the author has reposted this content before"));
         }
+        self.reposts.insert(pair, id);
+        Ok(())
     }
 
     fn users_exist<const N: usize>(&self, users: [(&str, &ExternalId); N]) -> Result<(), Contradiction> {

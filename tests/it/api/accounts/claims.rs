@@ -9,6 +9,17 @@ use super::{
     issuer::{but, claims, server, trusting},
     key_endpoint::{KeyEndpoint, Signer},
 };
+use crate::api::server::ApiServer;
+
+/// A server whose profiles follow the claims of later tokens, with the issuer's signer and keys.
+async fn following() -> Result<(Signer, KeyEndpoint, ApiServer)> {
+    let signer = Signer::ed("only")?;
+    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
+    let once = trusting(&endpoint)?;
+    let newer = ClaimNames { updated_at: Some("updated_at".to_owned()), ..once.claims.clone() };
+    let server = server(ExternalIssuer { claims: newer, ..once }).await?;
+    Ok((signer, endpoint, server))
+}
 
 #[tokio::test]
 async fn a_new_identity_becomes_one_new_user() -> Result<()> {
@@ -40,12 +51,8 @@ async fn a_new_identity_becomes_one_new_user() -> Result<()> {
 
 #[tokio::test]
 async fn a_profile_follows_newer_claims_where_it_should() -> Result<()> {
-    let signer = Signer::ed("only")?;
-    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
-    let once = trusting(&endpoint)?;
-    let newer = ClaimNames { updated_at: Some("updated_at".to_owned()), ..once.claims.clone() };
+    let (signer, _endpoint, server) = following().await?;
     let (picture, other) = ("https://a.example/1.png", "https://a.example/2.png");
-    let server = server(ExternalIssuer { claims: newer, ..once }).await?;
     register(&server, "bob").await?;
     let now = server.app.now_ms() / 1000;
     let said = |handle: &str, name: &str, picture: &str, updated_at: i64| {
@@ -76,11 +83,7 @@ async fn a_profile_follows_newer_claims_where_it_should() -> Result<()> {
 
 #[tokio::test]
 async fn open_attributes_are_a_claim_too() -> Result<()> {
-    let signer = Signer::ed("only")?;
-    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
-    let once = trusting(&endpoint)?;
-    let newer = ClaimNames { updated_at: Some("updated_at".to_owned()), ..once.claims.clone() };
-    let server = server(ExternalIssuer { claims: newer, ..once }).await?;
+    let (signer, _endpoint, server) = following().await?;
     let now = server.app.now_ms() / 1000;
     let shown = async |attributes: Value, updated_at: i64| -> Result<Value> {
         let claims = but(claims(&server, "ann"), "attributes", attributes);
