@@ -216,8 +216,9 @@ fn refused(error: sqlx::Error, url: &str) -> StoreError {
 /// whatever the server's defaults are. A statement that runs too long is ended (on MySQL only reads can be), and so
 /// is a wait for a lock. Without `in_predicate_conversion_threshold = 0` MariaDB would turn a long `IN` list into a
 /// join with a temporary table. TiDB locks rows as they are written, finds a key that is there already at the insert,
-/// takes several statements at a time, and keeps no plans, because kept ones have given wrong rows
-/// (pingcap/tidb#66374). `/*M!` is read by MariaDB only, `/*!80000` by MySQL and TiDB, `/*T!` by TiDB only.
+/// takes several statements at a time, asks its store for a thousand rows at a time and not for 128, and keeps no
+/// plans, because kept ones have given wrong rows (pingcap/tidb#66374). `/*M!` is read by MariaDB only, `/*!80000` by
+/// MySQL and TiDB, `/*T!` by TiDB only.
 fn mysql_session(options: &SqlOptions) -> String {
     let lock_wait = options.lock_wait().as_secs();
     let statement = options.statement_timeout;
@@ -227,7 +228,8 @@ fn mysql_session(options: &SqlOptions) -> String {
          /*M! , max_statement_time = {seconds}, in_predicate_conversion_threshold = 0 */ \
          /*!80000 , max_execution_time = {millis} */ \
          /*T! , tidb_txn_mode = 'pessimistic', tidb_constraint_check_in_place_pessimistic = 1, \
-         tidb_multi_statement_mode = 'ON', tidb_enable_prepared_plan_cache = 0 */",
+         tidb_multi_statement_mode = 'ON', tidb_enable_prepared_plan_cache = 0, \
+         tidb_min_paging_size = 1024 */",
         seconds = statement.as_secs_f64(),
         millis = statement.as_millis(),
     )

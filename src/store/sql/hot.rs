@@ -44,6 +44,9 @@ pub enum HotStatement {
     Reader(UserId),
     /// Each covered author's newest content so far below a floor.
     BelowFloor(UserId, Position, usize),
+    /// The newest contents of covered authors from a floor down to a publish time (ms), and the most of them, as on
+    /// TiDB.
+    CoveredBelow(UserId, Position, i64, usize),
     /// What these authors have published in the window of an extension, from a floor down to a publish time (ms).
     ExtensionWindow(UserId, Vec<UserId>, (Position, i64)),
     /// The rows of a delivery's batch.
@@ -112,6 +115,9 @@ pub enum HotPage {
     Stretch(Stretch, TimelineAuthors),
     /// By its definition.
     Definition,
+    /// By its definition, with the outboxes read down to a publish time (ms) ahead of the bound, as on TiDB, and for a
+    /// bound up to another one behind it.
+    DefinitionWithin(i64, Option<i64>),
 }
 
 impl SqlStore {
@@ -128,6 +134,9 @@ impl HotStatement {
             Self::Page(reader, request, page) => page.part(dialect, reader, &request),
             Self::Reader(reader) => timelines::reader(dialect, reader),
             Self::BelowFloor(reader, floor, nth) => timelines::nth_of_covered(dialect, reader, floor, nth),
+            Self::CoveredBelow(reader, floor, end_ms, limit) => {
+                timelines::covered_below(dialect, reader, Below { floor, end_ms: Some(end_ms), limit })
+            }
             Self::ExtensionWindow(reader, authors, bounds) => window(dialect, reader, &authors, bounds),
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             Self::Filling(author, range) => deliveries::filling(dialect, author, range),
@@ -199,7 +208,10 @@ impl HotPage {
             }
             Self::Outside(ahead) => timelines::outside_page(dialect, reader, request, (&ahead, None), &all),
             Self::Stretch(stretch, authors) => timelines::stretch(dialect, reader, request, (stretch, &authors)),
-            Self::Definition => timelines::definition(dialect, reader, request),
+            Self::Definition => timelines::definition(dialect, reader, request, [None; 2]),
+            Self::DefinitionWithin(ahead, behind) => {
+                timelines::definition(dialect, reader, request, [Some(ahead), behind])
+            }
         }
     }
 }

@@ -22,9 +22,10 @@ use crate::{
     store::conformance::{World, content_id, rows::entry, user},
 };
 
-/// Requests to the store of a statement, as EXPLAIN ANALYZE tells them.
+/// Requests to the store of a statement, as EXPLAIN ANALYZE tells them, in a session like the store's own.
 async fn requests_of(world: &World, statement: HotStatement) -> Result<(usize, String)> {
-    let plan = world.texts(&format!("EXPLAIN ANALYZE {}", world.store.spell_out(statement))).await?;
+    let text = format!("EXPLAIN ANALYZE {}", world.store.spell_out(statement));
+    let plan = world.texts_after("SET SESSION tidb_min_paging_size = 1024", &text).await?;
     let mut requests = 0;
     for line in &plan {
         let info = line.get(5).context("EXPLAIN ANALYZE has no execution info")?;
@@ -52,35 +53,40 @@ fn statements() -> Result<Vec<(&'static str, HotStatement, usize)>> {
     let end_ms = middle.bound.map_or(0, Position::publish_time) - 100;
     let stretch = Stretch { end_ms, most_rows: 100, facts_end_ms: Some(end_ms) };
     let stretch = HotPage::Stretch(stretch, TimelineAuthors::new(0, &followed, Vec::new()));
-    let definition = |request| HotStatement::Page(user(1), request, HotPage::Definition);
+    let newest_ms = 1_000 + ROWS / 2;
+    let definition =
+        |request, ahead, behind| HotStatement::Page(user(1), request, HotPage::DefinitionWithin(ahead, behind));
     let range = Range { after: 10_500, through: 11_500 };
     let batch: Entry = entry(1, user(STAR), 5);
     let cards: Vec<_> = (1..=20).map(|number| content_id(ROWS - number)).collect();
     let below = middle.bound.context("a bound")?;
+    let of_known_reader = |wanted| HotStatement::Page(user(1), newest, HotPage::Candidates(limits, wanted, Vec::new()));
+    let without_reactions = Wanted { facts: true, ..Wanted::ENTRIES };
     Ok(vec![
-        ("the newest page", page(newest, Vec::new()), 16),
+        ("the entries of a page, of a reader whom the node knows", of_known_reader(Wanted::ENTRIES), 9),
+        ("the same with what cards show", of_known_reader(without_reactions), 11),
+        ("the newest page of a reader whom it does not know", page(newest, Vec::new()), 16),
         ("a page in the middle", page(middle, Vec::new()), 20),
         ("a page with named authors", page(newest, named.clone()), 36),
-        ("a page by its definition", definition(newest), 600),
-        ("a page by its definition in the middle", definition(middle), 620),
+        ("a page by its definition", definition(newest, newest_ms - 100, None), 16),
+        ("a page by its definition in the middle", definition(middle, end_ms, Some(end_ms + 200)), 30),
         ("a stretch", HotStatement::Page(user(1), middle, stretch), 12),
-        ("what a node remembers", HotStatement::Reader(user(1)), 18),
-        ("a search", HotStatement::Candidates(user(2), look(None), spans()[1]), 26),
+        ("what a node remembers", HotStatement::Reader(user(1)), 10),
+        ("a search", HotStatement::Candidates(user(2), look(None), spans()[1]), 12),
         ("counts of a search", HotStatement::Counts(vec![Source::Author(user(101)), look(None).along], spans()[1]), 6),
-        ("an extension's times", HotStatement::BelowFloor(user(1), below, 20), 560),
-        ("an extension's window", HotStatement::ExtensionWindow(user(1), named, (below, end_ms)), 2),
+        ("an extension", HotStatement::CoveredBelow(user(1), below, end_ms, 20), 6),
         ("cards of contents", HotStatement::ContentCards(user(2), cards), 8),
         ("cards of users", HotStatement::UserCards(user(2), (101..=120).map(user).collect()), 4),
-        ("a delivery", HotStatement::FanOut(batch, range), 12),
+        ("a delivery", HotStatement::FanOut(batch, range), 6),
         ("targets", HotStatement::Targets(user(STAR), range, 100), 3),
         ("filling", HotStatement::Filling(user(STAR), range), 3),
         ("due", HotStatement::Due(0, 2_000_000, 100), 3),
         ("backlog", HotStatement::Backlog(0), 3),
         ("unseen", HotStatement::Unseen(0, 2_000_000, 100), 3),
-        ("followers", HotStatement::Followers(user(2), vec![user(STAR)], newest), 20),
+        ("followers", HotStatement::Followers(user(2), vec![user(STAR)], newest), 10),
         ("an author's page", HotStatement::Outboxes(user(2), vec![user(101)], newest), 5),
         ("authors whom readers pull", HotStatement::PulledAuthors((1..=40).map(user).collect()), 3),
-        ("suggestions of people", HotStatement::MostFollowed(Some(user(1)), 20), 24),
+        ("suggestions of people", HotStatement::MostFollowed(Some(user(1)), 20), 10),
     ])
 }
 

@@ -22,6 +22,7 @@ const READS: &[(&str, &[&str])] = &[
     ("src/store/sql/sql_store.rs", &["read_anywhere", "read_few_anywhere"]),
     ("src/store/sql/timelines/mod.rs", &["definition", "stretch", "reader", "candidates"]),
     ("src/store/sql/timelines/outside.rs", &["candidates_with"]),
+    ("src/store/sql/timelines/widening.rs", &["first"]),
 ];
 const METHODS: [&str; 2] = [".read_anywhere(", ".read_few_anywhere("];
 

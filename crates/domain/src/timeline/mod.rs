@@ -17,5 +17,6 @@ pub mod reactions;
 pub mod route;
 pub mod stretch;
 pub mod tier;
+pub mod widening;
 #[cfg(test)]
 mod worked_example;

@@ -2,7 +2,7 @@
 //! read for each reader, each with a snapshot of its own; docs/coverage.md says why that is enough under the locks of
 //! the readers' states.
 
-use sql_driver::{Answers, Fragment, Row, Tx};
+use sql_driver::{Answers, Dialect, Fragment, Row, Tx};
 
 use super::super::{
     rows::DomainColumns as _,
@@ -20,13 +20,17 @@ pub(super) async fn newest(
     floors: &[(UserId, Position)],
     wanted: usize,
 ) -> Result<Vec<Vec<Entry>>, StoreError> {
+    if tx.dialect() == Dialect::Tidb {
+        return timelines::newest(tx, floors, wanted, timelines::covered_below).await;
+    }
     let windows = windows(tx, floors, wanted).await?;
     let mut all = Vec::with_capacity(floors.len());
     for (entries, (reader, floor)) in in_windows(tx, &windows, wanted).await?.into_iter().zip(floors) {
         all.push(if let Some(entries) = entries {
             entries
         } else {
-            let statement = timelines::covered_below(tx.dialect(), *reader, *floor, wanted);
+            let below = Below { floor: *floor, end_ms: None, limit: wanted };
+            let statement = timelines::covered_below(tx.dialect(), *reader, below);
             entries_of(&tx.query(&statement.text, statement.values).await?)?
         });
     }

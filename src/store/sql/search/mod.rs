@@ -168,7 +168,9 @@ fn unindexed(dialect: Dialect, viewer: Option<UserId>, author: Option<UserId>, s
 pub(super) fn candidates(dialect: Dialect, viewer: Option<UserId>, look: &Look, span: Span, limit: usize) -> Fragment {
     let then = dialect.join_in_order();
     let block = newest(look.along, span).add(&format!(" LIMIT {SEARCH_BLOCK}"), []).into_table("t");
-    let mut met = Fragment::new("SELECT t.publish_time, t.content_id FROM ", []).then(block);
+    let probed: Vec<String> = (0..look.having.len()).map(|index| format!("p{index}")).collect();
+    let by_index = if probed.is_empty() { String::new() } else { dialect.joined_by_index(&probed.join(", ")) };
+    let mut met = Fragment::new(format!("SELECT{by_index} t.publish_time, t.content_id FROM "), []).then(block);
     for (index, term) in look.having.iter().enumerate() {
         let probe = format!(
             " {then} search_terms p{index} ON p{index}.term = ? AND p{index}.publish_time = t.publish_time \

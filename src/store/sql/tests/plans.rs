@@ -36,7 +36,7 @@ fn limits(request: &PageRequest) -> CandidateLimits {
 }
 
 fn page(request: &PageRequest) -> Fragment {
-    timelines::definition(Dialect::Sqlite, UserId::try_new(7).unwrap(), request)
+    timelines::definition(Dialect::Sqlite, UserId::try_new(7).unwrap(), request, [None; 2])
 }
 
 #[tokio::test]

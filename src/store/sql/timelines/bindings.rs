@@ -64,6 +64,8 @@ pub(super) struct Bindings {
     lists: [Vec<i64>; 3],
     end_ms: i64,
     facts_end_ms: i64,
+    /// Where the outboxes of many authors are read to, ahead of the bound and behind it.
+    reaches: [Option<i64>; 2],
     fence: Option<Fence>,
 }
 
@@ -92,6 +94,7 @@ impl Bindings {
             lists: [vec![], vec![], vec![]],
             end_ms,
             facts_end_ms: end_ms,
+            reaches: [None; 2],
             fence: None,
         }
     }
@@ -122,6 +125,14 @@ impl Bindings {
         Self { facts_end_ms, ..self }
     }
 
+    /// With the outboxes of many authors read to a publish time (ms) on a side, where this is cheaper than the first
+    /// contents of each.
+    #[must_use]
+    pub(super) fn reaching(mut self, end: End, end_ms: Option<i64>) -> Self {
+        self.reaches[end as usize] = end_ms;
+        self
+    }
+
     /// With the fence of an inbox outside.
     #[must_use]
     pub(super) fn fenced(self, fence: Fence) -> Self {
@@ -141,6 +152,11 @@ impl Bindings {
     /// The entries wanted on a side of the bound.
     pub(super) const fn limit(&self, end: End) -> i64 {
         self.limits[end as usize]
+    }
+
+    /// The publish time (ms) to which the outboxes of many authors are read on a side.
+    pub(super) const fn reach(&self, end: End) -> Option<i64> {
+        self.reaches[end as usize]
     }
 
     /// `(?, ?, ..)` for the listed ids, filled up as lists are; none for an empty list.

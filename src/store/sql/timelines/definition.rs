@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     domain::{
-        ContentId, Direction, Entry, Floor, PageRequest, Run,
+        ContentId, Entry, Floor, PageRequest, Run,
         timeline::{
             authors::TimelineAuthors,
             candidates::{CardFacts, Wanted},
@@ -75,7 +75,10 @@ impl Timeline<'_> {
         };
         let side = Side::ahead(page, self.bindings).shown_to(self);
         let authors = self.followed_authors().then(self.shown_of_many("e.author_id"));
-        let text = format!("SELECT {AHEAD} AS tag, x.publish_time, x.id, x.author_id, NULL AS o{columns} FROM ");
+        let text = format!(
+            "SELECT{by_index} {AHEAD} AS tag, x.publish_time, x.id, x.author_id, NULL AS o{columns} FROM ",
+            by_index = self.dialect.joined_by_index("k, u"),
+        );
         Fragment::new(text, []).then(side.pulled(self.dialect, authors).into_table("x")).add(&joins, [])
     }
 
@@ -96,10 +99,7 @@ impl Timeline<'_> {
 
     fn ahead_in_a_stretch(self, page: PageShape, with_facts: bool) -> Fragment {
         let side = Side::ahead(page, self.bindings).shown_to(self);
-        let compare = match page.direction {
-            Direction::Older => ">=",
-            Direction::Newer => "<=",
-        };
+        let compare = side.up_to();
         let by_key = self.by_key();
         let (columns, joins) = if with_facts {
             let text = format!(
@@ -169,6 +169,19 @@ pub(super) fn in_a_stretch(
         at_bound => Run::from_limited_query(back, at_bound.to_vec(), 1),
     };
     Ok(Some(read.snapshot(request, ahead, behind)))
+}
+
+/// How many entries the rows have ahead of the bound and behind it.
+pub(super) fn found(rows: &[Row]) -> Result<[usize; 2], StoreError> {
+    let mut found = [0; 2];
+    for row in rows {
+        match row.get(0)? {
+            AHEAD => found[0] += 1,
+            BEHIND => found[1] += 1,
+            _ => {}
+        }
+    }
+    Ok(found)
 }
 
 /// Decodes the rows of whole outboxes.

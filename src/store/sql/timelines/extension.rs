@@ -57,9 +57,9 @@ impl Timeline<'_> {
         Side::below(self.bindings).pulled(self.dialect, Fragment::with(text, [self.bindings.reader()]))
     }
 
-    /// The newest entries of everyone whom the reader follows.
-    pub(super) fn newest_of_followed(self) -> Fragment {
-        Side::newest(self.bindings).pulled(self.dialect, self.followed_authors())
+    /// The newest entries of everyone whom the reader follows below a position.
+    pub(super) fn followed_below(self) -> Fragment {
+        Side::below(self.bindings).pulled(self.dialect, self.followed_authors())
     }
 
     /// The authors whom the reader follows.

@@ -7,16 +7,21 @@ mod extension;
 mod outside;
 mod shown;
 mod side;
+mod widening;
 
 use async_trait::async_trait;
 use sql_driver::Value;
 
-pub(super) use self::outside::candidates as outside_page;
 use self::{
     bindings::{Bindings, End, List},
     candidates::InboxRows,
     shown::{Timeline, content_shown, repost_shown_to, shown_to},
     side::PageShape,
+    widening::Sides,
+};
+pub(super) use self::{
+    outside::candidates as outside_page,
+    widening::{Below, newest},
 };
 use super::{
     SqlStore,
@@ -48,10 +53,17 @@ impl Timelines for SqlStore {
         request: &PageRequest,
         with_facts: bool,
     ) -> Result<OutboxesSnapshot, StoreError> {
-        let bindings = Bindings::of(reader, request);
-        let statement =
-            Timeline { dialect: self.dialect, bindings: &bindings }.definition(PageShape::of(request), with_facts);
-        definition::whole(&self.read_anywhere(&statement.text, statement.values).await?, request, with_facts)
+        let mut sides = Sides::first(self, reader, request).await?;
+        loop {
+            let bindings = sides.reach(Bindings::of(reader, request));
+            let statement =
+                Timeline { dialect: self.dialect, bindings: &bindings }.definition(PageShape::of(request), with_facts);
+            let rows = self.read_anywhere(&statement.text, statement.values).await?;
+            match sides.after(&rows, request)? {
+                Some(wider) => sides = wider,
+                None => return definition::whole(&rows, request, with_facts),
+            }
+        }
     }
 
     async fn stretch(
@@ -167,17 +179,6 @@ pub(super) fn nth_of_covered(dialect: Dialect, reader: UserId, floor: Position, 
     Timeline { dialect, bindings: &bindings }.nth_of_covered()
 }
 
-/// A window below a floor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Below {
-    /// The floor, exclusive.
-    pub(super) floor: Position,
-    /// The publish time (ms) at which the window ends, inclusive; `None` for the oldest content.
-    pub(super) end_ms: Option<i64>,
-    /// Rows to read at most, in no order.
-    pub(super) limit: usize,
-}
-
 /// The statement that reads the window of an extension: the contents of these authors, as `Row::entry` takes them.
 pub(super) fn of_authors_below(dialect: Dialect, reader: UserId, authors: &[UserId], window: Below) -> Fragment {
     let Below { floor, end_ms, limit } = window;
@@ -187,23 +188,29 @@ pub(super) fn of_authors_below(dialect: Dialect, reader: UserId, authors: &[User
     Timeline { dialect, bindings: &bindings }.of_authors_below()
 }
 
-/// The newest `limit` entries below `floor` of the authors whom the inbox covers, as `Row::entry` takes them, where no
-/// window holds them.
-pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, limit: usize) -> Fragment {
-    let bindings = Bindings::from(reader, floor).limited(End::Ahead, limit);
+/// The newest entries below the floor of the authors whom the inbox covers, as `Row::entry` takes them; without an end,
+/// the first ones of each author.
+pub(super) fn covered_below(dialect: Dialect, reader: UserId, Below { floor, end_ms, limit }: Below) -> Fragment {
+    let bindings = Bindings::from(reader, floor).limited(End::Ahead, limit).reaching(End::Ahead, end_ms);
     Timeline { dialect, bindings: &bindings }.covered_below()
 }
 
-/// The newest `limit` entries of everyone whom the reader follows, whatever the modes and exclusions, as `Row::entry`
-/// takes them.
-pub(super) fn newest_of_followed(dialect: Dialect, reader: UserId, limit: usize) -> Fragment {
-    let bindings = Bindings::from(reader, Position::NEWEST).limited(End::Ahead, limit);
-    Timeline { dialect, bindings: &bindings }.newest_of_followed()
+/// The same of everyone whom the reader follows, whatever the modes and exclusions.
+pub(super) fn followed_below(dialect: Dialect, reader: UserId, Below { floor, end_ms, limit }: Below) -> Fragment {
+    let bindings = Bindings::from(reader, floor).limited(End::Ahead, limit).reaching(End::Ahead, end_ms);
+    Timeline { dialect, bindings: &bindings }.followed_below()
 }
 
-/// The statement of [`Timelines::definition`].
-pub(super) fn definition(dialect: Dialect, reader: UserId, request: &PageRequest) -> Fragment {
-    Timeline { dialect, bindings: &Bindings::of(reader, request) }.definition(PageShape::of(request), true)
+/// The statement of [`Timelines::definition`], with the outboxes read to these times (ms) ahead of the bound and behind
+/// it, or the first contents of each.
+pub(super) fn definition(
+    dialect: Dialect,
+    reader: UserId,
+    request: &PageRequest,
+    [ahead, behind]: [Option<i64>; 2],
+) -> Fragment {
+    let bindings = Bindings::of(reader, request).reaching(End::Ahead, ahead).reaching(End::Behind, behind);
+    Timeline { dialect, bindings: &bindings }.definition(PageShape::of(request), true)
 }
 
 /// The statement of [`Timelines::candidates`].

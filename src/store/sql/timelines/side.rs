@@ -77,14 +77,9 @@ impl<'a> Side<'a> {
         page.is_bounded.then_some(Self { end: End::Behind, direction: page.direction.reversed(), limit: 1, ..ahead })
     }
 
-    /// Everybody's newest contents, of all kinds.
-    pub(super) const fn newest(bindings: &'a Bindings) -> Self {
-        Self::ahead(PageShape { direction: Direction::Older, is_bounded: false, kinds: Kinds::ALL }, bindings)
-    }
-
-    /// The same below a position.
+    /// Everybody's newest contents below the bound, of all kinds.
     pub(super) const fn below(bindings: &'a Bindings) -> Self {
-        Self { is_bounded: true, ..Self::newest(bindings) }
+        Self::ahead(PageShape { direction: Direction::Older, is_bounded: true, kinds: Kinds::ALL }, bindings)
     }
 
     /// The same side, with the limit of its own.
@@ -133,6 +128,9 @@ impl<'a> Side<'a> {
     /// times, and of times equal to the last of them, can have entries in the page: contents of as many others lie
     /// before everything else. The statement reads at most `limit` contents of each, more if times are equal.
     pub(super) fn pulled(self, dialect: Dialect, authors: Fragment) -> Fragment {
+        if let Some(end_ms) = self.bindings.reach(self.end) {
+            return self.pulled_to(end_ms, dialect, authors);
+        }
         let (then, order) = (dialect.join_in_order(), self.order());
         let text = format!(
             "SELECT r.author_id, r.head FROM (SELECT n.*, RANK() OVER (ORDER BY n.head {order}) AS place \
@@ -151,9 +149,10 @@ impl<'a> Side<'a> {
                 .then(self.window(CONTENT))
                 .then(self.first(CONTENT));
         }
-        let (last, compare) = match self.direction {
-            Direction::Older => (Position::OLDEST, ">="),
-            Direction::Newer => (Position::NEWEST, "<="),
+        let compare = self.up_to();
+        let last = match self.direction {
+            Direction::Older => Position::OLDEST,
+            Direction::Newer => Position::NEWEST,
         };
         let contents =
             format!(" {ALL}) p {then} contents c ON c.author_id = p.author_id AND c.publish_time {compare} p.last");
@@ -171,6 +170,22 @@ impl<'a> Side<'a> {
         .then(self.first(CONTENT))
     }
 
+    /// The same of contents up to a publish time (ms). For TiDB: it would ask its store for the first content of each
+    /// author, and takes a range of each at once.
+    fn pulled_to(self, end_ms: i64, dialect: Dialect, authors: Fragment) -> Fragment {
+        let compare = self.up_to();
+        let contents = format!(
+            " JOIN contents c{outbox} ON c.author_id = f.author_id AND c.publish_time {compare} ? WHERE ",
+            outbox = dialect.in_order_of("outbox"),
+        );
+        Fragment::new("SELECT /*+ LEADING(f, c) INL_JOIN(c) */ c.publish_time, c.id, c.author_id FROM ", [])
+            .then(authors.into_table("f"))
+            .add(&contents, [end_ms])
+            .then(self.of_contents("c"))
+            .then(self.window(CONTENT))
+            .then(self.first(CONTENT))
+    }
+
     /// The contents of `alias`'s author in the window, in order. MySQL recognises the index's order only if `ORDER BY`
     /// names the author.
     pub(super) fn of_author(self, alias: &str) -> Fragment {
@@ -179,6 +194,14 @@ impl<'a> Side<'a> {
             .then(self.of_contents("w"))
             .then(self.window(OF_AUTHOR))
             .add(&format!(" ORDER BY w.author_id {order}, w.publish_time {order}, w.id {order}"), [])
+    }
+
+    /// Compares the time of a content of this side with that of the last one.
+    pub(super) const fn up_to(self) -> &'static str {
+        match self.direction {
+            Direction::Older => ">=",
+            Direction::Newer => "<=",
+        }
     }
 
     const fn order(self) -> &'static str {

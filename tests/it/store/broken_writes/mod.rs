@@ -67,8 +67,10 @@ impl World {
     /// Whether this content exists, with all its rows.
     async fn has(&self, id: i64) -> Result<bool> {
         let sql = format!(
-            "SELECT COUNT(*) FROM contents WHERE id = {id} UNION ALL SELECT COUNT(*) FROM deliveries WHERE content_id = {id} \
-             UNION ALL SELECT (SELECT COUNT(*) FROM contents) - contents FROM user_counts WHERE user_id = 1"
+            "SELECT n FROM (SELECT 1 AS place, COUNT(*) AS n FROM contents WHERE id = {id} \
+             UNION ALL SELECT 2, COUNT(*) FROM deliveries WHERE content_id = {id} \
+             UNION ALL SELECT 3, (SELECT COUNT(*) FROM contents) - contents FROM user_counts WHERE user_id = 1) x \
+             ORDER BY place"
         );
         let found = numbers(&self.rows, &sql).await?;
         ensure!(found == [0, 0, 0] || found == [1, 1, 0], "a part of content {id} is there: {found:?}");

@@ -26,6 +26,11 @@ async fn ensure_steps_are_exact(backend: Backend, contents: Vec<Entry>, step: u3
     authors.dedup();
     let edges: Vec<String> = authors.iter().map(|author| format!("(1, {author}, 2, 1, 1)")).collect();
     world.insert("follows", "follower_id, author_id, mode, inc, followed_at", &edges).await?;
+    let mut heads: Vec<(UserId, i64)> = contents.iter().map(|it| (it.author, it.publish_time)).collect();
+    heads.sort_unstable_by_key(|(author, newest)| (*author, std::cmp::Reverse(*newest)));
+    heads.dedup_by_key(|(author, _)| *author);
+    let heads: Vec<String> = heads.iter().map(|(author, newest)| format!("({author}, 1, {newest})")).collect();
+    world.insert("outbox_heads", "author_id, stamp, published_at", &heads).await?;
     world.put_contents(&[entry(900_000, user(99), 5_000)]).await?;
     world.put_edge(user(1), user(99), EdgeMode::Fill).await?;
     world.remove(content_id(3)).await?;
@@ -62,6 +67,11 @@ on_each_backend! {
         let quiet = (1..=9).map(|time| vec![time, 1_000 + time]);
         let bursts = outboxes(quiet.chain([(0..200).map(|nth| 500 + nth / 50).collect()]));
         ensure_steps_are_exact(backend, bursts, 7).await
+    }
+
+    async fn contents_years_apart_are_extended_exactly(backend: Backend) -> Result<()> {
+        let apart = |author: u32| (0..6).map(|nth| 1_700_000_000_000 - 3_i64.pow(4 * nth + author % 5)).collect();
+        ensure_steps_are_exact(backend, outboxes((1..=20).map(apart)), 9).await
     }
 
     /// Beside each reader is one, a thousand ids further, of the same floor and authors, who is extended alone.

@@ -1,7 +1,7 @@
 //! Writes and reads rows directly, without the port, so that a suite can begin in any state that the protocol allows.
 
 use anyhow::{Context as _, Result};
-use sea_orm::{ConnectionTrait as _, DbBackend, QueryResult, Statement};
+use sea_orm::{ConnectionTrait as _, DbBackend, QueryResult, Statement, TransactionTrait as _};
 use tidefeed::domain::{ContentId, ContentKind, EdgeMode, Entry, Floor, UserId, timeline::exclusion::ExclusionKind};
 
 use super::{World, content_id};
@@ -34,13 +34,16 @@ impl World {
 
     /// Rows as EXPLAIN and SHOW give them: every column as text.
     pub async fn texts(&self, sql: &str) -> Result<Vec<Vec<String>>> {
-        let text = |row: &QueryResult, place| {
-            let text = row.try_get_by_index::<Option<String>>(place).map(Option::unwrap_or_default);
-            text.or_else(|_| row.try_get_by_index::<Option<i64>>(place).map(|it| it.unwrap_or(-1).to_string()))
-                .unwrap_or_default()
-        };
-        let rows = self.answer(sql).await?;
-        Ok(rows.iter().map(|row| (0..row.column_names().len()).map(|place| text(row, place)).collect()).collect())
+        Ok(texts(&self.answer(sql).await?))
+    }
+
+    /// The same in a session that has run another statement before.
+    pub async fn texts_after(&self, before: &str, sql: &str) -> Result<Vec<Vec<String>>> {
+        let session = self.rows.begin().await?;
+        session.execute_unprepared(before).await?;
+        let rows = session.query_all_raw(Statement::from_string(self.rows.get_database_backend(), sql)).await?;
+        session.rollback().await?;
+        Ok(texts(&rows))
     }
 
     async fn answer(&self, sql: &str) -> Result<Vec<QueryResult>> {
@@ -170,4 +173,13 @@ impl World {
 /// The content of this number, published by `author` at this time.
 pub fn entry(content: i64, author: UserId, publish_time: i64) -> Entry {
     Entry { publish_time, content: content_id(content), author }
+}
+
+fn texts(rows: &[QueryResult]) -> Vec<Vec<String>> {
+    let text = |row: &QueryResult, place| {
+        let text = row.try_get_by_index::<Option<String>>(place).map(Option::unwrap_or_default);
+        text.or_else(|_| row.try_get_by_index::<Option<i64>>(place).map(|it| it.unwrap_or(-1).to_string()))
+            .unwrap_or_default()
+    };
+    rows.iter().map(|row| (0..row.column_names().len()).map(|place| text(row, place)).collect()).collect()
 }

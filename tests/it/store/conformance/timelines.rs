@@ -26,6 +26,7 @@ use tidefeed::{
 
 use super::{
     World,
+    rows::entry,
     timeline_states::{AUTHORS, State, of_one_author, states},
     user,
 };
@@ -33,6 +34,25 @@ use crate::{
     harness::is_fast,
     servers::{Backend, on_each_backend},
 };
+
+/// What the definition of a timeline gives equals the oracle's entries, from every content on.
+async fn check_definitions(world: &World, contents: &[Entry]) -> Result<()> {
+    let bounds: Vec<Option<Position>> = contents.iter().map(|it| Some(it.position())).chain([None]).collect();
+    for bound in bounds {
+        for (direction, size) in
+            [(Direction::Older, 1), (Direction::Older, 7), (Direction::Newer, 1), (Direction::Newer, 7)]
+        {
+            let request = PageRequest { direction, bound, ..PageRequest::newest(PageSize::try_new(size)?) };
+            let mut wanted = world.store.oracle(user(1), &request).await?;
+            wanted.truncate(request.need() - 1);
+            wanted.sort_unstable_by_key(|it| std::cmp::Reverse(it.position()));
+            let page = world.store.definition(user(1), &request, false).await?.snapshot.page(&request);
+            let entries = page.map(|page| page.entries).context("no page")?;
+            ensure!(entries == wanted, "{request:?}: {entries:?}, not {wanted:?}");
+        }
+    }
+    Ok(())
+}
 
 /// How the reads of a state were served: a suite that never used the short way shows nothing.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -239,5 +259,23 @@ on_each_backend! {
         let pulled = check(&world, &pulled, 3).await?;
         assert!(pulled.served > 0 && pulled.refused == 0 && pulled.cached_served > 0, "{pulled:?}");
         over_states(&world, if backend == Backend::Sqlite && !is_fast() { 60 } else { 16 })
+    }
+
+    /// Where outboxes are read by stretches of time, most of them hold nothing here.
+    async fn contents_years_apart_are_all_found(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        let times = (0..26).map(|nth| 1_700_000_000_000 - 3_i64.pow(nth));
+        let contents: Vec<Entry> =
+            (1..).zip(times).map(|(id, time)| entry(id, user(101 + id % 20), time)).collect();
+        world.put_contents(&contents).await?;
+        for author in 101..=120 {
+            world.put_edge(user(1), user(author), EdgeMode::Pull).await?;
+        }
+        check_definitions(&world, &contents).await?;
+let heads: Vec<String> = (101..=120).map(|author| format!("({author}, 1, 1700000000000)")).collect();
+        world.insert("outbox_heads", "author_id, stamp, published_at", &heads).await?;
+        check_definitions(&world, &contents).await?;
+        world.remove(contents[0].content).await?;
+        check_definitions(&world, &contents).await
     }
 }

@@ -1,7 +1,7 @@
 //! The transactions that read the contents for a claim of an outside inbox. Each leaves a number in SQL. If SQL loses
 //! the transaction, it loses the number, and the claim does not count.
 
-use sql_driver::{Fragment, Row, Tx};
+use sql_driver::{Fragment, Tx};
 
 use super::super::{
     super::{deliveries::fences, keyset::Columns, rows::DomainColumns as _, timelines},
@@ -9,7 +9,7 @@ use super::super::{
 };
 use crate::{
     domain::{
-        Direction, EdgeMode, Position, UserId,
+        Direction, EdgeMode, Entry, Position, UserId,
         timeline::outside::{Basis, Bucket, Fence, Generation},
     },
     store::{StoreError, relations::Pair},
@@ -41,11 +41,10 @@ pub(super) async fn for_builds(
         return Ok(Vec::new());
     }
     let limit = usize::try_from(keep.max(1)).unwrap_or(usize::MAX);
-    let newest = |reader: &UserId| timelines::newest_of_followed(tx.dialect(), *reader, limit);
-    let found = tx.all(of_stay.iter().map(newest)).await?;
-    let positions =
-        |rows: &[Row]| rows.iter().map(|row| Ok(row.entry(0)?.position())).collect::<Result<_, StoreError>>();
-    of_stay.into_iter().enumerate().map(|(at, reader)| Ok((reader, positions(found.rows(at))?))).collect()
+    let everything: Vec<_> = of_stay.iter().map(|reader| (*reader, Position::NEWEST)).collect();
+    let found = timelines::newest(tx, &everything, limit, timelines::followed_below).await?;
+    let positions = |entries: Vec<Entry>| entries.iter().map(Entry::position).collect();
+    Ok(of_stay.into_iter().zip(found.into_iter().map(positions)).collect())
 }
 
 /// See [`crate::store::OutsideStates::read_for_cover`].
