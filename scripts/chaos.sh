@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs OPERATIONS calls of the API (100000) on each combination of servers, while everything around the nodes fails, and
 # a cluster of Cassandra nodes that loses each of them. Prints a table. SEED repeats a run's random choices; JOBS (2)
-# combinations run at a time. OTHER_NODES names a binary of another version: every other start of a node is of that one,
-# on the same tables, as while a release is rolled out. Fails if a page was wrong or an acknowledged change was lost.
-# What cannot be fetched is not run, and named at the end; with CI set, the script fails then.
+# combinations run at a time. Fails if a page was wrong or an acknowledged change was lost. What cannot be fetched is
+# not run, and named at the end; with CI set, the script fails then.
+# FORMER_NODES names a binary of a former version, as while a release is rolled out: it makes the tables, and runs all
+# nodes but the first while this version migrates them. At half of the calls this version takes its place.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -26,6 +26,9 @@ async fn endure(primary_store: PrimaryStore, redis: RedisSetup) -> Result<()> {
     let mut ended = Ok(());
     while ended.is_ok() && run.operations() < operations && run.found.mismatches.is_empty() {
         let left = operations - run.operations();
+        if left <= operations / 2 {
+            run.replace_former_nodes().await?;
+        }
         ended = run.round(left.min(OF_A_ROUND)).await;
         let (done, wrong) = (run.operations(), run.found.mismatches.len());
         print(&format!(

@@ -10,10 +10,11 @@ use tokio::time::{Instant, sleep};
 
 use crate::binary::{CommandLine, process::Node};
 use crate::cassandra::{Cassandras, KEYSPACE};
+use crate::cluster_lines::announce;
 use crate::disk::{self, Disk};
 use crate::proxy::Proxy;
 use crate::replica::{Replica, replicated};
-use crate::servers::{EmptyDatabase, Kind, Recipe, RedisCluster, Server, connect_redis, connect_sql};
+use crate::servers::{EmptyDatabase, Kind, Recipe, RedisCluster, Server, connect_sql};
 
 /// Two nodes, or one where the database is a file.
 const NODES: usize = 2;
@@ -139,9 +140,6 @@ pub struct Deployment {
     nodes: Vec<Option<Node>>,
     /// Of each node.
     command_lines: Vec<CommandLine>,
-    /// A binary of another version, which every other start of a node is of.
-    other_binary: Option<PathBuf>,
-    starts: usize,
     pub sql: Option<(Server, Proxy)>,
     pub replica: Option<Replica>,
     redis: Redis,
@@ -181,13 +179,17 @@ impl Deployment {
             Some((server, line)) => database.url.replace(&port(server.port()), &port(line.port())),
             None => database.url.clone(),
         };
-        CommandLine::on(&url)?.done(&["migrate"]).await?;
+        let former = std::env::var_os("FORMER_NODES").map(PathBuf::from);
+        let mut tables = CommandLine::on(&url)?;
+        tables.binary.clone_from(&former);
+        tables.done(&["migrate"]).await?;
         let cassandras = if setup == RedisSetup::CassandraInboxes { Some(Cassandras::start().await?) } else { None };
         let lines_of =
             |node| if setup.is_cluster() { &redis_lines[..] } else { redis_lines.get(node..=node).unwrap_or(&[]) };
         let replica_url = replica.as_ref().map(|replica| replica.url(&url)).transpose()?;
         let command_lines = (0..nodes).map(|node| {
-            let it = command_line(&url, setup, lines_of(node), cassandras.as_ref())?;
+            let mut it = command_line(&url, setup, lines_of(node), cassandras.as_ref())?;
+            it.binary = former.clone().filter(|_| node > 0);
             Ok(match &replica_url {
                 Some(url) => it.with("TIDEFEED__STORE__REPLICAS", &format!("[\"{url}\"]")),
                 None => it,
@@ -197,8 +199,6 @@ impl Deployment {
             setup,
             command_lines: command_lines.collect::<Result<_>>()?,
             nodes: (0..nodes).map(|_| None).collect(),
-            other_binary: std::env::var_os("OTHER_NODES").map(PathBuf::from),
-            starts: 0,
             sql,
             replica,
             redis,
@@ -211,11 +211,21 @@ impl Deployment {
             odd_lines: Vec::new(),
             disk,
         };
-        let mut addresses = Vec::new();
-        for node in 0..deployment.nodes.len() {
-            addresses.push(deployment.start_node(node).await?);
-        }
+        let addresses = deployment.start_nodes(tables).await?;
         Ok((deployment, addresses))
+    }
+
+    /// Nodes of a former version run when this one migrates the tables.
+    async fn start_nodes(&mut self, mut tables: CommandLine) -> Result<Vec<String>> {
+        let mut addresses = Vec::new();
+        for node in 1..self.nodes.len() {
+            addresses.push(self.start_node(node).await?);
+        }
+        if tables.binary.take().is_some() {
+            tables.done(&["migrate"]).await?;
+        }
+        addresses.insert(0, self.start_node(0).await?);
+        Ok(addresses)
     }
 
     pub fn redis_servers(&self) -> &[Server] {
@@ -258,6 +268,22 @@ impl Deployment {
         self.nodes.len()
     }
 
+    /// The nodes of this version come first. One of a former version refuses the tables once it starts anew.
+    pub fn nodes_of_this_version(&self) -> usize {
+        self.command_lines.iter().take_while(|it| it.binary.is_none()).count()
+    }
+
+    /// Ends the nodes of a former version as an operator does, and starts this one in their place. `moved` learns where
+    /// each is then.
+    pub async fn replace_former_nodes(&mut self, mut moved: impl FnMut(usize, String)) -> Result<()> {
+        for node in self.nodes_of_this_version()..self.nodes.len() {
+            self.end_node(node).await?;
+            self.command_lines[node].binary = None;
+            moved(node, self.start_node(node).await?);
+        }
+        Ok(())
+    }
+
     /// Where the database is, past the bad line.
     pub fn database_url(&self) -> &str {
         &self.database_url
@@ -273,8 +299,6 @@ impl Deployment {
     pub async fn start_node(&mut self, number: usize) -> Result<String> {
         let deadline = Instant::now() + LIMIT;
         loop {
-            self.starts += 1;
-            self.command_lines[number].binary = self.other_binary.clone().filter(|_| self.starts.is_multiple_of(2));
             let mut node = Node::start(&self.command_lines[number], &["serve"])?;
             match node.said("Serving the API.").await {
                 Ok(said) => {
@@ -459,31 +483,6 @@ fn command_line(
     }
     let it = it.with("TIDEFEED__INBOX__STORE", setup.inbox_store());
     Ok(it.with("TIDEFEED__REDIS__CLUSTER", if setup.is_cluster() { "true" } else { "false" }))
-}
-
-/// Makes the masters name their lines to clients, now and after every restart.
-async fn announce(servers: &[Server], lines: &[Proxy]) -> Result<()> {
-    for (server, line) in servers.iter().zip(lines) {
-        std::fs::write(server.folder().join("announced-port"), line.port().to_string())?;
-        let mut connection = connect_redis(&server.url()).await?;
-        let set = redis::cmd("CONFIG").arg("SET").arg("cluster-announce-port").arg(line.port()).to_owned();
-        let () = set.query_async(&mut connection).await?;
-    }
-    let deadline = Instant::now() + LIMIT;
-    for server in servers {
-        let mut connection = connect_redis(&server.url()).await?;
-        loop {
-            let nodes: String = redis::cmd("CLUSTER").arg("NODES").query_async(&mut connection).await?;
-            if lines.iter().all(|line| nodes.contains(&format!(":{}@", line.port()))) {
-                break;
-            }
-            if Instant::now() > deadline {
-                bail!("the masters do not name their lines:\n{nodes}");
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
-    }
-    Ok(())
 }
 
 fn port(number: u16) -> String {

@@ -154,7 +154,7 @@ pub async fn inject(fault: Fault, deployment: &mut Deployment, clients: &Clients
 }
 
 async fn kill_node(deployment: &mut Deployment, clients: &Clients, rng: &SharedRng) -> Result<()> {
-    let node = below(rng, deployment.nodes());
+    let node = below(rng, deployment.nodes_of_this_version());
     if below(rng, 2) == 0 {
         let database = deployment.database().await?;
         if deployment.sql.is_none() {

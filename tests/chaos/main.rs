@@ -10,6 +10,7 @@ mod cassandra_faults;
 mod cassandra_nodes;
 mod checker;
 mod clients;
+mod cluster_lines;
 mod combinations;
 mod damage;
 mod deployment;

@@ -63,6 +63,8 @@ pub struct Product {
     it: CommandLine,
     /// Where the database is, past the bad lines.
     database: String,
+    /// It calls the first nodes: those that know all of its calls.
+    nodes: usize,
     pub done: Done,
     /// By imported author, oldest file first: what is there of theirs.
     contents: Mutex<Vec<VecDeque<(String, Position)>>>,
@@ -83,7 +85,8 @@ impl Product {
     pub async fn enter(deployment: &Deployment, clients: &mut Clients, rng: &SharedRng) -> Result<Self> {
         let (it, database) = (deployment.beside_nodes()?, deployment.database_url().to_owned());
         let contents = Mutex::new(vec![VecDeque::new(); IMPORTED]);
-        let product = Self { it, database, done: Done::default(), contents, next: AtomicU64::default() };
+        let nodes = deployment.nodes_of_this_version();
+        let product = Self { it, database, nodes, done: Done::default(), contents, next: AtomicU64::default() };
         let mut text = format!("{HEADER}\n");
         for user in USERS..USERS + IMPORTED {
             let id = external_id(user);
@@ -220,7 +223,7 @@ impl Product {
         asked.push('}');
         let tries = Tries::begin();
         let data = loop {
-            let node = below(rng, clients.api.nodes());
+            let node = below(rng, self.nodes);
             if let Answer::Done(data) = clients.api.call(node, Some(0), &asked, Value::Null).await? {
                 break data;
             }
@@ -261,7 +264,7 @@ impl Product {
         }
         self.done.revoked.fetch_add(1, Relaxed);
         sleep(REVOCATION).await;
-        for node in 0..clients.api.nodes() {
+        for node in 0..self.nodes {
             let tries = Tries::begin();
             while let Some(answer) = self.upsert((node, key), (USERS, "revoked"), SystemClock.now_ms(), clients).await?
             {
@@ -277,7 +280,7 @@ impl Product {
         let (begin, as_of_ms) = (clients.now(), SystemClock.now_ms());
         let tries = Tries::begin();
         let data = loop {
-            let node = below(rng, clients.api.nodes());
+            let node = below(rng, self.nodes);
             match self.upsert((node, key), (user, &name), as_of_ms, clients).await? {
                 Some(Answer::Done(data)) => break data,
                 Some(Answer::Unknown) => tries.again().await?,

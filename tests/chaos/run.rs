@@ -111,6 +111,12 @@ impl Run {
         self.quiesce().await
     }
 
+    /// Nodes of a former version give way to this one.
+    pub async fn replace_former_nodes(&mut self) -> Result<()> {
+        let clients = Arc::clone(&self.clients);
+        self.deployment.replace_former_nodes(|node, address| clients.api.moved(node, address)).await
+    }
+
     /// Clients work while nodes get another setting; then waits for quiescence and checks everything.
     pub async fn change(&mut self, least_operations: u64, change: Change<'_>) -> Result<()> {
         let (moving, until) = (Arc::new(AtomicBool::new(true)), self.clients.counts.answered() + least_operations);
