@@ -9,12 +9,10 @@ use super::{
     server::ApiServer,
 };
 use crate::{
-    harness::{self, CacheBackend, is_fast},
+    harness::{self, CacheBackend, cases_by},
     servers::{Backend, on_each_backend},
 };
 
-/// Changes of one walk, and in `make test-fast`.
-const CHANGES: (usize, usize) = (40, 15);
 /// Pages, by the fields after `timeline`. Nothing is remembered for a new document, so it shows what is true.
 const PAGES: [&str; 5] = [
     "{ edges { cursor node { __typename id kind text createdAt media { url } replyCount likeCount repostCount
@@ -163,7 +161,7 @@ on_each_backend! {
 
     async fn remembered_json_is_what_a_new_document_shows(backend: Backend) -> Result<()> {
         let mut walk = Walk::begin(backend).await?;
-        for number in 0..if is_fast() { CHANGES.1 } else { CHANGES.0 } {
+        for number in 0..cases_by(3) as usize {
             walk.step(number).await?;
             if number % 3 == 0 {
                 walk.server.app.settle().await?;

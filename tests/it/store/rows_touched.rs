@@ -66,30 +66,36 @@ async fn one_page_touches_few_rows(world: &World, request: &PageRequest, overhea
     Ok(())
 }
 
-async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
+/// Reads change nothing, so that they come first.
+async fn few_rows_are_touched(kind: Kind) -> Result<()> {
     let (_server, world) = own_server(kind).await?;
+    pages_touch_few_rows(&world).await?;
+    extensions_touch_few_rows(&world).await
+}
+
+async fn pages_touch_few_rows(world: &World) -> Result<()> {
     let overhead = {
-        let before = rows_read(&world).await?;
-        rows_read(&world).await? - before
+        let before = rows_read(world).await?;
+        rows_read(world).await? - before
     };
     for request in requests()? {
-        one_page_touches_few_rows(&world, &request, overhead).await?;
+        one_page_touches_few_rows(world, &request, overhead).await?;
     }
     for (span, along) in spans().into_iter().flat_map(|span| [(span, None), (span, Some(Source::Author(user(101))))]) {
-        let before = rows_read(&world).await?;
+        let before = rows_read(world).await?;
         SearchTerms::candidates(&world.store, Some(user(1)), &look(along), span, 21).await?;
-        let touched = rows_read(&world).await? - before - overhead;
+        let touched = rows_read(world).await? - before - overhead;
         ensure!(touched < 10 * 500, "{touched} rows for a look along {along:?}, {span:?}");
     }
-    finding_people_touches_few_rows(&world, overhead).await?;
+    finding_people_touches_few_rows(world, overhead).await?;
     world.set_floor(user(2), Floor::Off).await?;
     // The second begins at a content that the reader sees, four contents of each author below the newest. Its page
     // needs no other entry behind it.
     let bound = Some(ROWS - 1_750);
     for (bound, most) in [(None, 15), (bound, 20)] {
-        let before = rows_read(&world).await?;
+        let before = rows_read(world).await?;
         world.store.definition(user(2), &request(Direction::Older, bound)?, false).await?;
-        let touched = rows_read(&world).await? - before - overhead;
+        let touched = rows_read(world).await? - before - overhead;
         ensure!(
             // Rows that the engine keeps in memory, to rank the authors, count as well.
             touched < most * AUTHORS,
@@ -120,15 +126,14 @@ async fn finding_people_touches_few_rows(world: &World, overhead: i64) -> Result
 
 /// A returning reader's inbox, and one step further down: as many rows as become rows of the inbox, a few for each
 /// author, and on the way down those above the floor, which the index skips.
-async fn an_extension_touches_few_rows(kind: Kind) -> Result<()> {
-    let (_server, world) = own_server(kind).await?;
+async fn extensions_touch_few_rows(world: &World) -> Result<()> {
     let (reader, step) = (user(2), 300);
     world.set_floor(reader, Floor::OPEN).await?;
     let mut taken = 0;
     for most in [3_500, 4_500] {
-        let before = rows_read(&world).await?;
+        let before = rows_read(world).await?;
         world.store.extend(reader, step).await?;
-        let touched = rows_read(&world).await? - before;
+        let touched = rows_read(world).await? - before;
         taken += i64::from(step);
         ensure!(i64::try_from(world.inbox(reader).await?.len())? == taken);
         ensure!(touched < most, "{touched} rows to extend an inbox to {taken} rows of {AUTHORS} authors");
@@ -138,24 +143,14 @@ async fn an_extension_touches_few_rows(kind: Kind) -> Result<()> {
 
 mod mariadb {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn an_extension_touches_few_rows() -> anyhow::Result<()> {
-        super::an_extension_touches_few_rows(super::Kind::MariaDb).await
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_page_of_a_large_inbox_touches_few_rows() -> anyhow::Result<()> {
-        super::a_page_touches_few_rows(super::Kind::MariaDb).await
+    async fn pages_and_extensions_touch_few_rows() -> anyhow::Result<()> {
+        super::few_rows_are_touched(super::Kind::MariaDb).await
     }
 }
 
 mod mysql {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn an_extension_touches_few_rows() -> anyhow::Result<()> {
-        super::an_extension_touches_few_rows(super::Kind::Mysql).await
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_page_of_a_large_inbox_touches_few_rows() -> anyhow::Result<()> {
-        super::a_page_touches_few_rows(super::Kind::Mysql).await
+    async fn pages_and_extensions_touch_few_rows() -> anyhow::Result<()> {
+        super::few_rows_are_touched(super::Kind::Mysql).await
     }
 }

@@ -64,6 +64,17 @@ pub fn is_fast() -> bool {
     std::env::var_os("FAST").is_some()
 }
 
+/// Cases that a random test draws: `PROPTEST_CASES`, which is 32 in `make test-fast`, 64 in `make test` and 256 in
+/// `make soak`.
+pub fn random_cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(64)
+}
+
+/// A share of [`random_cases`], at least two, for tests whose cases take long.
+pub fn cases_by(divisor: u32) -> u32 {
+    (random_cases() / divisor).max(2)
+}
+
 /// The backend of queue, outbox cache and announcements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheBackend {

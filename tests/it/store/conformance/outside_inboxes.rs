@@ -24,7 +24,7 @@ use tidefeed::{
 };
 use tokio::sync::OnceCell;
 
-use crate::{memory_inboxes::MemoryInboxes, servers};
+use crate::{harness::cases_by, memory_inboxes::MemoryInboxes, servers};
 
 use super::{
     adapters::{Adapter, on_each_adapter},
@@ -401,5 +401,5 @@ async fn the_largest_numbers_are_kept_exactly(adapter: Adapter) -> Result<()> {
 }
 
 async fn random_operations_give_the_answers_of_the_model(adapter: Adapter) -> Result<()> {
-    outside_model::run(if adapter == Adapter::Memory { 64 } else { 96 }, store(adapter).await?).await
+    outside_model::run(cases_by(if adapter == Adapter::Memory { 1 } else { 2 }), store(adapter).await?).await
 }

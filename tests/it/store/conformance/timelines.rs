@@ -31,7 +31,7 @@ use super::{
     user,
 };
 use crate::{
-    harness::is_fast,
+    harness::cases_by,
     servers::{Backend, on_each_backend},
 };
 
@@ -258,7 +258,7 @@ on_each_backend! {
         let pulled = State { edges, ..of_one_author(Floor::At(Position::OLDEST)) };
         let pulled = check(&world, &pulled, 3).await?;
         assert!(pulled.served > 0 && pulled.refused == 0 && pulled.cached_served > 0, "{pulled:?}");
-        over_states(&world, if backend == Backend::Sqlite && !is_fast() { 60 } else { 16 })
+        over_states(&world, cases_by(if backend == Backend::Sqlite { 3 } else { 16 }))
     }
 
     /// Where outboxes are read by stretches of time, most of them hold nothing here.
