@@ -112,8 +112,12 @@ test("a stream on a line that drops everything fails, and one on which only comm
   const headers = { accept: "text/event-stream", "content-type": "application/json", ...bearer(ann.token) };
   const response = await watchedFetch(fetch, 2000)(`http://${line.address}/graphql`, { method: "POST", headers, body: JSON.stringify({ query: FEED }) });
   const chunks = response.body.getReader();
-  // Longer than may be silent.
-  for (let comments = 0; comments < 25; comments += 1) assert.equal(Buffer.from((await chunks.read()).value).toString(), ":\n\n");
+  // Longer than may be silent. A busy machine brings several at once.
+  for (let comments = 0; comments < 25; ) {
+    const chunk = Buffer.from((await chunks.read()).value).toString();
+    assert.match(chunk, /^(:\n\n)+$/);
+    comments += chunk.length / ":\n\n".length;
+  }
   line.silence();
   const ends = async () => { while (!(await chunks.read()).done); };
   await assert.rejects(within("the stream has failed", ends()), /Nothing comes on the stream/);

@@ -86,7 +86,7 @@ fn statements() -> Result<Vec<(&'static str, HotStatement, usize)>> {
         ("followers", HotStatement::Followers(user(2), vec![user(STAR)], newest), 10),
         ("an author's page", HotStatement::Outboxes(user(2), vec![user(101)], newest), 5),
         ("authors whom readers pull", HotStatement::PulledAuthors((1..=40).map(user).collect()), 3),
-        ("suggestions of people", HotStatement::MostFollowed(Some(user(1)), 20), 10),
+        ("suggestions of people", HotStatement::MostFollowed(Some(user(1)), 20), 40),
     ])
 }
 

@@ -18,6 +18,7 @@ mod redis_rights;
 mod seeding;
 mod service;
 mod tables;
+mod to_tidb;
 mod transport;
 
 use crate::binary::{CommandLine, Ended, process};
