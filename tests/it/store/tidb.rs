@@ -18,7 +18,7 @@ use tidefeed::{
 
 use super::explain::{AUTHORS, ROWS, STAR, fill, look, request, spans};
 use crate::{
-    servers::Backend,
+    servers::{Backend, is_tidb},
     store::conformance::{World, content_id, rows::entry, user},
 };
 
@@ -99,7 +99,7 @@ fn show(name: &str, requests: usize, plan: &str) {
 
 /// With as many followed authors as [`AUTHORS`], no statement asks for each of them.
 async fn hot_statements_ask_the_store_few_times() -> Result<()> {
-    ensure!(std::env::var_os("TIDB").is_some(), "TIDB is not set: `make test-tidb` runs this test");
+    ensure!(is_tidb(), "TIDB is not set: `make test-tidb` runs this test");
     let world = World::on_own_tables(Backend::Mysql).await?;
     fill(&world).await?;
     let mut dear = Vec::new();

@@ -36,11 +36,7 @@ impl Widening {
     /// The next read, after this one has found less than was wanted; `None` if it has found enough or everything.
     #[must_use]
     pub fn after(self, found: usize, wanted: usize) -> Option<Self> {
-        let last = match self.direction {
-            Direction::Older => Position::OLDEST,
-            Direction::Newer => Position::NEWEST,
-        };
-        if found >= wanted || self.end_ms() == last.publish_time() {
+        if found >= wanted || self.end_ms() == self.direction.end().publish_time() {
             return None;
         }
         let factor = wanted.saturating_mul(2).checked_div(found).unwrap_or(MOST).clamp(LEAST, MOST);

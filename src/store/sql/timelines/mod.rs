@@ -190,15 +190,13 @@ pub(super) fn of_authors_below(dialect: Dialect, reader: UserId, authors: &[User
 
 /// The newest entries below the floor of the authors whom the inbox covers, as `Row::entry` takes them; without an end,
 /// the first ones of each author.
-pub(super) fn covered_below(dialect: Dialect, reader: UserId, Below { floor, end_ms, limit }: Below) -> Fragment {
-    let bindings = Bindings::from(reader, floor).limited(End::Ahead, limit).reaching(End::Ahead, end_ms);
-    Timeline { dialect, bindings: &bindings }.covered_below()
+pub(super) fn covered_below(dialect: Dialect, reader: UserId, below: Below) -> Fragment {
+    Timeline { dialect, bindings: &below.bindings(reader) }.covered_below()
 }
 
 /// The same of everyone whom the reader follows, whatever the modes and exclusions.
-pub(super) fn followed_below(dialect: Dialect, reader: UserId, Below { floor, end_ms, limit }: Below) -> Fragment {
-    let bindings = Bindings::from(reader, floor).limited(End::Ahead, limit).reaching(End::Ahead, end_ms);
-    Timeline { dialect, bindings: &bindings }.followed_below()
+pub(super) fn followed_below(dialect: Dialect, reader: UserId, below: Below) -> Fragment {
+    Timeline { dialect, bindings: &below.bindings(reader) }.followed_below()
 }
 
 /// The statement of [`Timelines::definition`], with the outboxes read to these times (ms) ahead of the bound and behind

@@ -11,7 +11,7 @@ use super::{
     bindings::{Bindings, End},
     shown::Timeline,
 };
-use crate::domain::{Direction, Kinds, PageRequest, Position};
+use crate::domain::{Direction, Kinds, PageRequest};
 
 /// Stops the engine from merging a derived table into the outer select, which would run its sub-select more than once
 /// for each row.
@@ -149,11 +149,7 @@ impl<'a> Side<'a> {
                 .then(self.window(CONTENT))
                 .then(self.first(CONTENT));
         }
-        let compare = self.up_to();
-        let last = match self.direction {
-            Direction::Older => Position::OLDEST,
-            Direction::Newer => Position::NEWEST,
-        };
+        let (last, compare) = (self.direction.end(), self.up_to());
         let contents =
             format!(" {ALL}) p {then} contents c ON c.author_id = p.author_id AND c.publish_time {compare} p.last");
         Fragment::new(

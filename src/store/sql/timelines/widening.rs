@@ -28,6 +28,13 @@ pub(in super::super) struct Below {
     pub(in super::super) limit: usize,
 }
 
+impl Below {
+    /// The values of a statement that reads the outboxes of many authors there.
+    pub(super) fn bindings(self, reader: UserId) -> Bindings {
+        Bindings::from(reader, self.floor).limited(End::Ahead, self.limit).reaching(End::Ahead, self.end_ms)
+    }
+}
+
 /// How far each side of a page is read; `None` for the first contents of each author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sides {
@@ -63,6 +70,9 @@ impl Sides {
 
     /// The next read, after the rows of this one; `None` if they are enough.
     pub(super) fn after(self, rows: &[Row], request: &PageRequest) -> Result<Option<Self>, StoreError> {
+        if self.ahead.is_none() && self.behind.is_none() {
+            return Ok(None);
+        }
         let [ahead, behind] = definition::found(rows)?;
         let wider = Self {
             ahead: self.ahead.and_then(|side| side.after(ahead, request.need())),

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use tokio::process::Command;
 
 use super::CommandLine;
-use crate::servers::{Backend, EmptyDatabase, column, connect_sql, numbers};
+use crate::servers::{Backend, EmptyDatabase, column, connect_sql, is_tidb, numbers};
 
 /// An option file for MariaDB's programs, and the name of the database.
 fn options(url: &str) -> Result<(String, String)> {
@@ -51,7 +51,7 @@ async fn sizes(database: &EmptyDatabase) -> Result<BTreeMap<String, i64>> {
 }
 
 async fn a_dump_of_mariadb_is_served_by_tidb() -> Result<()> {
-    ensure!(std::env::var_os("TIDB").is_some(), "TIDB is not set: `make test-tidb` runs this test");
+    ensure!(is_tidb(), "TIDB is not set: `make test-tidb` runs this test");
     let (old, new) = (Backend::MariaDb.empty_database().await?, Backend::Mysql.empty_database().await?);
     let (before, after) = (CommandLine::on(&old.url)?, CommandLine::on(&new.url)?);
     for it in [&before, &after] {

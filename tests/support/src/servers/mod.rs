@@ -65,7 +65,12 @@ pub async fn shared(kind: Kind) -> Result<&'static Server> {
 /// Statements that a page by its definition takes beside the one that reads it: under `make test-tidb` one, because
 /// TiDB is asked first how many authors there are.
 pub fn definition_takes_more() -> u64 {
-    u64::from(std::env::var_os("TIDB").is_some())
+    u64::from(is_tidb())
+}
+
+/// Whether tests of MySQL use a TiDB.
+pub fn is_tidb() -> bool {
+    std::env::var_os("TIDB").is_some()
 }
 
 /// The migrated databases of the shared server of this kind, MariaDB or MySQL.
