@@ -14,6 +14,7 @@ use axum::{
 use graphql_transport::http::{self, ConnectionLimits, Endpoints, Routes};
 use serde_json::json;
 use tokio::{net::TcpListener, time::Instant};
+use tower::ServiceBuilder;
 use tower_http::{
     CompressionLevel,
     compression::{
@@ -107,10 +108,10 @@ fn finished(router: Router) -> Router {
     // What is written line by line is to arrive line by line.
     let plain = || DefaultPredicate::new().and(NotForContentType::const_new("application/x-ndjson"));
     let short = plain().and(Short);
-    router
-        .layer(middleware::from_fn(measure))
-        .layer(CompressionLayer::new().quality(COMPRESSION).compress_when(short))
-        .layer(CompressionLayer::new().quality(COMPRESSION_OF_LONG).compress_when(plain()))
+    let long = CompressionLayer::new().quality(COMPRESSION_OF_LONG).compress_when(plain());
+    let short = CompressionLayer::new().quality(COMPRESSION).compress_when(short);
+    // One stack: axum boxes the service once for each call of `layer`.
+    router.layer(ServiceBuilder::new().layer(long).layer(short).layer(middleware::from_fn(measure)))
 }
 
 /// Serves until draining has begun and the open requests have ended.

@@ -3,8 +3,6 @@
 //!
 //! What is remembered counts only if its version equals the one in the statement's snapshot.
 
-use std::collections::HashMap;
-
 use super::{
     Asked, Raw, TimelineReader, cached_outboxes,
     outside_inbox::{Inbox, Refusal, Sides},
@@ -12,7 +10,7 @@ use super::{
 };
 use crate::{
     domain::{
-        ContentId, UserId,
+        ContentId, IdMap, UserId,
         limits::MAX_RAW_COUNT,
         timeline::{
             authors::{Outboxes, Sources},
@@ -137,7 +135,7 @@ impl TimelineReader {
 /// that are being deleted.
 fn versions_of_uncovered(known: &KnownReader, found: &Candidates) -> Option<Vec<OutboxVersion>> {
     let mut shown = known.authors.uncovered().iter().filter(|author| !found.leaving.contains(author));
-    let mut named: HashMap<UserId, OutboxVersion> = found.versions.iter().map(|it| (it.author, *it)).collect();
+    let mut named: IdMap<UserId, OutboxVersion> = found.versions.iter().map(|it| (it.author, *it)).collect();
     shown.try_fold(Vec::new(), |mut versions, author| {
         versions.push(named.remove(author)?);
         Some(versions)
@@ -153,16 +151,16 @@ fn has_reactions(known: &KnownReader, found: &Candidates, wanted: Wanted) -> boo
 pub(super) fn with_reactions(
     known: &KnownReader,
     reactions_version: i64,
-    facts: HashMap<ContentId, CardFacts>,
-) -> HashMap<ContentId, CardFacts> {
-    let Some(all) = known.reactions_at(reactions_version) else { return HashMap::new() };
+    facts: IdMap<ContentId, CardFacts>,
+) -> IdMap<ContentId, CardFacts> {
+    let Some(all) = known.reactions_at(reactions_version) else { return IdMap::default() };
     facts.into_iter().map(|(content, facts)| (content, CardFacts { reactions: all.to(content), ..facts })).collect()
 }
 
 /// The facts of the page's snapshot; empty if the reactions among them are not known.
-fn facts(known: &KnownReader, found: &Candidates, wanted: Wanted) -> HashMap<ContentId, CardFacts> {
+fn facts(known: &KnownReader, found: &Candidates, wanted: Wanted) -> IdMap<ContentId, CardFacts> {
     if !has_reactions(known, found, wanted) {
-        return HashMap::new();
+        return IdMap::default();
     }
     let remembered = known.reactions.as_deref().filter(|_| !wanted.reactions);
     let facts = |it: &Candidate| {

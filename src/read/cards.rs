@@ -4,13 +4,14 @@
 //! One rule says when it counts: the page's own snapshot says that the content exists and which version its author's
 //! profile has. A content never changes while it exists, and of equal versions a profile is the same.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use quick_cache::{Weighter, sync::Cache};
 
 use crate::{
     domain::{
-        Content, ContentId, Entry, Profile, UserId, limits::MAX_REMEMBERED_CARDS_BYTES, timeline::candidates::CardFacts,
+        Content, ContentId, Entry, IdMap, Profile, UserId, limits::MAX_REMEMBERED_CARDS_BYTES,
+        timeline::candidates::CardFacts,
     },
     store::cards::{ContentCard, UserCard},
     telemetry::metrics::REMEMBERED,
@@ -104,7 +105,7 @@ impl RememberedCards {
     }
 
     /// The cards of a page's entries, as [`Self::card`], for those entries that have facts.
-    pub fn cards(&self, entries: &[Entry], facts: &HashMap<ContentId, CardFacts>) -> Vec<ContentCard> {
+    pub fn cards(&self, entries: &[Entry], facts: &IdMap<ContentId, CardFacts>) -> Vec<ContentCard> {
         let entries: Vec<_> = entries.iter().filter_map(|entry| Some((entry, facts.get(&entry.content)?))).collect();
         let cards: Vec<_> = entries.iter().filter_map(|(entry, facts)| self.card(entry, facts)).collect();
         let misses = entries.len() - cards.len();

@@ -16,14 +16,15 @@ mod readers;
 mod search;
 mod skeleton;
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
 use self::{cards::RememberedCards, outside_inbox::OutsideReader};
 use crate::{
     domain::{
-        Content, ContentId, ContentKind, Direction, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, UserId,
+        Content, ContentId, ContentKind, Direction, Entry, Floor, IdMap, Kinds, Page, PageRequest, PageSize, Position,
+        UserId,
         live::view::TimelineTop,
         timeline::{
             candidates::CardFacts,
@@ -77,12 +78,12 @@ struct Raw {
     /// oldest content. `None` if this one does.
     reached: Option<i64>,
     /// Counters, reactions and profile versions from the page's snapshot, as far as they cost no statement.
-    facts: HashMap<ContentId, CardFacts>,
+    facts: IdMap<ContentId, CardFacts>,
 }
 
 impl Raw {
     /// A page from a snapshot with this floor.
-    fn of(page: Page, floor: Floor, facts: HashMap<ContentId, CardFacts>) -> Self {
+    fn of(page: Page, floor: Floor, facts: IdMap<ContentId, CardFacts>) -> Self {
         Self { reached: reached_below(&page, floor), page, facts }
     }
 }
@@ -93,7 +94,7 @@ pub struct Skeleton {
     page: Page,
     subjects: Subjects,
     /// What cards need from the page's own snapshot, as far as it cost no statement.
-    pub facts: HashMap<ContentId, CardFacts>,
+    pub facts: IdMap<ContentId, CardFacts>,
 }
 
 impl Skeleton {
@@ -172,7 +173,7 @@ impl TimelineReader {
     }
 
     /// The cards of those entries that this node can make from memory and the facts of their page's snapshot.
-    pub fn cards(&self, entries: &[Entry], facts: &HashMap<ContentId, CardFacts>) -> Vec<ContentCard> {
+    pub fn cards(&self, entries: &[Entry], facts: &IdMap<ContentId, CardFacts>) -> Vec<ContentCard> {
         self.cards.cards(entries, facts)
     }
 

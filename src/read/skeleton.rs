@@ -2,8 +2,6 @@
 //! the domain what to read next, and reads it. What candidates do not give is read by the definition of a timeline,
 //! from the outboxes of all followed authors: in a short stretch of time, or whole.
 
-use std::collections::HashMap;
-
 use super::{
     Asked, Raw, TimelineReader,
     candidates::{Read, with_reactions},
@@ -13,7 +11,7 @@ use super::{
 };
 use crate::{
     domain::{
-        Page, PageRequest, UserId,
+        IdMap, Page, PageRequest, UserId,
         limits::MAX_NAMED_AUTHORS,
         timeline::{
             route::{Known, Miss, Progress, Prospect, Step},
@@ -120,7 +118,7 @@ impl TimelineReader {
         }
         let facts = match known {
             Some(known) => with_reactions(&known, reactions_version, facts),
-            None => HashMap::new(),
+            None => IdMap::default(),
         };
         Ok(Raw::of(page, snapshot.floor, facts))
     }

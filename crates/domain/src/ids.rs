@@ -3,7 +3,10 @@
 //!
 //! Every layer uses these types. `api` and `store` define how clients and databases see them.
 
-use std::fmt;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +18,12 @@ const RANDOM_BITS: u32 = 22;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not an id: ids are whole numbers from 1 to 9223372036854775807")]
 pub struct InvalidId(pub i128);
+
+/// A map by id. Nobody chooses ids, so that they need no hash that withstands chosen ones.
+pub type IdMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// A set of ids, as [`IdMap`].
+pub type IdSet<K> = HashSet<K, foldhash::fast::RandomState>;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {

@@ -24,7 +24,7 @@ pub use self::{
     account::profile::{Handle, Profile},
     content::{Content, Counters, Media, MediaKind},
     delivery::edge::EdgeMode,
-    ids::{ContentId, ServiceKeyId, SessionId, UserId},
+    ids::{ContentId, IdMap, IdSet, ServiceKeyId, SessionId, UserId},
     kinds::{ContentKind, Kinds},
     live::{resume::ResumePoint, shown::Shown},
     object::ContentObject,

@@ -183,7 +183,7 @@ where
             }
             _ => {
                 request.set_parsed_query(operation.document());
-                self.schema.execute(request).await
+                Box::pin(self.schema.execute(request)).await
             }
         }
     }

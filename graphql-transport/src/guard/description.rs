@@ -10,7 +10,7 @@ use async_graphql::parser::{
     types::{FieldDefinition, TypeDefinition, TypeKind, TypeSystemDefinition},
 };
 
-use super::types::{self, Kind, UnreadableSchema};
+use super::types::{self, ByName, Kind, UnreadableSchema};
 
 /// The specification's introspection types with the fields that lead to objects.
 const TYPES: &str = "type __Schema { description: String types: [__Type!]! queryType: __Type! mutationType: __Type \
@@ -110,7 +110,7 @@ impl Lengths {
 }
 
 /// Adds the introspection types to `types`, and the introspection fields to the query type.
-pub(super) fn add(types: &mut HashMap<String, Kind>, query: &str, lengths: Lengths) -> Result<(), UnreadableSchema> {
+pub(super) fn add(types: &mut ByName<Kind>, query: &str, lengths: Lengths) -> Result<(), UnreadableSchema> {
     let written = format!("{TYPES} type {query} {{ __schema: __Schema! __type(name: String!): __Type }}");
     let document = parse_schema(written).map_err(|error| UnreadableSchema(error.to_string()))?;
     for definition in document.definitions {

@@ -3,7 +3,7 @@
 //! async-graphql, which executes, has half of the rules, so apollo-compiler validates, as it parses. It sees documents
 //! within the guard's limits, and no values of variables.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use apollo_compiler::{
     Name, Schema,
@@ -13,7 +13,13 @@ use apollo_compiler::{
     validation::{DiagnosticData, Valid},
 };
 
-use super::{fault::Fault, positions::Positions, refusal::Refusal, types::ScalarCheck, variable_usage};
+use super::{
+    fault::Fault,
+    positions::Positions,
+    refusal::Refusal,
+    types::{ByName, ScalarCheck},
+    variable_usage,
+};
 
 /// Maximum number of faults reported for one document.
 const MAX_REPORTED: usize = 20;
@@ -56,7 +62,7 @@ impl Rules {
     pub fn check(
         &self,
         (document, query): (&Document, &str),
-        scalars: &HashMap<String, ScalarCheck>,
+        scalars: &ByName<ScalarCheck>,
         suggests: bool,
     ) -> Result<(), Refusal> {
         let faults: Vec<(Fault, Option<&str>)> = match document.to_executable_validate(&self.schema) {

@@ -2,7 +2,7 @@
 //!
 //! The executor's registry is private, so the shape is read once from the printed schema.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use apollo_compiler::ast::Document;
 use async_graphql::parser::{
@@ -14,7 +14,7 @@ use super::{
     description::{self, Lengths},
     refusal::Refusal,
     rules::Rules,
-    types::{FieldShape, Kind, ScalarCheck, UnreadableSchema, fields, input_field},
+    types::{ByName, FieldShape, Kind, ScalarCheck, UnreadableSchema, fields, input_field},
 };
 
 /// What the cost needs but the printed schema lacks.
@@ -56,14 +56,14 @@ impl Default for PageSizes {
 /// The types of a schema by name. The default is empty, and then nothing is checked against it.
 #[derive(Debug, Clone, Default)]
 pub struct Shape {
-    types: HashMap<String, Kind>,
+    types: ByName<Kind>,
     query: String,
     mutation: String,
     subscription: String,
     filter: (String, u64),
     pages: PageSizes,
     rules: Option<Arc<Rules>>,
-    scalars: HashMap<String, ScalarCheck>,
+    scalars: ByName<ScalarCheck>,
 }
 
 impl Shape {

@@ -16,12 +16,15 @@ pub struct UnreadableSchema(pub(super) String);
 /// string".
 pub type ScalarCheck = fn(&Value) -> Result<(), &'static str>;
 
+/// Parts of the schema by name. Clients choose what is looked up, but nothing that is in it.
+pub(super) type ByName<T> = HashMap<String, T, foldhash::fast::RandomState>;
+
 /// The kind of a type.
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
     /// An object or an interface, with its fields.
-    Fields(HashMap<String, FieldShape>),
-    Input(HashMap<String, InputShape>),
+    Fields(ByName<FieldShape>),
+    Input(ByName<InputShape>),
     Enum(Vec<String>),
     /// A custom scalar or a union.
     Other,
@@ -61,10 +64,7 @@ pub(super) struct InputShape {
 }
 
 /// The fields of the type `of`.
-pub(super) fn fields(
-    of: &str,
-    definitions: &[async_graphql::Positioned<FieldDefinition>],
-) -> HashMap<String, FieldShape> {
+pub(super) fn fields(of: &str, definitions: &[async_graphql::Positioned<FieldDefinition>]) -> ByName<FieldShape> {
     let is_read = !of.ends_with("Connection") && !of.ends_with("Edge");
     let shape = |field: &FieldDefinition| FieldShape {
         leads_to: innermost(&field.ty.node).to_owned(),

@@ -4,7 +4,7 @@
 //! apollo-compiler checks the first two only at the top level of an argument, and does not know the third. This file
 //! takes documents that have passed the library's other rules.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use apollo_compiler::{
     ExecutableDocument, Name, Node, Schema,
@@ -14,14 +14,18 @@ use apollo_compiler::{
 };
 use async_graphql::{Value as Constant, indexmap::IndexMap};
 
-use super::{fault::Fault, positions::Positions, types::ScalarCheck};
+use super::{
+    fault::Fault,
+    positions::Positions,
+    types::{ByName, ScalarCheck},
+};
 
 /// Every variable whose type does not fit its place (specification, 5.8.5), every duplicate field of an input object
 /// (5.6.3), and every literal that is not of its custom scalar (5.6.1). Walks each fragment once for each operation.
 pub fn faults(
     (document, query): (&Valid<ExecutableDocument>, &str),
     schema: &Valid<Schema>,
-    scalars: &HashMap<String, ScalarCheck>,
+    scalars: &ByName<ScalarCheck>,
 ) -> Vec<Fault> {
     let mut faults = Vec::new();
     for operation in document.operations.iter() {
@@ -45,7 +49,7 @@ struct Walk<'a> {
     /// Its text.
     query: &'a str,
     schema: &'a Schema,
-    scalars: &'a HashMap<String, ScalarCheck>,
+    scalars: &'a ByName<ScalarCheck>,
     variables: &'a [Node<VariableDefinition>],
     visited: HashSet<&'a Name>,
     faults: &'a mut Vec<Fault>,

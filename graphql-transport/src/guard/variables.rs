@@ -13,7 +13,7 @@ use super::{
     refusal::Refusal,
     rules::nearest,
     shape::Shape,
-    types::{InputShape, Kind},
+    types::{ByName, InputShape, Kind},
 };
 
 /// The approximate bytes of `variables`. Refuses those that are too large or too deeply nested.
@@ -107,7 +107,7 @@ impl Variable<'_> {
         &self,
         value: &Value,
         expected: &Type,
-        fields: &std::collections::HashMap<String, InputShape>,
+        fields: &ByName<InputShape>,
         path: &str,
     ) -> Result<(), Refusal> {
         let Value::Object(given) = value else {

@@ -4,10 +4,11 @@
 //! Queries, mutations, and both of services have separate limits, so no kind waits for another. Subscriptions are
 //! bounded elsewhere: by sockets, streams and their operations.
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 use async_graphql::parser::types::{OperationDefinition, OperationType, SelectionSet};
 use fair_queue::{Asked, Bounds, FairQueue, Full, Limits, Turn};
+use metrics::Gauge;
 use tokio::time::timeout;
 
 use super::{
@@ -96,8 +97,8 @@ impl Admission {
                 if kind == Kind::Query {
                     self.proportion.note_query(client, false);
                 }
-                let running = gauge(self.names.operations_running, kind);
-                Ok(Some(Permit::new(limit.queue.clone(), turn, running)))
+                let running = limit.running.get_or_init(|| gauge(self.names.operations_running, kind));
+                Ok(Some(Permit::new(limit.queue.clone(), turn, running.clone())))
             }
             Err(overload) => Err(self.refused(kind, client, overload)),
         }
@@ -136,12 +137,15 @@ impl Admission {
 struct Limit {
     queue: FairQueue<Payer>,
     wait_time: Duration,
+    /// Counts those that run.
+    running: OnceLock<Gauge>,
 }
 
 impl Limit {
     fn new(limit: AdmissionLimit, client_percent: usize) -> Self {
         let all = Limits { running: limit.running.max(1), waiting: limit.waiting };
-        Self { queue: FairQueue::new(Bounds::shared(all, client_percent)), wait_time: limit.wait_time }
+        let queue = FairQueue::new(Bounds::shared(all, client_percent));
+        Self { queue, wait_time: limit.wait_time, running: OnceLock::new() }
     }
 
     /// Waits for a permit. Calls `waits` if it has to wait, and drops its result after the wait.
@@ -160,7 +164,7 @@ impl Limit {
 }
 
 /// Labels that are literals are not copied.
-fn gauge(name: &'static str, kind: Kind) -> metrics::Gauge {
+fn gauge(name: &'static str, kind: Kind) -> Gauge {
     match kind {
         Kind::Query => metrics::gauge!(name, "kind" => "query"),
         Kind::Mutation => metrics::gauge!(name, "kind" => "mutation"),

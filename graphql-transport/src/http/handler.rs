@@ -65,14 +65,15 @@ pub(super) async fn serve<E: PreparedExecutor, V: Viewer>(
     let span = tracing::error_span!(
         "graphql", %request_id, transport = "http", operation = tracing::field::Empty, name = tracing::field::Empty
     );
-    let work = async {
+    // On the heap, because each layer around it would move it.
+    let work = Box::pin(async {
         if accepted.is_none() {
             let message = "Accept has none of application/graphql-response+json, application/json and \
                            text/event-stream. Add one of them.";
             return Err(Refused::new(Reason::NotAcceptable, BAD_USER_INPUT, message));
         }
         run(&core, request, &request_id, media).await
-    };
+    });
     let guarded = AssertUnwindSafe(tokio::time::timeout(core.settings.request.time, work)).catch_unwind();
     let answer = async {
         match guarded.await {

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     memory::{self, AnswerBudget, NoRoom},
-    written::Spliced,
+    written::{Spliced, write},
 };
 
 /// Seconds after which to retry an operation refused under load.
@@ -249,7 +249,7 @@ pub(super) const fn wait_for_room(no_room: NoRoom) -> u64 {
 /// The JSON of `value` if it has at most `most` bytes. Never writes more than that.
 pub(super) fn json_within(value: &impl Serialize, most: usize) -> Option<Vec<u8>> {
     let mut written = Bounded { bytes: Vec::with_capacity(128), most };
-    serde_json::to_writer(&mut written, value).ok().map(|()| written.bytes)
+    write(&mut written, value).ok().map(|()| written.bytes)
 }
 
 struct Bounded {

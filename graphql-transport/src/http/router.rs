@@ -9,6 +9,7 @@ use axum::{
 };
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceBuilder;
 
 use super::{
     admission::Admission,
@@ -131,8 +132,7 @@ where
     });
     let router = Router::new()
         .route("/graphql", any(handler::serve::<E, V>))
-        .layer(readers)
-        .layer(strangers)
+        .layer(ServiceBuilder::new().layer(strangers).layer(readers))
         .route("/graphql/ws", get(ws::upgrade::<E, V>))
         .with_state(core);
     Ok(Endpoints { router: surrounded(router, drawn), charges })

@@ -12,6 +12,7 @@ use crate::guard::Guard;
 #[derive(Debug, Default)]
 pub(super) struct Trusted {
     by_id: HashMap<String, ParsedDocument>,
+    /// Also by ids that are written as a hash: tools that make ids print the text again.
     by_hash: HashMap<DocumentHash, ParsedDocument>,
 }
 
@@ -23,6 +24,9 @@ impl Trusted {
             match guard.open(text) {
                 Ok(document) => {
                     let known = ParsedDocument { document: Arc::new(document), text: text.as_str().into() };
+                    if let Some(hash) = DocumentHash::parse(id) {
+                        trusted.by_hash.entry(hash).or_insert_with(|| known.clone());
+                    }
                     trusted.by_hash.insert(DocumentHash::of(text), known.clone());
                     trusted.by_id.insert(id.clone(), known);
                 }
@@ -36,10 +40,9 @@ impl Trusted {
         self.by_id.get(id)
     }
 
-    /// Finds a document by the hash of its text, or by an id that equals the hash: tools that make ids print the text
-    /// again.
+    /// Finds a document by the hash of its text, or by an id that equals the hash.
     pub(super) fn by_hash(&self, hash: &DocumentHash) -> Option<&ParsedDocument> {
-        self.by_hash.get(hash).or_else(|| self.by_id.get(&hash.to_string()))
+        self.by_hash.get(hash)
     }
 }
 

@@ -7,10 +7,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use axum::body::Bytes;
+use metrics::Gauge;
 use tokio_util::sync::CancellationToken;
 
 use crate::{measurements::MetricNames, payer::Payer};
@@ -51,6 +52,8 @@ struct Inner {
     left: usize,
     metrics: MetricNames,
     held: Mutex<Held>,
+    /// Shows the bytes held.
+    gauge: OnceLock<Gauge>,
 }
 
 #[derive(Debug, Default)]
@@ -97,7 +100,7 @@ impl Ledger {
     fn leaving(left: usize, what: &'static str, limits: LedgerLimits, metrics: MetricNames) -> Self {
         let client = if limits.client == 0 { usize::MAX } else { limits.client };
         let limits = LedgerLimits { client, ..limits };
-        Self(Arc::new(Inner { what, limits, left, metrics, held: Mutex::default() }))
+        Self(Arc::new(Inner { what, limits, left, metrics, held: Mutex::default(), gauge: OnceLock::new() }))
     }
 
     /// An empty hold.
@@ -123,7 +126,8 @@ impl Ledger {
 
     #[expect(clippy::cast_precision_loss, reason = "a measurement; bytes of a node have fewer than 53 bits")]
     fn measure(&self, held: MutexGuard<'_, Held>) {
-        metrics::gauge!(self.0.metrics.held_bytes, "what" => self.0.what).set(held.total as f64);
+        let Inner { metrics, what, gauge, .. } = &*self.0;
+        gauge.get_or_init(|| metrics::gauge!(metrics.held_bytes, "what" => *what)).set(held.total as f64);
         drop(held);
     }
 

@@ -3,7 +3,7 @@
 //! It lives as long as its data may be shown: one query, one mutation, or one event of a subscription. Objects hold
 //! theirs.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_graphql::dataloader::{DataLoader, HashMapCache};
 use graphql_transport::memory::AnswerBudget;
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     accounts::Viewer,
     domain::{
-        Content, ContentId, Counters, Entry, Profile, UserId, ViewerReactions,
+        Content, ContentId, Counters, Entry, IdMap, Profile, UserId, ViewerReactions,
         account::{attributes::Attributes, profile::ProfileCounts, session::Session},
         timeline::exclusion::ExclusionState,
     },
@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// The cards of a page's contents; `None` for one that has gone.
-pub type PageCards = HashMap<ContentId, Option<Arc<ContentCard>>>;
+pub type PageCards = IdMap<ContentId, Option<Arc<ContentCard>>>;
 
 /// The loaders of one answer for one viewer.
 pub struct Hydration {
@@ -122,7 +122,7 @@ impl Hydration {
     /// each field reads its own value, and fails alone.
     pub async fn read_cards(&self, contents: Vec<ContentId>, selection: ContentSelection) -> PageCards {
         if contents.is_empty() {
-            return HashMap::new();
+            return IdMap::default();
         }
         let parts = selection.parts();
         let read = self.loader.load_many(contents.into_iter().map(|id| ContentCardOf(id, parts))).await;

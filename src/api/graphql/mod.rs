@@ -71,8 +71,8 @@ impl PreparedExecutor for TidefeedSchema {
             return batches::run(self.0.execute_prepared(operation, request)).await;
         };
         let (schema, variables, run) = (self.clone(), request.variables.clone(), Arc::clone(&operation));
-        let work = async move { batches::run(schema.0.execute_prepared(run, request)).await };
-        call.run(&operation, &variables, work).await
+        let work = Box::pin(async move { batches::run(schema.0.execute_prepared(run, request)).await });
+        Box::pin(call.run(&operation, &variables, work)).await
     }
 
     fn stream_prepared(&self, operation: Arc<Prepared>, request: Request) -> BoxStream<'static, Response> {

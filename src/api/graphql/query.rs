@@ -207,7 +207,7 @@ impl OtherQuery {
         ctx: &Context<'_>,
         #[graphql(desc = "The ids, at most 100.")] ids: Vec<ID>,
     ) -> Result<Vec<Answer<Node>>, ApiError> {
-        nodes(ctx, &ids).await.map_err(Failure::into_api_error)
+        Box::pin(nodes(ctx, &ids)).await.map_err(Failure::into_api_error)
     }
 }
 

@@ -1,6 +1,9 @@
 //! The scope of one operation: its viewer and its loaders. The transport attaches it; every resolver starts from it.
 
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::{
+    pin::Pin,
+    sync::{Arc, OnceLock, PoisonError},
+};
 
 use async_graphql::{Context, ContextSelectionSet, Request};
 use graphql_transport::{http::Permit, memory::AnswerBudget, metered::named, written::SharedDocument};
@@ -65,14 +68,21 @@ pub struct Undescribed;
 /// Failures that one operation logs at most. A document may have thousands of failing fields.
 const LOGGED: usize = 10;
 
-/// Ends a resolver through the one error mapping.
-pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Option<T>, Failure>> + Send) -> Answer<T> {
-    let into_api_error = |failure: Failure| match ctx.query_env.errors.lock() {
-        Ok(before) if before.len() >= LOGGED => failure.shown(),
-        _ => failure.into_api_error(),
-    };
-    named(ctx).await;
-    work.await.map_err(into_api_error).map_err(|error| without_names(ctx, error)).transpose()
+/// Ends a resolver through the one error mapping. `work` lies on the heap: each of the layers around a resolver is as
+/// large as what it holds, and some are moved.
+pub fn answer<'a, T: Send + 'a>(
+    ctx: &'a Context<'_>,
+    work: impl Future<Output = Result<Option<T>, Failure>> + Send + 'a,
+) -> impl Future<Output = Answer<T>> + Send + 'a {
+    let work: Pin<Box<dyn Future<Output = _> + Send + 'a>> = Box::pin(work);
+    async move {
+        let into_api_error = |failure: Failure| match ctx.query_env.errors.lock() {
+            Ok(before) if before.len() >= LOGGED => failure.shown(),
+            _ => failure.into_api_error(),
+        };
+        named(ctx).await;
+        work.await.map_err(into_api_error).map_err(|error| without_names(ctx, error)).transpose()
+    }
 }
 
 /// `error` with an ellipsis for each argument that it names and the field was not given, if the schema is not

@@ -1,11 +1,25 @@
 //! The schema as a whole.
 
-use async_graphql::parser::{
-    parse_schema,
-    types::{FieldDefinition, ObjectType, TypeKind, TypeSystemDefinition},
+use async_graphql::{
+    ContainerType, Context,
+    parser::{
+        parse_schema,
+        types::{FieldDefinition, ObjectType, TypeKind, TypeSystemDefinition},
+    },
 };
 
-use super::schema_sdl;
+use super::{Mutation, Query, schema_sdl};
+
+/// Each layer around a resolver holds its future, and some of them move it: `scope::answer` puts it on the heap.
+#[test]
+fn the_futures_of_resolvers_are_small() {
+    fn bytes<'a, T: 'a, F>(_: impl Fn(&'a T, &'a Context<'a>) -> F) -> usize {
+        size_of::<F>()
+    }
+    let (query, mutation) =
+        (bytes(<Query as ContainerType>::resolve_field), bytes(<Mutation as ContainerType>::resolve_field));
+    assert!(query.max(mutation) <= 2_048, "{query} and {mutation} bytes");
+}
 
 #[test]
 fn the_printed_schema_is_the_one_in_the_repository() {

@@ -2,7 +2,7 @@
 //!
 //! Folding comes before hydration, because only the entries that stay are shown: what folding leaves out needs no card.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use async_graphql::{Context, Object};
 
@@ -134,7 +134,7 @@ fn fold(asked: &Asked, skeleton: &Skeleton) -> Folded {
 /// Step 3, what is shown of the entries: the cards that this node makes from memory (`read::cards`), and the others, in
 /// one statement. Nothing is known of a content that has gone since.
 async fn hydrate(hydration: &Hydration, asked: &Asked, folded: &Folded, skeleton: &Skeleton) -> PageCards {
-    let Some(selection) = asked.contents else { return HashMap::new() };
+    let Some(selection) = asked.contents else { return PageCards::default() };
     let remembered = hydration.use_cases().reader.cards(&folded.entries, &skeleton.facts);
     let suffices = |card: &_| hydration.suffices(card, selection);
     let remembered = remembered.into_iter().filter(suffices).map(|card| (card.content.id, Some(Arc::new(card))));

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
-        ContentId, Entry, Handle, Listing, PageRequest, Reaction, UserId, ViewerReactions,
+        ContentId, Entry, Handle, IdMap, Listing, PageRequest, Reaction, UserId, ViewerReactions,
         account::attributes::Attributes, timeline::candidates::CardFacts,
     },
     store::{
@@ -248,7 +248,7 @@ impl Earlier {
     }
 
     /// The facts of these entries, without reactions.
-    pub fn facts(&self, tables: &Tables, entries: &[Entry]) -> HashMap<ContentId, CardFacts> {
+    pub fn facts(&self, tables: &Tables, entries: &[Entry]) -> IdMap<ContentId, CardFacts> {
         let facts = entries.iter().filter_map(|entry| {
             let mut facts = facts(tables, entry, None)?;
             self.put_in(entry.author, &mut facts);

@@ -1,11 +1,9 @@
 //! Timeline reads in the model: the definition of a timeline, and who sees what.
 
-use std::collections::HashMap;
-
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
-        ContentId, Direction, Entry, Kinds, PageRequest, Position, Run, UserId,
+        ContentId, Direction, Entry, IdMap, Kinds, PageRequest, Position, Run, UserId,
         timeline::{
             authors::{ReaderSnapshot, TimelineAuthors},
             candidates::{Ask, Candidates},
@@ -85,7 +83,7 @@ impl Timelines for PrimaryStore {
             let authors = if later { authors.clone() } else { view.followed_authors(tables) };
             let rows = |side: Side| view.contents_of(&authors, tables, side);
             let run = |side: Side| Run::from_limited_query(side.direction, rows(side), side.limit);
-            let facts = if with_facts { earlier.facts(tables, &rows(Side::ahead(request))) } else { HashMap::new() };
+            let facts = if with_facts { earlier.facts(tables, &rows(Side::ahead(request))) } else { IdMap::default() };
             let behind = Side::behind(request).map(run).into_iter().collect();
             let floor = tables.floor(reader);
             let snapshot = Snapshot { floor, ahead: vec![run(Side::ahead(request))], behind };

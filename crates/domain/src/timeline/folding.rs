@@ -4,17 +4,15 @@
 //! stretch of the timeline that begins at the bound and has as many subjects as the page wants, or everything up to
 //! the end. The newest entry of each subject stays. The result depends only on the timeline and the request.
 
-use std::collections::{HashMap, HashSet};
-
 use super::{
     page::{Direction, Page, PageRequest},
     position::{Entry, Position},
 };
-use crate::ids::ContentId;
+use crate::ids::{ContentId, IdMap, IdSet};
 
 /// The subjects of entries. A subject never changes, so it can be looked up at any time.
 #[derive(Debug, Clone, Default)]
-pub struct Subjects(HashMap<ContentId, ContentId>);
+pub struct Subjects(IdMap<ContentId, ContentId>);
 
 impl Subjects {
     /// The contents of the page whose subjects are unknown.
@@ -29,7 +27,7 @@ impl Subjects {
 
     /// How many entries folding leaves on the page.
     pub fn distinct(&self, page: &Page) -> usize {
-        page.entries.iter().map(|entry| self.of(entry)).collect::<HashSet<_>>().len()
+        page.entries.iter().map(|entry| self.of(entry)).collect::<IdSet<_>>().len()
     }
 
     /// Whether a page that goes on beyond `raw` has fewer subjects than the request wants, so that a longer one is
@@ -63,7 +61,7 @@ pub struct Showing {
 
 /// The newest entry of each subject. Input and result are oldest first.
 pub fn standing(entries: &[Showing]) -> Vec<Showing> {
-    let mut met = HashSet::with_capacity(entries.len());
+    let mut met = IdSet::default();
     let mut standing: Vec<Showing> = entries.iter().rev().filter(|it| met.insert(it.subject)).copied().collect();
     standing.reverse();
     standing
@@ -101,7 +99,7 @@ impl From<Page> for Folded {
 /// Folds `raw`, an exact page of any size from the request's bound in its direction.
 pub fn fold(request: &PageRequest, raw: Page, subjects: &Subjects) -> Folded {
     let Page { mut entries, mut has_older, mut has_newer } = raw;
-    let mut met = HashSet::new();
+    let mut met = IdSet::default();
     let mut closes = |entry: &Entry| {
         met.insert(subjects.of(entry));
         met.len() == request.size.get()
@@ -119,7 +117,7 @@ pub fn fold(request: &PageRequest, raw: Page, subjects: &Subjects) -> Folded {
         }
     }
     let stretch = entries.clone();
-    let mut shown = HashSet::new();
+    let mut shown = IdSet::default();
     entries.retain(|entry| shown.insert(subjects.of(entry)));
     Folded { entries, has_older, has_newer, stretch }
 }
@@ -174,7 +172,7 @@ mod tests {
     /// The definition, word by word.
     fn naive(all: &[Entry], request: &PageRequest, subjects: &Subjects) -> Folded {
         let (met, behind) = ahead(all, request);
-        let count = |stretch: &[Entry]| stretch.iter().map(|it| subjects.of(it)).collect::<HashSet<_>>().len();
+        let count = |stretch: &[Entry]| stretch.iter().map(|it| subjects.of(it)).collect::<IdSet<_>>().len();
         let length = (0..=met.len()).find(|length| count(&met[..*length]) == request.size.get()).unwrap_or(met.len());
         let stretch = &met[..length];
         let newest = |it: &&Entry| {

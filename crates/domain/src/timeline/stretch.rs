@@ -4,15 +4,13 @@
 //! The estimate affects only the cost of a page, never its entries: a stretch that is too short yields no page, and
 //! the page is read another way.
 
-use std::collections::HashMap;
-
 use super::{
     candidates::CardFacts,
     merge::Snapshot,
     page::{Direction, Page, PageRequest},
     position::{Entry, Position},
 };
-use crate::ids::ContentId;
+use crate::ids::{ContentId, IdMap};
 
 /// A stretch is this many times as long as the page probably is, because entries come in bursts.
 const SLACK: i64 = 3;
@@ -46,7 +44,7 @@ pub struct OutboxesSnapshot {
     /// The version of the reader's reactions.
     pub reactions_version: i64,
     /// Facts without reactions.
-    pub facts: HashMap<ContentId, CardFacts>,
+    pub facts: IdMap<ContentId, CardFacts>,
 }
 
 /// The mean time between two entries of a timeline, in microseconds, at least 1.

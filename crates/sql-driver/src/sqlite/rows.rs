@@ -17,8 +17,11 @@ pub(crate) fn rows(
     let mut cursor = statement.query(params_from_iter(values.into_iter().map(cell)))?;
     let mut rows = Vec::new();
     while let Some(row) = cursor.next()? {
-        let cells: rusqlite::Result<Vec<Cell>> = (0..columns).map(|column| row.get(column)).collect();
-        rows.push(cells?.into());
+        let mut cells: Vec<Cell> = Vec::with_capacity(columns);
+        for column in 0..columns {
+            cells.push(row.get(column)?);
+        }
+        rows.push(cells.into());
     }
     Ok(rows)
 }

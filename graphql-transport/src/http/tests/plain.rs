@@ -8,6 +8,16 @@ use super::*;
 
 const INTROSPECTION: &str = include_str!("../../guard/introspection.graphql");
 
+/// Each layer around a request holds its future, and some of them move it.
+#[test]
+fn the_future_of_a_request_is_small() {
+    fn bytes<A, B, F>(_: impl Fn(A, B) -> F) -> usize {
+        size_of::<F>()
+    }
+    let bytes = bytes(crate::http::handler::serve::<schema::TestSchema, schema::Person>);
+    assert!(bytes <= 1_024, "{bytes} bytes");
+}
+
 #[tokio::test]
 async fn a_query_is_answered_in_the_media_type_that_was_asked_for() {
     for (accept, expected) in [

@@ -102,7 +102,8 @@ impl ServerMessage<'_> {
     }
 
     pub(super) fn to_frame(&self) -> Message {
-        Message::Text(serde_json::to_string(self).unwrap_or_default().into())
+        let json = json_within(self, usize::MAX).and_then(|json| String::from_utf8(json).ok());
+        Message::Text(json.unwrap_or_default().into())
     }
 
     /// A frame that holds its memory; `None` if it exceeds `most` bytes.

@@ -16,15 +16,18 @@ pub trait Payload {
 }
 
 /// Ends the resolver of a mutation as [`scope::answer`] does.
-pub async fn answer<T: Payload>(
-    ctx: &Context<'_>,
-    work: impl Future<Output = Result<Option<T>, Failure>> + Send,
-) -> Answer<T> {
-    let ended = scope::answer(ctx, work).await;
-    if let (Some(Ok(payload)), Some(call)) = (&ended, ctx.data_opt::<ServiceCall>())
-        && let Some(error) = payload.user_errors().first()
-    {
-        call.note_refusal(error.code);
+pub fn answer<'a, T: Payload + Send + 'a>(
+    ctx: &'a Context<'_>,
+    work: impl Future<Output = Result<Option<T>, Failure>> + Send + 'a,
+) -> impl Future<Output = Answer<T>> + Send + 'a {
+    let ended = scope::answer(ctx, work);
+    async move {
+        let ended = ended.await;
+        if let (Some(Ok(payload)), Some(call)) = (&ended, ctx.data_opt::<ServiceCall>())
+            && let Some(error) = payload.user_errors().first()
+        {
+            call.note_refusal(error.code);
+        }
+        ended
     }
-    ended
 }

@@ -3,7 +3,7 @@
 //! All but threads are newest first, so the "next" page is older. An entry has no edge if its content was deleted or
 //! blocked between the snapshot of the page and the loading of contents.
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 use async_graphql::{
     ContextSelectionSet, OutputType, Positioned, ServerResult, SimpleObject, Value, parser::types::Field,
@@ -135,7 +135,7 @@ impl Shown {
         selection: Option<ContentSelection>,
     ) -> Result<Self, Failure> {
         Self::prime(hydration, &page.entries, selection).await;
-        Self::of(hydration, page, selection, &HashMap::new()).await
+        Self::of(hydration, page, selection, &PageCards::default()).await
     }
 
     /// The page with these cards. Contents without one are found in the loaders.
@@ -163,7 +163,7 @@ impl Shown {
         selection: Option<ContentSelection>,
     ) -> Result<Self, Failure> {
         Self::prime(hydration, &page.entries, selection).await;
-        let rows = Self::rows(hydration, &page.entries, selection, &HashMap::new()).await?;
+        let rows = Self::rows(hydration, &page.entries, selection, &PageCards::default()).await?;
         let page_info = PageInfo {
             has_next_page: Metered(page.has_older),
             has_previous_page: Metered(false),

@@ -6,8 +6,6 @@
 //! after it, and would read whole outboxes. The statement also reads the version of the authors, and rows of another
 //! version do not count. Whole, the statement looks up the authors and whom the reader excludes.
 
-use std::collections::HashMap;
-
 use super::{
     super::{
         existing_accounts::author_remains,
@@ -22,7 +20,7 @@ use super::{
 };
 use crate::{
     domain::{
-        ContentId, Entry, Floor, PageRequest, Run,
+        ContentId, Entry, Floor, IdMap, PageRequest, Run,
         timeline::{
             authors::TimelineAuthors,
             candidates::{CardFacts, Wanted},
@@ -198,7 +196,7 @@ struct Read {
     floor: Floor,
     version: Option<i64>,
     reactions_version: i64,
-    facts: HashMap<ContentId, CardFacts>,
+    facts: IdMap<ContentId, CardFacts>,
     ahead: Vec<Entry>,
     behind: Vec<Entry>,
 }
@@ -210,7 +208,7 @@ impl Read {
             floor: Floor::Off,
             version: None,
             reactions_version: 0,
-            facts: HashMap::new(),
+            facts: IdMap::default(),
             ahead,
             behind: Vec::new(),
         };

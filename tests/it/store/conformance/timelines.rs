@@ -1,8 +1,6 @@
 //! Tests what the timelines port promises: in every state that the protocol allows, a page is exactly what the
 //! definition gives.
 
-use std::collections::HashMap;
-
 use anyhow::{Context as _, Result, ensure};
 use proptest::{
     prelude::*,
@@ -10,7 +8,7 @@ use proptest::{
 };
 use tidefeed::{
     domain::{
-        ContentId, ContentKind, Direction, EdgeMode, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position,
+        ContentId, ContentKind, Direction, EdgeMode, Entry, Floor, IdMap, Kinds, Page, PageRequest, PageSize, Position,
         UserId, ViewerReactions,
         timeline::{
             authors::{Outboxes, ReaderSnapshot, Sources, TimelineAuthors},
@@ -195,7 +193,7 @@ async fn check_stretches(
 async fn check_facts(
     world: &World,
     page: &Page,
-    facts: &HashMap<ContentId, CardFacts>,
+    facts: &IdMap<ContentId, CardFacts>,
     has_facts: impl Fn(&Entry) -> bool,
 ) -> Result<()> {
     let contents: Vec<ContentId> = page.entries.iter().map(|entry| entry.content).collect();
