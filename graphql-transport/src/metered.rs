@@ -61,7 +61,8 @@ impl<T: OutputType> OutputType for Metered<T> {
     }
 }
 
-/// Counts `json` and inserts it into the answer. See [`crate::written`] for where this may be.
+/// Counts `json` and inserts it into the answer as it is: one whole value of JSON without line breaks, which nobody
+/// checks. See [`crate::written`] for where this may be.
 pub async fn insert<T>(ctx: &ContextBase<'_, T>, json: Bytes) -> Value {
     count(ctx, json.len()).await;
     Value::Binary(json)

@@ -39,7 +39,9 @@ pub(crate) fn write(into: &mut impl Write, value: &impl Serialize) -> serde_json
     value.serialize(&mut serde_json::Serializer::with_formatter(into, Splicing))
 }
 
-/// Writes bytes as they are: they are JSON. Parsing them again, as a `RawValue` demands, would be a tenth of a page.
+/// Writes bytes as they are: [`json`], or who calls [`crate::metered::insert`], has seen to it that they are JSON. To
+/// parse them again, as a `RawValue` demands, would be a tenth of a page. (So a schema cannot have the library's scalar
+/// `Binary`.)
 #[derive(Clone)]
 struct Splicing;
 

@@ -23,8 +23,9 @@ use crate::domain::{
 /// the first is in the second. The reader's reactions have a version of the same kind.
 #[async_trait]
 pub trait Timelines: Send + Sync {
-    /// A page by its definition: **one statement**, whatever covers the followed authors. The snapshot always suffices
-    /// for the page. Entries come with facts, without reactions, if `with_facts`.
+    /// A page by its definition, whatever covers the followed authors: **one statement**. TiDB takes some more if these
+    /// are many, until one reaches far enough, whose snapshot alone is the page's. The snapshot always suffices for the
+    /// page. Entries come with facts, without reactions, if `with_facts`.
     async fn definition(
         &self,
         reader: UserId,

@@ -46,11 +46,6 @@ impl JsonObject {
         Self::try_new(&value)
     }
 
-    /// Takes a text that [`Self::as_str`] has given.
-    pub fn of_canonical(text: String) -> Self {
-        Self(text.into_boxed_str())
-    }
-
     /// The canonical text.
     pub fn as_str(&self) -> &str {
         &self.0

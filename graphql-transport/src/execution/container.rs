@@ -1,4 +1,5 @@
-//! Resolves an object with one allocation for all fields that are ready at their first poll.
+//! Resolves an object with one allocation for all fields that are ready at their first poll, beside those that their
+//! resolvers make.
 //!
 //! async-graphql boxes the future of each field before it polls any. This module polls a field in place and boxes it
 //! only if another field is pending, too.

@@ -24,7 +24,9 @@ impl Trusted {
             match guard.open(text) {
                 Ok(document) => {
                     let known = ParsedDocument { document: Arc::new(document), text: text.as_str().into() };
-                    if let Some(hash) = DocumentHash::parse(id) {
+                    if let Some(hash) =
+                        DocumentHash::parse(id).filter(|_| !id.contains(|digit: char| digit.is_uppercase()))
+                    {
                         trusted.by_hash.entry(hash).or_insert_with(|| known.clone());
                     }
                     trusted.by_hash.insert(DocumentHash::of(text), known.clone());
@@ -70,6 +72,20 @@ mod tests {
                 "operations": [{"id": "abc", "name": "Q", "type": "query", "body": "query Q { hello }"}]}"#,
         );
         assert!(apollo.unwrap().by_id("abc").is_some());
+    }
+
+    #[test]
+    fn an_id_that_is_a_hash_is_found_as_one() {
+        let (hello, other) = (DocumentHash::of("{ hello }"), DocumentHash::of("{ other }"));
+        let manifest = format!(
+            r#"{{"{other}": "{{ hello }}", "{hello}": "query Q($t: String!) {{ echo(text: $t) }}", "{}": "{{ hello }}"}}"#,
+            "A".repeat(64)
+        );
+        let trusted = loaded(&manifest).unwrap();
+        let text = |hash: &DocumentHash| trusted.by_hash(hash).map(|it| it.text.to_string());
+        assert_eq!(text(&other).as_deref(), Some("{ hello }"));
+        assert_eq!(text(&hello).as_deref(), Some("{ hello }"));
+        assert_eq!(text(&DocumentHash::parse(&"a".repeat(64)).unwrap()), None, "ids are compared by case");
     }
 
     #[test]

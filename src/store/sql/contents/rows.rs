@@ -51,10 +51,12 @@ fn object(row: &Row, column: usize) -> Result<Option<ContentObject>, StoreError>
     let Some(content_type) = row.get::<Option<String>>(column + 1)? else { return Ok(None) };
     let external_id = row.get::<Option<String>>(column)?;
     let external_id = external_id.map(|id| ExternalId::try_new(&id)).transpose();
+    // Answers contain the attributes as they are.
+    let attributes = row.get::<Option<String>>(column + 3)?.map(|text| JsonObject::parse(&text)).transpose();
     Ok(Some(ContentObject {
         external_id: external_id.map_err(|error| StoreError::Unreadable(error.to_string()))?,
         content_type: ContentType::try_new(&content_type).map_err(|error| StoreError::Unreadable(error.to_string()))?,
         url: row.get(column + 2)?,
-        attributes: row.get::<Option<String>>(column + 3)?.map(JsonObject::of_canonical),
+        attributes: attributes.map_err(|error| StoreError::Unreadable(error.to_string()))?,
     }))
 }

@@ -10,7 +10,7 @@ use tidefeed::store::account_deletions::Deleted;
 use tidefeed::store::accounts::PasswordHash;
 use tidefeed::store::cards::ContentParts;
 use tidefeed::store::contents::{NewContent, Published, Removed};
-use tidefeed::store::{AccountDeletions as _, Cards as _, Contents as _};
+use tidefeed::store::{AccountDeletions as _, Cards as _, Contents as _, StoreError};
 
 use super::{NOW, World, at_once, content, content_id, user, version};
 use crate::servers::{on_each_backend, open_store};
@@ -79,6 +79,17 @@ impl World {
 }
 
 on_each_backend! {
+    async fn attributes_that_are_no_object_are_read_by_nobody(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(1).await?;
+        world.created(with_attributes(named(5, 1, "run-1"), &json!({ "km": 5 }))).await?;
+        for text in ["1,\"x\":2", "{}\n{}", "[1]", ""] {
+            anyhow::ensure!(world.run(&format!("UPDATE content_objects SET attributes = '{text}'")).await? == 1);
+            let read = world.store.by_ids(None, &[content_id(5)]).await;
+            assert!(matches!(read, Err(StoreError::Unreadable(_))), "{text}: {read:?}");
+        }
+        Ok(())
+    }
+
     async fn what_a_product_says_is_read_back_as_it_was_published(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         let url = object(&ObjectInput { url: Some("https://a.example/1"), ..ObjectInput::default() });
