@@ -65,7 +65,7 @@ soak: ## Every random test with fresh seeds: ROUNDS (10) times
 chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
 	@scripts/chaos.sh
 
-test-tidb: ## The tests of the store, the use cases and the API on TIDB=mysql://root@host:4000, a server of your own
+test-tidb: ## The tests of the store, the use cases and the API on TIDB=mysql://root@host:4000, servers of your own
 	@scripts/test-tidb.sh
 
 bench: ## Print the table of docs/benchmarks, or one ROW of it, with USERS (100000) in the world (release build)

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Runs the tests of MySQL on the TiDB server at TIDB (mysql://root@host:4000): the ports of the store, fixtures, the
-# worked example, use cases, the API, and the invariant. The account must be allowed to make databases and accounts;
-# their names begin with tidefeed_test_, and they go at the beginning and the end. THREADS (4) tests run at a time.
+# worked example, use cases, the API, and the invariant. With several servers before one store, which TIDB names with
+# commas between them, every pool of connections leads to them in turn. The account must be allowed to make databases
+# and accounts; their names begin with tidefeed_test_, and they go at the beginning and the end. THREADS (4) tests run
+# at a time.
 # What is about MySQL itself is left out, by name: its own servers, its replicas, and what EXPLAIN says there.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -20,36 +22,47 @@ scripts/install-servers.sh
 # choice of victims, a server of the test's own, statistics of InnoDB.
 of_mysql=(
     a_statement_without_room a_read_over_its_time the_victim_of_a_deadlock a_migration_waits_for_another
-    process::server_promises store::full store::refused_writes store::replicas store::rows_touched store::transport
+    process::server_promises store::full store::refused_writes store::replicas store::replication_group store::rows_touched store::transport
     store::trips usecases::targets
     store::explain first_served_readers_are_found_by_an_index the_planner_knows_of_a_seeded_world
 )
 
-address=${TIDB#mysql://}
-account=${address%@*} place=${address##*@}
-place=${place%%/*}
+# ask URL STATEMENT
 ask() {
+    local address=${1#mysql://}
+    local account=${address%@*} place=${address##*@}
+    place=${place%%/*}
     MYSQL_PWD=$(if [[ $account == *:* ]]; then printf '%s' "${account#*:}"; fi) mariadb --batch --comments --skip-column-names \
-        --host="${place%:*}" --port="${place##*:}" --user="${account%%:*}" --execute="$1"
+        --host="${place%:*}" --port="${place##*:}" --user="${account%%:*}" --execute="$2"
 }
 sweep() {
-    ask "SELECT CONCAT('DROP DATABASE \`', schema_name, '\`;') FROM information_schema.schemata WHERE schema_name LIKE 'tidefeed\\_test\\_%'
+    ask "${servers[0]}" "SELECT CONCAT('DROP DATABASE \`', schema_name, '\`;') FROM information_schema.schemata WHERE schema_name LIKE 'tidefeed\\_test\\_%'
          UNION ALL SELECT CONCAT('DROP USER \`', user, '\`@\`', host, '\`;') FROM mysql.user WHERE user LIKE 'tidefeed\\_test\\_%'" |
-        while IFS= read -r drop; do ask "$drop"; done
+        while IFS= read -r drop; do ask "${servers[0]}" "$drop"; done
 }
 
-version=$(ask "SELECT CONCAT(VERSION() /*T! , ', a TiDB' */)")
-case $version in
-*TiDB) step "On $version at $place" ;;
-*)
-    loud "NOT A TIDB: the server at $place says that it is $version."
-    exit 2
-    ;;
-esac
-step "Building the tests and the binary (cargo, dev profile; the first time takes some minutes)"
-cargo test --locked --workspace --no-run
+IFS=', ' read -ra servers <<<"$TIDB"
+for server in "${servers[@]}"; do
+    version=$(ask "$server" "SELECT CONCAT(VERSION() /*T! , ', a TiDB' */)")
+    case $version in
+    *TiDB) step "On $version at ${server##*@}" ;;
+    *)
+        loud "NOT A TIDB: the server at ${server##*@} says that it is $version."
+        exit 2
+        ;;
+    esac
+done
 sweep
 trap sweep EXIT
+ask "${servers[0]}" "CREATE DATABASE tidefeed_test_reached"
+for server in "${servers[@]}"; do
+    if [ -z "$(ask "$server" "SHOW DATABASES LIKE 'tidefeed_test_reached'")" ]; then
+        loud "NOT ONE STORE: the server at ${server##*@} does not see a database that was made on the one at ${servers[0]##*@}."
+        exit 2
+    fi
+done
+step "Building the tests and the binary (cargo, dev profile; the first time takes some minutes)"
+cargo test --locked --workspace --no-run
 arguments=("--test-threads=${THREADS:-4}" --include-ignored)
 for name in "${of_mysql[@]}"; do arguments+=(--skip "$name"); done
 step "The tests of MySQL, on TiDB"

@@ -1,7 +1,10 @@
 //! The API as a distant client has it: two addresses, a time limit, and answers that may be missing. Knows GraphQL's
 //! texts, judges nothing.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -68,19 +71,17 @@ pub struct Api {
     /// Where each node listens now.
     addresses: Vec<Mutex<String>>,
     accounts: Vec<Account>,
-    /// The key with which the product acts for users.
+    /// The key with which the product acts for users, and how many of the first nodes know such keys: a former version
+    /// need not.
     key: String,
+    key_nodes: AtomicUsize,
 }
 
 impl Api {
     pub fn new(addresses: Vec<String>) -> Result<Self> {
-        let http = http_client(LIMIT)?;
-        Ok(Self {
-            http,
-            addresses: addresses.into_iter().map(Mutex::new).collect(),
-            accounts: Vec::new(),
-            key: String::new(),
-        })
+        let (http, key_nodes) = (http_client(LIMIT)?, AtomicUsize::new(addresses.len()));
+        let addresses = addresses.into_iter().map(Mutex::new).collect();
+        Ok(Self { http, addresses, accounts: Vec::new(), key: String::new(), key_nodes })
     }
 
     pub fn nodes(&self) -> usize {
@@ -109,9 +110,15 @@ impl Api {
         Ok(handle)
     }
 
-    /// The key with which the product acts for users from now on.
-    pub fn act_with(&mut self, key: String) {
+    /// The key with which the product acts for users from now on, at the first `nodes`.
+    pub fn act_with(&mut self, key: String, nodes: usize) {
         self.key = key;
+        self.key_nodes = nodes.into();
+    }
+
+    /// Every node is of this version now.
+    pub fn all_know_keys(&self) {
+        self.key_nodes.store(self.addresses.len(), Relaxed);
     }
 
     /// Adds the account that the product calls so. It acts for this user.
@@ -218,8 +225,11 @@ impl Api {
 
     /// Sends an operation to a node. Fails on an answer that no fault explains.
     pub async fn call(&self, node: usize, user: Option<User>, query: &str, variables: Value) -> Result<Answer<Value>> {
+        let account = user.map(|user| &self.accounts[user]);
+        let needs_key = account.is_some_and(|it| it.token.is_none());
+        let node = if needs_key { node % self.key_nodes.load(Relaxed) } else { node };
         let mut request = self.http.post(format!("http://{}/graphql", self.address(node)));
-        match user.map(|user| &self.accounts[user]) {
+        match account {
             None => {}
             Some(Account { token: Some(token), .. }) => request = request.bearer_auth(token),
             Some(Account { id, .. }) => request = request.bearer_auth(&self.key).header("tidefeed-act-as", id),

@@ -95,7 +95,7 @@ impl Product {
         std::fs::write(product.it.path().join("users.ndjson"), text)?;
         product.it.done(&["import", "load", "users.ndjson"]).await?;
         let (_, reader) = product.key("act_as,read").await?;
-        clients.api.act_with(reader);
+        clients.api.act_with(reader, nodes);
         for user in USERS..USERS + IMPORTED {
             clients.adopt(&external_id(user)).await?;
         }

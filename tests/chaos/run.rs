@@ -114,7 +114,9 @@ impl Run {
     /// Nodes of a former version give way to this one.
     pub async fn replace_former_nodes(&mut self) -> Result<()> {
         let clients = Arc::clone(&self.clients);
-        self.deployment.replace_former_nodes(|node, address| clients.api.moved(node, address)).await
+        self.deployment.replace_former_nodes(|node, address| clients.api.moved(node, address)).await?;
+        clients.api.all_know_keys();
+        Ok(())
     }
 
     /// Clients work while nodes get another setting; then waits for quiescence and checks everything.

@@ -11,6 +11,7 @@ mod lingering_rows;
 mod redis_outage;
 mod refused_writes;
 mod replicas;
+mod replication_group;
 pub mod rows_touched;
 mod sql;
 mod tidb;

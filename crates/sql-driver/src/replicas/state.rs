@@ -9,13 +9,14 @@ use super::{
 };
 use crate::{rows::Row, server::connections::ServerConnection};
 
-/// Two statements, whose columns are read by their names: the settings, and a row for each server that it replicates
-/// from.
+/// Three statements, whose columns are read by their names: the settings, a row for each server that it replicates
+/// from, and the name of MySQL's replication group that it belongs to.
 const STATE: &str = "SELECT CAST(@@global.read_only AS CHAR) AS read_only, \
      /*M! CAST(@@global.slave_parallel_threads AS CHAR) AS workers, 'ON' AS gtid_mode, 'ON' AS keeps_order */ \
      /*!80000 CAST(@@global.replica_parallel_workers AS CHAR) AS workers, CAST(@@global.gtid_mode AS CHAR) AS gtid_mode, \
      CAST(@@global.replica_preserve_commit_order AS CHAR) AS keeps_order */ ; \
-     SHOW /*M! ALL SLAVES */ /*!80000 REPLICA */ STATUS";
+     SHOW /*M! ALL SLAVES */ /*!80000 REPLICA */ STATUS ; \
+     SHOW GLOBAL VARIABLES LIKE 'group\\_replication\\_group\\_name'";
 
 /// Columns that name what a replica leaves out or changes.
 const FILTERS: [&str; 7] = [
@@ -36,6 +37,12 @@ const MODES_IN_ORDER: [&str; 4] = ["none", "minimal", "conservative", "optimisti
 pub(crate) enum Unfit {
     #[error("it holds nothing")]
     Empty,
+    /// Members of a group apply what they have agreed upon before the primary has committed it, so that the primary's
+    /// position does not hold all that somebody has seen on another member.
+    #[error(
+        "it is a member of a replication group, which may show a commit before the primary does: name servers that replicate from the primary and belong to no group"
+    )]
+    GroupMember,
     #[error("it replicates from {0} servers, expected one")]
     Sources(usize),
     #[error("it replicates from another server than store.url")]
@@ -67,6 +74,8 @@ pub(super) struct ReplicaState {
     workers: u32,
     gtid_mode: bool,
     keeps_order: bool,
+    /// The replication group that it belongs to; empty if to none.
+    group: String,
     sources: Vec<Source>,
 }
 
@@ -95,13 +104,18 @@ impl ReplicaState {
             workers: text("workers").parse().unwrap_or(u32::MAX),
             gtid_mode: text("gtid_mode") == "ON",
             keeps_order: !is_off(&text("keeps_order")),
+            group: answers.get(2).and_then(|(rows, _)| rows.first()?.named("Value")).unwrap_or_default(),
             sources: answers.get(1).map(|(rows, _)| rows.iter().map(Source::of).collect()).unwrap_or_default(),
         })
     }
 
     /// What is wrong with its settings.
     pub(super) fn fault(&self, primary: &Whereabouts) -> Option<Unfit> {
-        let [source] = self.sources.as_slice() else { return Some(Unfit::Sources(self.sources.len())) };
+        // What a member replicates from its group is no source.
+        let [source] = self.sources.as_slice() else {
+            let is_fed_by_group = self.sources.is_empty() && !self.group.is_empty();
+            return Some(if is_fed_by_group { Unfit::GroupMember } else { Unfit::Sources(self.sources.len()) });
+        };
         if !source.ids.iter().flatten().any(|id| *id == primary.server) {
             return Some(Unfit::OtherSource);
         }
@@ -176,7 +190,8 @@ mod tests {
             filter: None,
             positions: ["0-1-9".to_owned(), "0-1-7".to_owned()],
         };
-        ReplicaState { read_only: true, workers: 4, gtid_mode: true, keeps_order: true, sources: vec![source] }
+        let sources = vec![source];
+        ReplicaState { read_only: true, workers: 4, gtid_mode: true, keeps_order: true, group: String::new(), sources }
     }
 
     fn fault(change: impl FnOnce(&mut ReplicaState)) -> Option<Unfit> {
@@ -189,6 +204,8 @@ mod tests {
     fn only_a_replica_that_shows_prefixes_of_the_primarys_commits_is_fit() {
         assert_eq!(fault(|_| {}), None);
         assert_eq!(fault(|it| it.sources.clear()), Some(Unfit::Sources(0)));
+        assert_eq!(fault(|it| (it.group, it.sources) = ("g".to_owned(), Vec::new())), Some(Unfit::GroupMember));
+        assert_eq!(fault(|it| it.group = "g".to_owned()), None, "it replicates from the primary, as others from it");
         assert_eq!(fault(|it| it.sources.push(Source::default())), Some(Unfit::Sources(2)));
         assert_eq!(fault(|it| it.sources[0].ids[0] = Some("3".to_owned())), Some(Unfit::OtherSource));
         assert_eq!(fault(|it| it.sources[0].uses_gtid = false), Some(Unfit::WithoutIds));

@@ -1,6 +1,7 @@
 //! Checks the settings and the version of the SQL server for `tidefeed doctor`. Reads, and tries a write that leaves
 //! nothing.
 
+mod group;
 mod tidb;
 
 use async_trait::async_trait;
@@ -38,6 +39,10 @@ impl Inspect for SqlStore {
                 findings.push(judged("binary log", self.binary_log().await));
                 findings.push(judged("table engine", self.table_engines().await));
                 findings.push(judged("memory", self.buffer_pool().await));
+                match self.replication_group().await {
+                    Ok(finding) => findings.extend(finding),
+                    Err(error) => findings.push(judged("replication group", Err(error))),
+                }
                 findings.extend(self.database.replica_conditions().await.into_iter().map(replica));
             }
             Dialect::Tidb => match self.word("SELECT VERSION()").await {

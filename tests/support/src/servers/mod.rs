@@ -9,8 +9,10 @@
 
 mod authority;
 mod backend;
+mod balancer;
 mod cassandra;
 mod database;
+mod group;
 mod line;
 mod pool;
 mod recipe;
@@ -28,6 +30,7 @@ pub use self::authority::{Authority, Signed, Validity};
 pub use self::backend::Backend;
 pub use self::cassandra::{CassandraCluster, CassandraLine, CassandraNode};
 pub use self::database::{EmptyDatabase, MigratedDatabase, migrated_file};
+pub use self::group::ReplicationGroup;
 pub use self::line::{Line, Stop};
 pub use self::pool::DatabasePool;
 pub use self::recipe::{Kind, Recipe};
@@ -42,7 +45,7 @@ pub use self::watchdog::is_running;
 pub use crate::on_each_backend;
 
 /// The server of this kind that all tests of this process share, started at the first call. `make test-tidb` sets
-/// `TIDB` to the address of the server that tests of MySQL then use.
+/// `TIDB` to the address of the server that tests of MySQL then use, or to those of several before one store.
 pub async fn shared(kind: Kind) -> Result<&'static Server> {
     static MARIADB: OnceCell<Server> = OnceCell::const_new();
     static MYSQL: OnceCell<Server> = OnceCell::const_new();

@@ -117,7 +117,7 @@ pub async fn follow(kind: Kind, replica: &DatabaseConnection, port: u16) -> Resu
 }
 
 /// Lets somebody read who may do nothing else, on this server and its replicas.
-async fn admit_reader(kind: Kind, primary: &Server) -> Result<()> {
+pub(super) async fn admit_reader(kind: Kind, primary: &Server) -> Result<()> {
     let monitor = if kind == Kind::Mysql { "REPLICATION CLIENT" } else { "REPLICA MONITOR" };
     let primary = connect_sql(&primary.url()).await?;
     for sql in

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::recipe::{Kind, Recipe};
 use super::watchdog::{Watchdog, is_running};
-use super::{redis, sql, tags};
+use super::{balancer, redis, sql, tags};
 
 /// Attempts to start, each on another port: another process may take a port between our check and the server's start.
 const ATTEMPTS: usize = 3;
@@ -47,12 +47,22 @@ impl Server {
         bail!("{kind:?} was not tried.")
     }
 
-    /// A server that somebody else has started, at an address that names no database. It cannot be killed.
-    pub fn started_elsewhere(kind: Kind, url: &str) -> Result<Self> {
-        let named = "The address is to look like mysql://account:password@host:port";
-        let rest = url.trim_end_matches('/').strip_prefix("mysql://").context(named)?;
-        let (account, place) = rest.rsplit_once('@').context(named)?;
-        let (host, port) = place.rsplit_once(':').context(named)?;
+    /// Servers of one cluster that somebody else has started, at addresses that name no database and the same account,
+    /// with commas between them. Connections lead to them in turn. They cannot be killed.
+    pub fn started_elsewhere(kind: Kind, urls: &str) -> Result<Self> {
+        let named = "Addresses are to look like mysql://account:password@host:port";
+        let mut servers = Vec::new();
+        for url in urls.split(',') {
+            let rest = url.trim().trim_end_matches('/').strip_prefix("mysql://").context(named)?;
+            servers.push(rest.rsplit_once('@').context(named)?);
+        }
+        let &(account, place) = servers.first().context(named)?;
+        ensure!(servers.iter().all(|(other, _)| *other == account), "The addresses name more than one account.");
+        let balanced = match servers.len() {
+            1 => place.to_owned(),
+            _ => format!("127.0.0.1:{}", balancer::start(servers.iter().map(|(_, it)| (*it).to_owned()).collect())?),
+        };
+        let (host, port) = balanced.rsplit_once(':').context(named)?;
         let (reached_as, port) = ((account.to_owned(), host.to_owned()), port.parse().context(named)?);
         Ok(Self { kind, reached_as, port, pid: AtomicU32::new(0), watchdog: None })
     }

@@ -9,6 +9,8 @@ use sea_orm::{
 };
 use tidefeed::store::sql::{SqlOptions, SqlStore};
 
+use super::is_tidb;
+
 /// A store on an existing database, with timeouts for a busy machine.
 pub async fn open_store(url: &str) -> Result<SqlStore> {
     let options = SqlOptions {
@@ -55,10 +57,15 @@ pub struct Session {
     pub state: Option<String>,
 }
 
-/// The open connections of a server. MySQL refuses to show them as a table while one runs a statement with characters
-/// outside the Basic Multilingual Plane.
+/// The open connections of a server, or of all servers before a TiDB's store. MySQL refuses to show them as a table
+/// while one runs a statement with characters outside the Basic Multilingual Plane.
 pub async fn sessions(connection: &DatabaseConnection) -> Result<Vec<Session>> {
-    let shown = connection.query_all_raw(Statement::from_string(DbBackend::MySql, "SHOW PROCESSLIST")).await?;
+    let question = if is_tidb() {
+        "SELECT user AS User, db, state AS State FROM information_schema.cluster_processlist"
+    } else {
+        "SHOW PROCESSLIST"
+    };
+    let shown = connection.query_all_raw(Statement::from_string(DbBackend::MySql, question)).await?;
     let session = |row: &QueryResult| {
         let (account, database) = (row.try_get("", "User")?, row.try_get("", "db")?);
         anyhow::Ok(Session { account, database, state: row.try_get("", "State")? })

@@ -1,0 +1,36 @@
+//! A load balancer before several servers of one cluster: it connects each client to the next of them.
+
+use std::thread;
+
+use anyhow::{Context as _, Result};
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+};
+
+/// Connects clients until this process ends. Returns its port on 127.0.0.1.
+pub(super) fn start(servers: Vec<String>) -> Result<u16> {
+    // Of no test's runtime, because it outlives the test that has asked for it.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
+    let port = listener.local_addr()?.port();
+    let balance = move || runtime.block_on(balance(&listener, &servers));
+    thread::Builder::new().name("balancer".into()).spawn(balance).context("no thread for the balancer")?;
+    Ok(port)
+}
+
+async fn balance(listener: &TcpListener, servers: &[String]) {
+    for server in servers.iter().cycle() {
+        let Ok((client, _)) = listener.accept().await else { return };
+        tokio::spawn(carry(client, server.clone()));
+    }
+}
+
+/// Ends both sides when one ends.
+async fn carry(mut client: TcpStream, server: String) -> Result<()> {
+    let mut server = TcpStream::connect(server).await?;
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    copy_bidirectional(&mut client, &mut server).await?;
+    Ok(())
+}
