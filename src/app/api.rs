@@ -1,6 +1,10 @@
 //! Builds the router of the API: accounts, schema and transport over the use cases.
 
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -10,7 +14,7 @@ use axum::{
 };
 use content_schemas::ContentSchemas;
 use graphql_transport::{
-    guard::Shape,
+    guard::{Shape, UnreadableSchema},
     http::{self, Attach, Charges, Client, Endpoints, Entropy, HttpSettings, Scope, Transport},
     payer,
 };
@@ -117,6 +121,10 @@ pub fn router(
     endpoints(use_cases, ports, settings, runtime).map(|endpoints| endpoints.router)
 }
 
+/// The schema's shape, which is the same for all servers of a process.
+static SHAPE: LazyLock<Result<Shape, UnreadableSchema>> =
+    LazyLock::new(|| Ok(Shape::of_sdl(&schema_sdl())?.with_cost_hints(&COST_HINTS).with_scalars(&SCALARS)));
+
 /// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, `/bulk`, `/import`, the pages, and the pictures of the
 /// demo.
 pub fn endpoints(
@@ -139,7 +147,6 @@ pub fn endpoints(
     let exports = Arc::new(exports(settings, &use_cases, ports, &runtime)?);
     let copies = copies(settings, exports.clone(), &runtime);
     let of_services = service_paths(settings, ports, &runtime, (bearer.clone(), calls));
-    let sdl = schema_sdl();
     let described = schema_route(settings.http.guard.introspection);
     let services = Services {
         use_cases,
@@ -158,7 +165,7 @@ pub fn endpoints(
     };
     let transport = Transport {
         schema: build_schema(Arc::new(services)),
-        shape: Shape::of_sdl(&sdl).map_err(AppError::Schema)?.with_cost_hints(&COST_HINTS).with_scalars(&SCALARS),
+        shape: SHAPE.clone().map_err(AppError::Schema)?,
         authenticate: bearer,
         attach: Arc::new(attach),
         public_operations: &WITHOUT_TOKEN,

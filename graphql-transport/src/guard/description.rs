@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use async_graphql::parser::{
-    parse_schema,
-    types::{FieldDefinition, TypeDefinition, TypeKind, TypeSystemDefinition},
+use apollo_compiler::{
+    Node,
+    ast::{Definition, Document, FieldDefinition},
 };
 
 use super::types::{self, ByName, Kind, UnreadableSchema};
@@ -45,40 +45,38 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Counts the definitions in `definitions`.
-    pub(super) fn of(definitions: &[TypeSystemDefinition]) -> Self {
+    /// Counts the definitions of a schema.
+    pub(super) fn of<'a>(document: &'a Document) -> Self {
         let mut sizes: HashMap<&str, u64> = HashMap::new();
         let mut fields: Vec<&FieldDefinition> = Vec::new();
         let (mut types, mut directives) = BUILT_IN;
         let (mut inputs, mut enums, mut implemented) = (Vec::new(), Vec::new(), 0);
-        for definition in definitions {
-            let TypeSystemDefinition::Type(definition) = definition else {
-                directives += u64::from(matches!(definition, TypeSystemDefinition::Directive(_)));
-                continue;
+        for definition in &document.definitions {
+            let mut has_fields = |name: &'a str, own: &'a [Node<FieldDefinition>]| {
+                sizes.insert(name, count(own));
+                fields.extend(own.iter().map(|field| &**field));
             };
+            match definition {
+                Definition::ObjectTypeDefinition(object) => {
+                    implemented += count(&object.implements_interfaces);
+                    has_fields(object.name.as_str(), &object.fields);
+                }
+                Definition::InterfaceTypeDefinition(interface) => {
+                    has_fields(interface.name.as_str(), &interface.fields);
+                }
+                Definition::InputObjectTypeDefinition(input) => inputs.push(count(&input.fields)),
+                Definition::EnumTypeDefinition(values) => enums.push(count(&values.values)),
+                Definition::ScalarTypeDefinition(_) | Definition::UnionTypeDefinition(_) => {}
+                Definition::DirectiveDefinition(_) => {
+                    directives += 1;
+                    continue;
+                }
+                _ => continue,
+            }
             types += 1;
-            let TypeDefinition { name, kind, .. } = &definition.node;
-            let own = match kind {
-                TypeKind::Object(object) => {
-                    implemented += count(&object.implements);
-                    &object.fields
-                }
-                TypeKind::Interface(interface) => &interface.fields,
-                TypeKind::InputObject(input) => {
-                    inputs.push(count(&input.fields));
-                    continue;
-                }
-                TypeKind::Enum(values) => {
-                    enums.push(count(&values.values));
-                    continue;
-                }
-                TypeKind::Scalar | TypeKind::Union(_) => continue,
-            };
-            sizes.insert(name.node.as_str(), count(own));
-            fields.extend(own.iter().map(|field| &field.node));
         }
         let total = count(&fields);
-        let led_to: u64 = fields.iter().filter_map(|field| sizes.get(types::innermost(&field.ty.node))).sum();
+        let led_to: u64 = fields.iter().filter_map(|field| sizes.get(field.ty.inner_named_type().as_str())).sum();
         let average = total.div_ceil(types).max(led_to.div_ceil(total.max(1))).max(1);
         Self {
             types,
@@ -112,20 +110,20 @@ impl Lengths {
 /// Adds the introspection types to `types`, and the introspection fields to the query type.
 pub(super) fn add(types: &mut ByName<Kind>, query: &str, lengths: Lengths) -> Result<(), UnreadableSchema> {
     let written = format!("{TYPES} type {query} {{ __schema: __Schema! __type(name: String!): __Type }}");
-    let document = parse_schema(written).map_err(|error| UnreadableSchema(error.to_string()))?;
-    for definition in document.definitions {
-        let TypeSystemDefinition::Type(definition) = definition else { continue };
-        let TypeKind::Object(object) = &definition.node.kind else { continue };
-        let mut fields = types::fields(&definition.node.name.node, &object.fields);
+    let document = Document::parse(written, "introspection.graphql");
+    let document = document.map_err(|invalid| UnreadableSchema(invalid.errors.to_string()))?;
+    for definition in &document.definitions {
+        let Definition::ObjectTypeDefinition(object) = definition else { continue };
+        let mut fields = types::fields(&object.name, &object.fields);
         for (name, field) in &mut fields {
             field.describes = true;
             field.reads = false;
             field.entries = lengths.of_field(name);
         }
-        match types.get_mut(definition.node.name.node.as_str()) {
+        match types.get_mut(object.name.as_str()) {
             Some(Kind::Fields(known)) => known.extend(fields),
             _ => {
-                types.insert(definition.node.name.node.to_string(), Kind::Fields(fields));
+                types.insert(object.name.to_string(), Kind::Fields(fields));
             }
         }
     }

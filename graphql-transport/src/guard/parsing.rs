@@ -12,14 +12,13 @@ use apollo_compiler::{
 use async_graphql::{
     Name, Pos, Positioned,
     parser::types::{
-        BaseType, Directive, DocumentOperations, ExecutableDocument, Field, FragmentDefinition, FragmentSpread,
-        InlineFragment, OperationDefinition, OperationType, Selection, SelectionSet, Type, TypeCondition,
-        VariableDefinition,
+        Directive, DocumentOperations, ExecutableDocument, Field, FragmentDefinition, FragmentSpread, InlineFragment,
+        OperationDefinition, OperationType, Selection, SelectionSet, TypeCondition, VariableDefinition,
     },
 };
 use async_graphql_value::{Number, Value};
 
-use super::{limits::GuardLimits, positions::Positions, refusal::Refusal, rules, tokens};
+use super::{limits::GuardLimits, positions::Positions, refusal::Refusal, rules, tokens, types::of_type};
 
 /// What the parser calls the tokens that end something, and what they are.
 const ENDS: [(&str, &str); 3] = [("R_CURLY", "`}`"), ("R_PAREN", "`)`"), ("R_BRACK", "`]`")];
@@ -229,15 +228,6 @@ fn value(parsed: &ast::Value, at: Pos) -> Result<Value, Refusal> {
 
 fn number(text: &str, at: Pos) -> Result<Number, Refusal> {
     text.parse().map_err(|_| refusal("a number is out of range", at))
-}
-
-fn of_type(parsed: &ast::Type) -> Type {
-    use ast::Type::{List, Named, NonNullList, NonNullNamed};
-    let base = match parsed {
-        Named(name) | NonNullNamed(name) => BaseType::Named(Name::new(name)),
-        List(item) | NonNullList(item) => BaseType::List(Box::new(of_type(item))),
-    };
-    Type { base, nullable: !parsed.is_non_null() }
 }
 
 #[cfg(test)]

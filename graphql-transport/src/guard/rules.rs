@@ -43,6 +43,13 @@ const LONGEST: usize = 256;
 /// Introspection fields of the executor that the library lacks.
 const MORE_DESCRIPTION: &str = "extend type __Type { isOneOf: Boolean }";
 
+/// Reads a schema in the schema definition language, and adds what the executor has beside it. The error says what
+/// cannot be read.
+pub fn definitions(sdl: &str) -> Result<Document, String> {
+    let sdl = format!("{sdl}\n{MORE_DESCRIPTION}\n");
+    Document::parse(sdl, "schema.graphql").map_err(|invalid| invalid.errors.to_string())
+}
+
 /// A schema to validate documents against.
 #[derive(Debug)]
 pub struct Rules {
@@ -50,10 +57,9 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Reads a schema in the schema definition language. The error says what is wrong with it.
-    pub fn of_sdl(sdl: &str) -> Result<Self, String> {
-        let sdl = format!("{sdl}\n{MORE_DESCRIPTION}\n");
-        let schema = Schema::parse_and_validate(sdl, "schema.graphql").map_err(|invalid| invalid.errors.to_string())?;
+    /// The rules of a schema that [`definitions`] has read. The error says what is wrong with it.
+    pub fn of(definitions: &Document) -> Result<Self, String> {
+        let schema = definitions.to_schema_validate().map_err(|invalid| invalid.errors.to_string())?;
         Ok(Self { schema })
     }
 

@@ -4,16 +4,13 @@
 
 use std::sync::Arc;
 
-use apollo_compiler::ast::Document;
-use async_graphql::parser::{
-    parse_schema,
-    types::{OperationType, TypeDefinition, TypeKind, TypeSystemDefinition},
-};
+use apollo_compiler::ast::{self, Definition, Document};
+use async_graphql::parser::types::OperationType;
 
 use super::{
     description::{self, Lengths},
     refusal::Refusal,
-    rules::Rules,
+    rules::{Rules, definitions},
     types::{ByName, FieldShape, Kind, ScalarCheck, UnreadableSchema, fields, input_field},
 };
 
@@ -69,29 +66,16 @@ pub struct Shape {
 impl Shape {
     /// Reads a schema in the schema definition language.
     pub fn of_sdl(sdl: &str) -> Result<Self, UnreadableSchema> {
-        let document = parse_schema(sdl).map_err(|error| UnreadableSchema(error.to_string()))?;
+        let document = definitions(sdl).map_err(UnreadableSchema)?;
         let mut shape = Self {
             query: "Query".to_owned(),
             mutation: "Mutation".to_owned(),
             subscription: "Subscription".to_owned(),
-            rules: Some(Arc::new(Rules::of_sdl(sdl).map_err(UnreadableSchema)?)),
+            rules: Some(Arc::new(Rules::of(&document).map_err(UnreadableSchema)?)),
             ..Self::default()
         };
-        let lengths = Lengths::of(&document.definitions);
-        for definition in document.definitions {
-            match definition {
-                TypeSystemDefinition::Type(definition) => shape.add(&definition.node),
-                TypeSystemDefinition::Schema(schema) => {
-                    let name = |name: Option<async_graphql::Positioned<async_graphql::Name>>| {
-                        name.map(|name| name.node.to_string()).unwrap_or_default()
-                    };
-                    shape.query = name(schema.node.query);
-                    shape.mutation = name(schema.node.mutation);
-                    shape.subscription = name(schema.node.subscription);
-                }
-                TypeSystemDefinition::Directive(_) => {}
-            }
-        }
+        let lengths = Lengths::of(&document);
+        document.definitions.iter().for_each(|definition| shape.add(definition));
         for scalar in ["Int", "Float", "String", "Boolean", "ID"] {
             shape.types.insert(scalar.to_owned(), Kind::Other);
         }
@@ -99,18 +83,36 @@ impl Shape {
         Ok(shape)
     }
 
-    fn add(&mut self, definition: &TypeDefinition) {
-        let name = &definition.name.node;
-        let kind = match &definition.kind {
-            TypeKind::Object(object) => Kind::Fields(fields(name, &object.fields)),
-            TypeKind::Interface(interface) => Kind::Fields(fields(name, &interface.fields)),
-            TypeKind::InputObject(input) => Kind::Input(input.fields.iter().map(|it| input_field(&it.node)).collect()),
-            TypeKind::Enum(values) => {
-                Kind::Enum(values.values.iter().map(|it| it.node.value.node.to_string()).collect())
+    fn add(&mut self, definition: &Definition) {
+        let (name, kind) = match definition {
+            Definition::ObjectTypeDefinition(it) => (&it.name, Kind::Fields(fields(&it.name, &it.fields))),
+            Definition::InterfaceTypeDefinition(it) => (&it.name, Kind::Fields(fields(&it.name, &it.fields))),
+            Definition::InputObjectTypeDefinition(it) => {
+                (&it.name, Kind::Input(it.fields.iter().map(|field| input_field(field)).collect()))
             }
-            TypeKind::Scalar | TypeKind::Union(_) => Kind::Other,
+            Definition::EnumTypeDefinition(it) => {
+                (&it.name, Kind::Enum(it.values.iter().map(|value| value.value.to_string()).collect()))
+            }
+            Definition::ScalarTypeDefinition(it) => (&it.name, Kind::Other),
+            Definition::UnionTypeDefinition(it) => (&it.name, Kind::Other),
+            Definition::SchemaDefinition(it) => {
+                self.name_roots(it);
+                return;
+            }
+            _ => return,
         };
         self.types.insert(name.to_string(), kind);
+    }
+
+    /// A schema that names its root types has no others.
+    fn name_roots(&mut self, schema: &ast::SchemaDefinition) {
+        let named = |operation| {
+            let root = schema.root_operations.iter().find(|root| root.0 == operation);
+            root.map(|root| root.1.to_string()).unwrap_or_default()
+        };
+        self.query = named(ast::OperationType::Query);
+        self.mutation = named(ast::OperationType::Mutation);
+        self.subscription = named(ast::OperationType::Subscription);
     }
 
     /// Adds the hints to the shape.

@@ -2,13 +2,17 @@
 
 use std::collections::HashMap;
 
+use apollo_compiler::{
+    Node,
+    ast::{self, FieldDefinition, InputValueDefinition},
+};
 use async_graphql::{
-    Value,
-    parser::types::{BaseType, FieldDefinition, InputValueDefinition, Type},
+    Name, Value,
+    parser::types::{BaseType, Type},
 };
 
 /// The printed schema cannot be parsed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("the schema cannot be read: {0}")]
 pub struct UnreadableSchema(pub(super) String);
 
@@ -64,11 +68,11 @@ pub(super) struct InputShape {
 }
 
 /// The fields of the type `of`.
-pub(super) fn fields(of: &str, definitions: &[async_graphql::Positioned<FieldDefinition>]) -> ByName<FieldShape> {
+pub(super) fn fields(of: &str, definitions: &[Node<FieldDefinition>]) -> ByName<FieldShape> {
     let is_read = !of.ends_with("Connection") && !of.ends_with("Edge");
     let shape = |field: &FieldDefinition| FieldShape {
-        leads_to: innermost(&field.ty.node).to_owned(),
-        is_list: matches!(field.ty.node.base, BaseType::List(_)),
+        leads_to: field.ty.inner_named_type().to_string(),
+        is_list: field.ty.is_list(),
         entries: None,
         surcharge: 0,
         inputs: Vec::new(),
@@ -76,21 +80,21 @@ pub(super) fn fields(of: &str, definitions: &[async_graphql::Positioned<FieldDef
         bytes: 0,
         describes: false,
         reads: is_read,
-        is_paged: field.arguments.iter().any(|it| matches!(it.node.name.node.as_str(), "first" | "last")),
+        is_paged: field.arguments.iter().any(|it| matches!(it.name.as_str(), "first" | "last")),
     };
-    definitions.iter().map(|field| (field.node.name.node.to_string(), shape(&field.node))).collect()
+    definitions.iter().map(|field| (field.name.to_string(), shape(field))).collect()
 }
 
 pub(super) fn input_field(field: &InputValueDefinition) -> (String, InputShape) {
-    let expected = field.ty.node.clone();
-    let is_required = !expected.nullable && field.default_value.is_none();
-    (field.name.node.to_string(), InputShape { expected, is_required })
+    (field.name.to_string(), InputShape { expected: of_type(&field.ty), is_required: field.is_required() })
 }
 
-/// The named type inside the lists.
-pub(super) fn innermost(expected: &Type) -> &str {
-    match &expected.base {
-        BaseType::Named(name) => name.as_str(),
-        BaseType::List(item) => innermost(item),
-    }
+/// A type as the executor has it.
+pub(super) fn of_type(parsed: &ast::Type) -> Type {
+    use ast::Type::{List, Named, NonNullList, NonNullNamed};
+    let base = match parsed {
+        Named(name) | NonNullNamed(name) => BaseType::Named(Name::new(name)),
+        List(item) | NonNullList(item) => BaseType::List(Box::new(of_type(item))),
+    };
+    Type { base, nullable: !parsed.is_non_null() }
 }

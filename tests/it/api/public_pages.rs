@@ -26,7 +26,7 @@ fn public() -> ApiSettings {
 }
 
 fn asked(server: &ApiServer, path: &str) -> RequestBuilder {
-    reqwest::Client::new().get(format!("http://{}{path}", server.address)).header("accept", PAGE)
+    server.http.get(format!("http://{}{path}", server.address)).header("accept", PAGE)
 }
 
 async fn open(server: &ApiServer, path: &str) -> Result<Response> {
@@ -133,7 +133,7 @@ async fn what_is_gone_or_nowhere_has_its_status_and_a_way_on() -> Result<()> {
         let embedded = open(&server, &format!("/oembed?url={BASE}{path}")).await?;
         ensure!(embedded.status() == StatusCode::GONE, "{embedded:?}");
     }
-    let program = reqwest::get(format!("http://{}/nowhere", server.address)).await?;
+    let program = server.http.get(format!("http://{}/nowhere", server.address)).send().await?;
     ensure!(program.status() == StatusCode::NOT_FOUND && program.text().await?.starts_with("There is nothing"));
     execute(&connect_sql(server.app.database_url()).await?, "ALTER TABLE users RENAME TO users_away").await?;
     let away = open(&server, "/@ann").await?;

@@ -24,7 +24,7 @@ const TOKEN_TTL: Duration = Duration::from_hours(365 * 24);
 pub struct ApiServer {
     pub app: Arc<TestApp>,
     pub address: std::net::SocketAddr,
-    http: reqwest::Client,
+    pub http: reqwest::Client,
     /// Every watcher of a feed on this server holds a clone.
     pub watchers: Arc<()>,
     stop: CancellationToken,

@@ -42,7 +42,7 @@ async fn link(server: &ApiServer, token: &str) -> Result<String> {
 }
 
 async fn follow(server: &ApiServer, path: &str) -> Result<Response> {
-    Ok(reqwest::get(format!("http://{}{path}", server.address)).await?)
+    Ok(server.http.get(format!("http://{}{path}", server.address)).send().await?)
 }
 
 /// Status and text of the answer to a link without a file.

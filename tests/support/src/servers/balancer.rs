@@ -10,20 +10,23 @@ use tokio::{
 
 /// Connects clients until this process ends. Returns its port on 127.0.0.1.
 pub(super) fn start(servers: Vec<String>) -> Result<u16> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    listener.set_nonblocking(true)?;
+    let port = listener.local_addr()?.port();
     // Of no test's runtime, because it outlives the test that has asked for it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
-    let port = listener.local_addr()?.port();
-    let balance = move || runtime.block_on(balance(&listener, &servers));
+    let balance = move || runtime.block_on(balance(listener, servers));
     thread::Builder::new().name("balancer".into()).spawn(balance).context("no thread for the balancer")?;
     Ok(port)
 }
 
-async fn balance(listener: &TcpListener, servers: &[String]) {
+async fn balance(listener: std::net::TcpListener, servers: Vec<String>) -> Result<()> {
+    let listener = TcpListener::from_std(listener)?;
     for server in servers.iter().cycle() {
-        let Ok((client, _)) = listener.accept().await else { return };
+        let (client, _) = listener.accept().await?;
         tokio::spawn(carry(client, server.clone()));
     }
+    Ok(())
 }
 
 /// Ends both sides when one ends.
