@@ -86,6 +86,12 @@ impl DatabasePool {
         let rights = RIGHTS.replace("{account}", &account).replace("{database}", &tables.database);
         execute(&root, &format!("CREATE USER {account}; {rights}")).await?;
         root.close().await?;
+        // The servers of a TiDB learn a moment later of accounts that were made on another one.
+        for server in self.server.behind() {
+            let server = connect(server).await?;
+            execute(&server, "FLUSH PRIVILEGES").await?;
+            server.close().await?;
+        }
         let url = self.server.url_for(&account, &tables.database);
         Ok(MigratedDatabase::lent(url, Loan { pool: self, tables, account }))
     }

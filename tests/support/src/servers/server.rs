@@ -25,6 +25,8 @@ pub struct Server {
     port: u16,
     pid: AtomicU32,
     watchdog: Option<Watchdog>,
+    /// Addresses of the servers behind a balancer, whose port `port` is then.
+    behind: Vec<String>,
 }
 
 impl Server {
@@ -64,7 +66,8 @@ impl Server {
         };
         let (host, port) = balanced.rsplit_once(':').context(named)?;
         let (reached_as, port) = ((account.to_owned(), host.to_owned()), port.parse().context(named)?);
-        Ok(Self { kind, reached_as, port, pid: AtomicU32::new(0), watchdog: None })
+        let behind = servers.iter().map(|(account, place)| kind.url(account, place)).collect();
+        Ok(Self { kind, reached_as, port, pid: AtomicU32::new(0), watchdog: None, behind })
     }
 
     async fn prepare(kind: Kind, recipe: &Recipe) -> Result<Self> {
@@ -81,7 +84,7 @@ impl Server {
         let prepared = watchdog.order("prepare").await?;
         ensure!(prepared == "prepared", "{kind:?} could not be prepared:\n{}", watchdog.last_words());
         let reached_as = ("root".to_owned(), "127.0.0.1".to_owned());
-        Ok(Self { kind, reached_as, port, pid: AtomicU32::new(0), watchdog: Some(watchdog) })
+        Ok(Self { kind, reached_as, port, pid: AtomicU32::new(0), watchdog: Some(watchdog), behind: Vec::new() })
     }
 
     /// The address that Tidefeed's configuration takes: `mysql://...` (no database named) or `redis://...`.
@@ -98,6 +101,11 @@ impl Server {
     /// Begins the names of databases and accounts that tests make here: nobody else has such on a server of our own.
     pub(super) fn prefix(&self) -> String {
         if self.watchdog.is_some() { String::new() } else { format!("tidefeed_test_{}_", std::process::id()) }
+    }
+
+    /// The addresses of the servers that somebody else has started.
+    pub(super) fn behind(&self) -> &[String] {
+        &self.behind
     }
 
     /// The port on 127.0.0.1. It stays the same over [`Server::restart`].
