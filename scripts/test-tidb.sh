@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs the tests of MySQL on the TiDB server at TIDB (mysql://root@host:4000): the ports of the store, fixtures, the
 # worked example, use cases, the API, and the invariant. With several servers before one store, which TIDB names with
-# commas between them, every pool of connections leads to them in turn. The account must be allowed to make databases
-# and accounts; their names begin with tidefeed_test_, and they go at the beginning and the end. THREADS (4) tests run
-# at a time.
+# commas between them, connections lead to them in turn. The account must be allowed to make databases and accounts, to
+# see all connections (PROCESS) and to reload rights (RELOAD). The names begin with tidefeed_test_, and they go at the
+# beginning and the end. THREADS (4) tests run at a time.
 # What is about MySQL itself is left out, by name: its own servers, its replicas, and what EXPLAIN says there.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -41,7 +41,7 @@ sweep() {
         while IFS= read -r drop; do ask "${servers[0]}" "$drop"; done
 }
 
-IFS=', ' read -ra servers <<<"$TIDB"
+IFS=, read -ra servers <<<"${TIDB// /}"
 for server in "${servers[@]}"; do
     version=$(ask "$server" "SELECT CONCAT(VERSION() /*T! , ', a TiDB' */)")
     case $version in

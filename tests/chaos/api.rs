@@ -223,7 +223,8 @@ impl Api {
         self.accounts[user].token.as_deref().unwrap_or_default()
     }
 
-    /// Sends an operation to a node. Fails on an answer that no fault explains.
+    /// Sends an operation to a node, or to one that knows the key if it needs one. Fails on an answer that no fault
+    /// explains.
     pub async fn call(&self, node: usize, user: Option<User>, query: &str, variables: Value) -> Result<Answer<Value>> {
         let account = user.map(|user| &self.accounts[user]);
         let needs_key = account.is_some_and(|it| it.token.is_none());

@@ -29,6 +29,8 @@ const MYSQL_TOO_LONG: [u16; 3] = [1317, 1969, 3024];
 /// binary log does not fit the isolation level (1665).
 const MYSQL_TAKES_NO_WRITES: [u16; 14] =
     [3, 1021, 1026, 1036, 1044, 1114, 1142, 1143, 1227, 1290, 1665, 1792, 1836, 3675];
+/// The server is read-only, as a primary becomes that has made room for another.
+const MYSQL_READ_ONLY: [u16; 2] = [1290, 1836];
 /// Busy, locked: another process writes.
 const SQLITE_CONTENDED: [i32; 2] = [5, 6];
 /// Interrupted, an I/O error, a file that cannot be opened.
@@ -155,6 +157,12 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
 pub(crate) fn has_ended_connection(error: &dyn DatabaseError) -> bool {
     let number = error.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number);
     number.is_none_or(|number| MYSQL_CONNECTION_ENDED.contains(&number))
+}
+
+/// Whether a server takes no writes by anybody.
+pub(crate) fn is_of_read_only_server(error: &dyn DatabaseError) -> bool {
+    let number = error.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number);
+    number.is_some_and(|number| MYSQL_READ_ONLY.contains(&number))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

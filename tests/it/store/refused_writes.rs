@@ -1,13 +1,15 @@
 //! Tests a server that refuses writes for a reason of its own: it is known to, readers go on, and `doctor` says why.
 
 use anyhow::{Context as _, Result, ensure};
+use sea_orm::DatabaseConnection;
 use tidefeed::store::{
     Accounts as _, Inspect as _, StoreError,
     inspection::Verdict,
     sql::{SqlStore, Writes},
 };
 
-use crate::servers::{Kind, Recipe, Server, connect_sql, execute, on_each_backend, open_store, shared};
+use crate::binary::process::until;
+use crate::servers::{Kind, Recipe, Server, connect_sql, execute, numbers, on_each_backend, open_store, shared};
 use crate::store::conformance::{account, user};
 
 /// What makes the server refuse, what ends it, and what the reason says.
@@ -21,6 +23,23 @@ const CAUSES: [(&str, &str, &str); 4] = [
 async fn verdict(store: &SqlStore, subject: &str) -> Result<Verdict> {
     let findings = [store.inspect().await, store.inspect_tables().await].concat();
     Ok(findings.iter().find(|it| it.subject == subject).context("no such finding")?.verdict)
+}
+
+/// It may be a former primary, whose name leads to another server by now. Nobody else is this user.
+async fn a_read_only_server_is_left(rows: &DatabaseConnection, url: &str) -> Result<()> {
+    let open = "SELECT CAST(id AS SIGNED) FROM information_schema.processlist WHERE user = 't'";
+    let store = open_store(url).await?;
+    store.counts(&[user(1)]).await?;
+    let before = numbers(rows, open).await?;
+    execute(rows, "SET GLOBAL read_only = 1").await?;
+    let refused = store.register(account(9, "user_9")).await;
+    ensure!(matches!(refused, Err(StoreError::TakesNoWrites(_))), "{refused:?}");
+    until("no former connection is open", async || {
+        store.counts(&[user(1)]).await?;
+        let now = numbers(rows, open).await?;
+        Ok(!now.is_empty() && now.iter().all(|id| !before.contains(id)))
+    })
+    .await
 }
 
 on_each_backend! {
@@ -53,7 +72,7 @@ on_each_backend! {
             store.probe_writes().await.context(allow)?;
             ensure!(*store.writes().borrow() == Writes::Taken);
         }
-        Ok(())
+        a_read_only_server_is_left(&rows, &url).await
     }
 }
 

@@ -111,11 +111,11 @@ impl ReplicaState {
 
     /// What is wrong with its settings.
     pub(super) fn fault(&self, primary: &Whereabouts) -> Option<Unfit> {
-        // What a member replicates from its group is no source.
-        let [source] = self.sources.as_slice() else {
-            let is_fed_by_group = self.sources.is_empty() && !self.group.is_empty();
-            return Some(if is_fed_by_group { Unfit::GroupMember } else { Unfit::Sources(self.sources.len()) });
-        };
+        // What a member replicates from its group is no source, and one that it had before may still be named.
+        if !self.group.is_empty() && self.sources.iter().all(|source| !source.is_connected) {
+            return Some(Unfit::GroupMember);
+        }
+        let [source] = self.sources.as_slice() else { return Some(Unfit::Sources(self.sources.len())) };
         if !source.ids.iter().flatten().any(|id| *id == primary.server) {
             return Some(Unfit::OtherSource);
         }
@@ -205,7 +205,9 @@ mod tests {
         assert_eq!(fault(|_| {}), None);
         assert_eq!(fault(|it| it.sources.clear()), Some(Unfit::Sources(0)));
         assert_eq!(fault(|it| (it.group, it.sources) = ("g".to_owned(), Vec::new())), Some(Unfit::GroupMember));
-        assert_eq!(fault(|it| it.group = "g".to_owned()), None, "it replicates from the primary, as others from it");
+        assert_eq!(fault(|it| it.group = "g".to_owned()), None, "a member of another group may replicate from it");
+        let left = fault(|it| (it.group, it.sources[0].is_connected) = ("g".to_owned(), false));
+        assert_eq!(left, Some(Unfit::GroupMember));
         assert_eq!(fault(|it| it.sources.push(Source::default())), Some(Unfit::Sources(2)));
         assert_eq!(fault(|it| it.sources[0].ids[0] = Some("3".to_owned())), Some(Unfit::OtherSource));
         assert_eq!(fault(|it| it.sources[0].uses_gtid = false), Some(Unfit::WithoutIds));

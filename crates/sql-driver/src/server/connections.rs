@@ -24,7 +24,10 @@ use sea_orm::{
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{error::has_ended_connection, rows::Row};
+use crate::{
+    error::{has_ended_connection, is_of_read_only_server},
+    rows::Row,
+};
 
 /// A connection that was idle for longer is pinged before it is used.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
@@ -34,6 +37,9 @@ const TRUSTED_IDLE_FOR_A_WRITE: Duration = Duration::from_millis(20);
 /// A connection that is older is replaced before it is used again, because a proxy or a DNS name may point to another
 /// server by now.
 const LONGEST_LIFE: Duration = Duration::from_mins(30);
+/// A server that takes no writes is left no more often: while somebody keeps it so, connections are not made for each
+/// read.
+const SHORTEST_GENERATION: Duration = Duration::from_secs(1);
 /// The pause before a server that refuses connections is tried again; each later one is twice as long, up to the
 /// longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -51,20 +57,31 @@ struct Shared {
     patience: Duration,
     /// Whose certificates are taken, in words.
     authorities: String,
+    kept: Mutex<Kept>,
+}
+
+/// What is kept for later.
+#[derive(Default)]
+struct Kept {
     /// The last one was in use last.
-    idle: Mutex<Vec<Idle>>,
+    idle: Vec<Idle>,
+    /// Only connections of this generation are kept.
+    generation: u64,
+    /// When that began; `None` for the first.
+    began: Option<Instant>,
 }
 
 struct Idle {
     connection: MySqlConnection,
     made: Instant,
+    generation: u64,
     since: Instant,
 }
 
 /// The options hold a password.
 impl std::fmt::Debug for ServerConnections {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerConnections").field("idle", &self.idle().len()).finish_non_exhaustive()
+        f.debug_struct("ServerConnections").field("idle", &self.kept().idle.len()).finish_non_exhaustive()
     }
 }
 
@@ -72,7 +89,7 @@ impl ServerConnections {
     /// Connects to nobody yet. `session` is a statement that configures each new session; `authorities` says in words
     /// whose certificates are taken.
     pub(crate) fn to(server: MySqlConnectOptions, session: String, patience: Duration, authorities: String) -> Self {
-        Self(Arc::new(Shared { server, session, patience, authorities, idle: Mutex::default() }))
+        Self(Arc::new(Shared { server, session, patience, authorities, kept: Mutex::default() }))
     }
 
     /// Other connections to the same server.
@@ -146,7 +163,7 @@ impl ServerConnections {
 
     /// Closes an idle connection, if there is one.
     pub(crate) async fn close_one(&self) {
-        let idle = self.idle().pop();
+        let idle = self.kept().idle.pop();
         if let Some(Idle { connection, .. }) = idle {
             close(connection).await;
         }
@@ -170,7 +187,7 @@ impl ServerConnections {
 
     /// Closes the idle connections. The caller has made sure that no others are in use.
     pub(crate) async fn close(&self) {
-        let idle = std::mem::take(&mut *self.idle());
+        let idle = std::mem::take(&mut self.kept().idle);
         for Idle { connection, .. } in idle {
             close(connection).await;
         }
@@ -178,8 +195,9 @@ impl ServerConnections {
 
     /// The connection that was in use last, if that was just now.
     fn take_trusted(&self, trusted: Duration) -> Option<ServerConnection> {
-        let last = self.idle().pop_if(|it| it.since.elapsed() <= trusted && it.made.elapsed() <= LONGEST_LIFE)?;
-        Some(ServerConnection { connection: last.connection, made: last.made, was_idle: true, home: self.clone() })
+        let is_trusted = |it: &mut Idle| it.since.elapsed() <= trusted && it.made.elapsed() <= LONGEST_LIFE;
+        let Idle { connection, made, generation, .. } = self.kept().idle.pop_if(is_trusted)?;
+        Some(ServerConnection { connection, made, generation, was_idle: true, home: self.clone() })
     }
 
     async fn take_slowly(&self, trusted: Duration) -> Result<ServerConnection, sqlx::Error> {
@@ -191,16 +209,17 @@ impl ServerConnections {
 
     async fn take_idle(&self, trusted: Duration) -> Option<ServerConnection> {
         loop {
-            let Idle { mut connection, made, since } = self.idle().pop()?;
+            let Idle { mut connection, made, generation, since } = self.kept().idle.pop()?;
             if made.elapsed() > LONGEST_LIFE {
                 close(connection).await;
             } else if since.elapsed() <= trusted || answers(&mut connection).await {
-                return Some(ServerConnection { connection, made, was_idle: true, home: self.clone() });
+                return Some(ServerConnection { connection, made, generation, was_idle: true, home: self.clone() });
             }
         }
     }
 
     async fn connect(&self) -> Result<ServerConnection, sqlx::Error> {
+        let generation = self.kept().generation;
         let mut pause = FIRST_PAUSE;
         let mut connection = loop {
             match self.0.server.connect().await {
@@ -210,7 +229,7 @@ impl ServerConnections {
             pause = LONGEST_PAUSE.min(pause * 2);
         };
         self.configure(&mut connection).await?;
-        Ok(ServerConnection { connection, made: Instant::now(), was_idle: false, home: self.clone() })
+        Ok(ServerConnection { connection, made: Instant::now(), generation, was_idle: false, home: self.clone() })
     }
 
     /// What a refusal because of a certificate means.
@@ -221,8 +240,19 @@ impl ServerConnections {
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
-        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Leaves a server that takes no writes: it may be a former primary, whose name leads to another one by now. Idle
+    /// connections are closed, and those in use after their work.
+    fn leave(&self) {
+        let mut kept = self.kept();
+        if kept.began.is_none_or(|began| began.elapsed() >= SHORTEST_GENERATION) {
+            kept.idle.clear();
+            kept.generation += 1;
+            kept.began = Some(Instant::now());
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -233,6 +263,7 @@ pub(crate) type Several = (Vec<(Vec<Row>, u64)>, Result<(), sqlx::Error>);
 pub(crate) struct ServerConnection {
     connection: MySqlConnection,
     made: Instant,
+    generation: u64,
     /// Whether it was kept for later, and may have ended meanwhile.
     was_idle: bool,
     home: ServerConnections,
@@ -247,28 +278,39 @@ impl ServerConnection {
     /// The rows of a statement, which stays prepared.
     pub(crate) async fn query(&mut self, sql: Arc<str>, values: &[Value]) -> Result<Vec<Row>, sqlx::Error> {
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
-        let rows = query.fetch_all(&mut self.connection).await?;
+        let rows = query.fetch_all(&mut self.connection).await.map_err(|error| self.noted(error))?;
         Ok(rows.into_iter().map(Row::from).collect())
     }
 
     /// The rows affected by a statement, which stays prepared.
     pub(crate) async fn execute(&mut self, sql: String, values: &[Value]) -> Result<u64, sqlx::Error> {
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
-        Ok(query.execute(&mut self.connection).await?.rows_affected())
+        let done = query.execute(&mut self.connection).await.map_err(|error| self.noted(error));
+        Ok(done?.rows_affected())
     }
 
     /// Runs the statements of a text, in one round trip, up to the first that fails.
     pub(crate) async fn all(&mut self, text: String) -> Several {
         let mut results = sqlx::raw_sql(AssertSqlSafe(text)).fetch_many(&mut self.connection);
         let (mut given, mut rows) = (Vec::new(), Vec::new());
-        loop {
+        let error = loop {
             match results.try_next().await {
                 Ok(Some(Either::Right(row))) => rows.push(Row::from(row)),
                 Ok(Some(Either::Left(done))) => given.push((std::mem::take(&mut rows), done.rows_affected())),
                 Ok(None) => return (given, Ok(())),
-                Err(error) => return (given, Err(error)),
+                Err(error) => break error,
             }
+        };
+        drop(results);
+        (given, Err(self.noted(error)))
+    }
+
+    /// Leaves a server that takes no writes.
+    fn noted(&self, error: sqlx::Error) -> sqlx::Error {
+        if error.as_database_error().is_some_and(is_of_read_only_server) {
+            self.home.leave();
         }
+        error
     }
 
     /// Commits. After an error except contention it is unknown whether the transaction was committed.
@@ -293,10 +335,13 @@ impl ServerConnection {
         }
     }
 
-    /// Keeps it for the next user.
+    /// Keeps it for the next user, unless its server was left meanwhile.
     pub(crate) fn give_back(self) {
-        let Self { connection, made, home, .. } = self;
-        home.idle().push(Idle { connection, made, since: Instant::now() });
+        let Self { connection, made, generation, home, .. } = self;
+        let mut kept = home.kept();
+        if generation == kept.generation {
+            kept.idle.push(Idle { connection, made, generation, since: Instant::now() });
+        }
     }
 }
 

@@ -10,7 +10,7 @@ const SUBJECT: &str = "replication group";
 const PREFIX: &str = "group_replication_";
 
 impl SqlStore {
-    /// `None` if the server belongs to no group.
+    /// `None` if no group is named on the server.
     pub(super) async fn replication_group(&self) -> Result<Option<Finding>, StoreError> {
         let mut variables = BTreeMap::new();
         for row in self.read(r"SHOW GLOBAL VARIABLES LIKE 'group\_replication\_%'", []).await? {
@@ -38,7 +38,9 @@ fn judge<'a>(value: impl Fn(&str) -> &'a str) -> Option<Finding> {
     let remedy = "use single-primary mode, and SET PERSIST group_replication_consistency = 'BEFORE_ON_PRIMARY_FAILOVER' \
                   on every member";
     Some(if wrong.is_empty() {
-        Finding::fine(SUBJECT, "one member takes writes, and a new one first applies what was acknowledged")
+        let seen =
+            "one member takes writes, and this one first applies what was acknowledged: see that others are set alike";
+        Finding::fine(SUBJECT, seen)
     } else {
         Finding::broken(SUBJECT, wrong.join("; "), remedy)
     })
@@ -50,7 +52,7 @@ mod tests {
     use crate::store::inspection::Verdict;
 
     #[test]
-    fn only_a_group_with_one_primary_that_forgets_nothing_is_fine() {
+    fn only_a_group_with_one_primary_that_waits_is_fine() {
         let verdict = |name, mode, consistency| {
             let value = |variable: &str| match variable {
                 "group_name" => name,
@@ -62,6 +64,7 @@ mod tests {
         assert_eq!(verdict("", "", ""), None, "no group");
         assert_eq!(verdict("d3b07384", "ON", "BEFORE_ON_PRIMARY_FAILOVER"), Some(Verdict::Fine));
         assert_eq!(verdict("d3b07384", "ON", "EVENTUAL"), Some(Verdict::Broken));
+        assert_eq!(verdict("d3b07384", "ON", ""), Some(Verdict::Broken));
         assert_eq!(verdict("d3b07384", "OFF", "BEFORE_AND_AFTER"), Some(Verdict::Broken));
     }
 }

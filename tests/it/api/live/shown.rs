@@ -24,7 +24,7 @@ struct Hints {
 
 impl Hints {
     async fn of(server: &ApiServer, token: &str, ids: &[&str]) -> Result<Self> {
-        let request = reqwest::Client::new().post(format!("http://{}/graphql", server.address)).bearer_auth(token);
+        let request = server.http.post(format!("http://{}/graphql", server.address)).bearer_auth(token);
         let body = json!({ "query": SHOWN, "variables": { "ids": ids } });
         let events = request.header("accept", "text/event-stream").json(&body).send().await?;
         Ok(Self { events, text: String::new() })

@@ -23,13 +23,15 @@ pub(super) fn start(servers: Vec<String>) -> Result<u16> {
 async fn balance(listener: std::net::TcpListener, servers: Vec<String>) -> Result<()> {
     let listener = TcpListener::from_std(listener)?;
     for server in servers.iter().cycle() {
-        let (client, _) = listener.accept().await?;
-        tokio::spawn(carry(client, server.clone()));
+        // A client that has gone before it was accepted is no reason to end.
+        if let Ok((client, _)) = listener.accept().await {
+            tokio::spawn(carry(client, server.clone()));
+        }
     }
     Ok(())
 }
 
-/// Ends both sides when one ends.
+/// Until both sides have ended.
 async fn carry(mut client: TcpStream, server: String) -> Result<()> {
     let mut server = TcpStream::connect(server).await?;
     client.set_nodelay(true)?;

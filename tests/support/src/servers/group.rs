@@ -3,8 +3,8 @@
 use anyhow::Result;
 use sea_orm::DatabaseConnection;
 
-use super::{EmptyDatabase, Kind, MigratedDatabase, Recipe, Server, connect_sql, execute, replicated};
-use crate::repository;
+use super::{EmptyDatabase, Kind, MigratedDatabase, Recipe, Server, connect_sql, execute, numbers, replicated};
+use crate::{binary::process::until, repository};
 
 const OPTIONS: &str = "--log-bin=log --gtid-mode=ON --enforce-gtid-consistency=ON --sync-binlog=0 \
      --plugin-load-add=group_replication.so --group-replication-group-name=d3b07384-d113-4ec6-a5cb-6ff0f8a0b3a1 \
@@ -36,6 +36,12 @@ impl ReplicationGroup {
         execute(&first, "SET GLOBAL group_replication_bootstrap_group = OFF").await?;
         execute(&second, "START GROUP_REPLICATION").await?;
         replicated::admit_reader(Kind::Mysql, &primary).await?;
+        let members = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'";
+        let readers = "SELECT COUNT(*) FROM mysql.user WHERE user = 'reader'";
+        until("the group has both members, and they know the reader", async || {
+            Ok(numbers(&second, members).await? == [2] && numbers(&second, readers).await? == [1])
+        })
+        .await?;
         first.close().await?;
         second.close().await?;
         Ok(Self { primary, secondary })

@@ -86,12 +86,7 @@ impl DatabasePool {
         let rights = RIGHTS.replace("{account}", &account).replace("{database}", &tables.database);
         execute(&root, &format!("CREATE USER {account}; {rights}")).await?;
         root.close().await?;
-        // The servers of a TiDB learn a moment later of accounts that were made on another one.
-        for server in self.server.behind() {
-            let server = connect(server).await?;
-            execute(&server, "FLUSH PRIVILEGES").await?;
-            server.close().await?;
-        }
+        self.refresh_rights().await?;
         let url = self.server.url_for(&account, &tables.database);
         Ok(MigratedDatabase::lent(url, Loan { pool: self, tables, account }))
     }
@@ -103,6 +98,7 @@ impl DatabasePool {
         for _ in 0..count {
             let Some(Returned { tables, account }) = self.returned().pop_front() else { break };
             execute(root, &format!("DROP USER IF EXISTS {account}")).await?;
+            self.refresh_rights().await?;
             // Who is connecting at this moment may have been let in before.
             let open = sessions(root).await?.iter().any(|it| it.account == account || it.account == UNKNOWN);
             if open {
@@ -113,6 +109,16 @@ impl DatabasePool {
             }
         }
         Ok(None)
+    }
+
+    /// The servers of a TiDB learn a moment later of accounts that others have made or dropped.
+    async fn refresh_rights(&self) -> Result<()> {
+        for server in self.server.behind() {
+            let server = connect(server).await?;
+            execute(&server, "FLUSH PRIVILEGES").await?;
+            server.close().await?;
+        }
+        Ok(())
     }
 
     async fn create(&self) -> Result<Tables> {

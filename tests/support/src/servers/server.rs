@@ -60,13 +60,14 @@ impl Server {
         }
         let &(account, place) = servers.first().context(named)?;
         ensure!(servers.iter().all(|(other, _)| *other == account), "The addresses name more than one account.");
-        let balanced = match servers.len() {
-            1 => place.to_owned(),
-            _ => format!("127.0.0.1:{}", balancer::start(servers.iter().map(|(_, it)| (*it).to_owned()).collect())?),
+        let (balanced, behind) = if servers.len() == 1 {
+            (place.to_owned(), Vec::new())
+        } else {
+            let port = balancer::start(servers.iter().map(|(_, place)| (*place).to_owned()).collect())?;
+            (format!("127.0.0.1:{port}"), servers.iter().map(|(account, place)| kind.url(account, place)).collect())
         };
         let (host, port) = balanced.rsplit_once(':').context(named)?;
         let (reached_as, port) = ((account.to_owned(), host.to_owned()), port.parse().context(named)?);
-        let behind = servers.iter().map(|(account, place)| kind.url(account, place)).collect();
         Ok(Self { kind, reached_as, port, pid: AtomicU32::new(0), watchdog: None, behind })
     }
 
@@ -103,7 +104,7 @@ impl Server {
         if self.watchdog.is_some() { String::new() } else { format!("tidefeed_test_{}_", std::process::id()) }
     }
 
-    /// The addresses of the servers that somebody else has started.
+    /// The addresses of the servers behind a balancer.
     pub(super) fn behind(&self) -> &[String] {
         &self.behind
     }
