@@ -155,14 +155,17 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
 
 /// Whether a server has ended the connection with this error.
 pub(crate) fn has_ended_connection(error: &dyn DatabaseError) -> bool {
-    let number = error.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number);
-    number.is_none_or(|number| MYSQL_CONNECTION_ENDED.contains(&number))
+    mysql_number(error).is_none_or(|number| MYSQL_CONNECTION_ENDED.contains(&number))
 }
 
 /// Whether a server takes no writes by anybody.
 pub(crate) fn is_of_read_only_server(error: &dyn DatabaseError) -> bool {
-    let number = error.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number);
-    number.is_some_and(|number| MYSQL_READ_ONLY.contains(&number))
+    mysql_number(error).is_some_and(|number| MYSQL_READ_ONLY.contains(&number))
+}
+
+/// The number of an error of MySQL, MariaDB or TiDB.
+fn mysql_number(error: &dyn DatabaseError) -> Option<u16> {
+    error.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,8 +203,8 @@ fn class(error: &sqlx::Error) -> Class {
 }
 
 fn database_class(error: &dyn DatabaseError) -> Class {
-    if let Some(mysql) = error.try_downcast_ref::<MySqlDatabaseError>() {
-        return mysql_class(mysql.number());
+    if let Some(number) = mysql_number(error) {
+        return mysql_class(number);
     }
     error.code().and_then(|code| code.parse().ok()).map_or(Class::Refused, sqlite_class)
 }

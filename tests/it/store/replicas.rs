@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Longer than this test may run: a read waits until the replica has caught up, or is found to be away.
-const PATIENCE: Duration = Duration::from_mins(2);
+pub(super) const PATIENCE: Duration = Duration::from_mins(2);
 /// Writers at once, so that the replica has something to apply in parallel.
 const WRITERS: i64 = 4;
 
@@ -34,7 +34,7 @@ struct World {
     reader: UserId,
 }
 
-fn options(url: &str) -> SqlOptions {
+pub(super) fn options(url: &str) -> SqlOptions {
     SqlOptions { url: url.to_owned(), max_connections: 8, acquire_timeout: PATIENCE, statement_timeout: PATIENCE }
 }
 

@@ -1,25 +1,22 @@
 //! Tests a service whose SQL store is the primary of a MySQL replication group: it reads no other member, because a
 //! member may show a commit before the primary does.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
     domain::{PageRequest, PageSize},
     store::{
         Inspect as _,
         inspection::Verdict,
-        sql::{ReplicaOptions, SqlOptions, SqlStore},
+        sql::{ReplicaOptions, SqlStore},
     },
 };
 
+use super::replicas::{PATIENCE, options};
 use crate::{
     harness::TestApp,
     servers::{ReplicationGroup, connect_sql, execute, on_each_backend, reader_url},
     usecases::delivery::{followed_author, publish, user},
 };
-
-const PATIENCE: Duration = Duration::from_mins(2);
 
 on_each_backend! {
     on mysql in soak;
@@ -28,12 +25,7 @@ on_each_backend! {
         let group = Box::pin(ReplicationGroup::start()).await?;
         let database = group.migrated().await?;
         let (_, name) = database.url.rsplit_once('/').context("The address names no database.")?;
-        let options = SqlOptions {
-            url: database.url.clone(),
-            max_connections: 8,
-            acquire_timeout: PATIENCE,
-            statement_timeout: PATIENCE,
-        };
+        let options = options(&database.url);
         let replicas = ReplicaOptions { urls: vec![reader_url(&group.secondary, name)], wait: PATIENCE };
         let store = SqlStore::connect(&options).await?.with_replicas(&options, &replicas)?;
         let app = TestApp::over(database, store).await?;

@@ -37,9 +37,9 @@ const TRUSTED_IDLE_FOR_A_WRITE: Duration = Duration::from_millis(20);
 /// A connection that is older is replaced before it is used again, because a proxy or a DNS name may point to another
 /// server by now.
 const LONGEST_LIFE: Duration = Duration::from_mins(30);
-/// A server that takes no writes is left no more often: while somebody keeps it so, connections are not made for each
-/// read.
-const SHORTEST_GENERATION: Duration = Duration::from_secs(1);
+/// The least time between two departures from a read-only server. While it stays read-only, writes are refused all the
+/// time, and reads must not need a new connection after each.
+const SHORTEST_STAY: Duration = Duration::from_secs(1);
 /// The pause before a server that refuses connections is tried again; each later one is twice as long, up to the
 /// longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -65,16 +65,13 @@ struct Shared {
 struct Kept {
     /// The last one was in use last.
     idle: Vec<Idle>,
-    /// Only connections of this generation are kept.
-    generation: u64,
-    /// When that began; `None` for the first.
-    began: Option<Instant>,
+    /// When a read-only server was left last. Connections that were made before are not kept.
+    left: Option<Instant>,
 }
 
 struct Idle {
     connection: MySqlConnection,
     made: Instant,
-    generation: u64,
     since: Instant,
 }
 
@@ -196,8 +193,8 @@ impl ServerConnections {
     /// The connection that was in use last, if that was just now.
     fn take_trusted(&self, trusted: Duration) -> Option<ServerConnection> {
         let is_trusted = |it: &mut Idle| it.since.elapsed() <= trusted && it.made.elapsed() <= LONGEST_LIFE;
-        let Idle { connection, made, generation, .. } = self.kept().idle.pop_if(is_trusted)?;
-        Some(ServerConnection { connection, made, generation, was_idle: true, home: self.clone() })
+        let Idle { connection, made, .. } = self.kept().idle.pop_if(is_trusted)?;
+        Some(ServerConnection { connection, made, was_idle: true, home: self.clone() })
     }
 
     async fn take_slowly(&self, trusted: Duration) -> Result<ServerConnection, sqlx::Error> {
@@ -209,27 +206,28 @@ impl ServerConnections {
 
     async fn take_idle(&self, trusted: Duration) -> Option<ServerConnection> {
         loop {
-            let Idle { mut connection, made, generation, since } = self.kept().idle.pop()?;
+            let Idle { mut connection, made, since } = self.kept().idle.pop()?;
             if made.elapsed() > LONGEST_LIFE {
                 close(connection).await;
             } else if since.elapsed() <= trusted || answers(&mut connection).await {
-                return Some(ServerConnection { connection, made, generation, was_idle: true, home: self.clone() });
+                return Some(ServerConnection { connection, made, was_idle: true, home: self.clone() });
             }
         }
     }
 
     async fn connect(&self) -> Result<ServerConnection, sqlx::Error> {
-        let generation = self.kept().generation;
         let mut pause = FIRST_PAUSE;
-        let mut connection = loop {
+        let (mut connection, made) = loop {
+            // Before it is known which server answers: that one may be left meanwhile.
+            let made = Instant::now();
             match self.0.server.connect().await {
                 Err(error) if is_refused(&error) => sleep(pause).await,
-                done => break done.map_err(|error| self.explained(error))?,
+                done => break (done.map_err(|error| self.explained(error))?, made),
             }
             pause = LONGEST_PAUSE.min(pause * 2);
         };
         self.configure(&mut connection).await?;
-        Ok(ServerConnection { connection, made: Instant::now(), generation, was_idle: false, home: self.clone() })
+        Ok(ServerConnection { connection, made, was_idle: false, home: self.clone() })
     }
 
     /// What a refusal because of a certificate means.
@@ -244,10 +242,9 @@ impl ServerConnections {
     /// connections are closed, and those in use after their work.
     fn leave(&self) {
         let mut kept = self.kept();
-        if kept.began.is_none_or(|began| began.elapsed() >= SHORTEST_GENERATION) {
+        if kept.left.is_none_or(|left| left.elapsed() >= SHORTEST_STAY) {
             kept.idle.clear();
-            kept.generation += 1;
-            kept.began = Some(Instant::now());
+            kept.left = Some(Instant::now());
         }
     }
 
@@ -263,7 +260,6 @@ pub(crate) type Several = (Vec<(Vec<Row>, u64)>, Result<(), sqlx::Error>);
 pub(crate) struct ServerConnection {
     connection: MySqlConnection,
     made: Instant,
-    generation: u64,
     /// Whether it was kept for later, and may have ended meanwhile.
     was_idle: bool,
     home: ServerConnections,
@@ -337,10 +333,10 @@ impl ServerConnection {
 
     /// Keeps it for the next user, unless its server was left meanwhile.
     pub(crate) fn give_back(self) {
-        let Self { connection, made, generation, home, .. } = self;
+        let Self { connection, made, home, .. } = self;
         let mut kept = home.kept();
-        if generation == kept.generation {
-            kept.idle.push(Idle { connection, made, generation, since: Instant::now() });
+        if kept.left.is_none_or(|left| made > left) {
+            kept.idle.push(Idle { connection, made, since: Instant::now() });
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::store::{StoreError, inspection::Finding, sql::SqlStore};
 
-const SUBJECT: &str = "replication group";
+pub(super) const SUBJECT: &str = "replication group";
 /// Begins the names of its variables.
 const PREFIX: &str = "group_replication_";
 

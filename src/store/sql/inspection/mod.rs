@@ -39,10 +39,8 @@ impl Inspect for SqlStore {
                 findings.push(judged("binary log", self.binary_log().await));
                 findings.push(judged("table engine", self.table_engines().await));
                 findings.push(judged("memory", self.buffer_pool().await));
-                match self.replication_group().await {
-                    Ok(finding) => findings.extend(finding),
-                    Err(error) => findings.push(judged("replication group", Err(error))),
-                }
+                let group = self.replication_group().await.transpose();
+                findings.extend(group.map(|found| judged(group::SUBJECT, found)));
                 findings.extend(self.database.replica_conditions().await.into_iter().map(replica));
             }
             Dialect::Tidb => match self.word("SELECT VERSION()").await {

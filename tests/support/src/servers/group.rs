@@ -37,9 +37,9 @@ impl ReplicationGroup {
         execute(&second, "START GROUP_REPLICATION").await?;
         replicated::admit_reader(Kind::Mysql, &primary).await?;
         let members = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'";
-        let readers = "SELECT COUNT(*) FROM mysql.user WHERE user = 'reader'";
+        let readers = format!("SELECT COUNT(*) FROM mysql.user WHERE user = '{}'", replicated::READER);
         until("the group has both members, and they know the reader", async || {
-            Ok(numbers(&second, members).await? == [2] && numbers(&second, readers).await? == [1])
+            Ok(numbers(&second, members).await? == [2] && numbers(&second, &readers).await? == [1])
         })
         .await?;
         first.close().await?;

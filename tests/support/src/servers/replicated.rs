@@ -6,7 +6,7 @@ use sea_orm::{ConnectionTrait as _, DatabaseConnection, DbBackend, Statement};
 use super::{EmptyDatabase, Kind, MigratedDatabase, Recipe, Server, connect_sql, execute};
 
 /// Who reads on the replica, and may do nothing else.
-const READER: &str = "reader";
+pub(super) const READER: &str = "reader";
 
 /// Two servers of one kind.
 pub struct Replicated {
