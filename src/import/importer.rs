@@ -1,5 +1,5 @@
 //! Commits a batch of an import, ends the deliveries of its contents, and tells who watches. An import is quiet: there
-//! is no event for each content, only one announcement for each author.
+//! is no event for each content or follow, only one announcement for each author and each new follower.
 
 use futures_util::future::join_all;
 use quick_cache::sync::Cache;
@@ -16,7 +16,6 @@ use crate::{
         deliveries::Together,
         imports::{Applied, AppliedBatch, ImportBatch, ImportStep},
         queue::Message,
-        relations::Pair,
     },
     telemetry::notifications::note_lost,
 };
@@ -83,17 +82,12 @@ impl Importer {
         if !relations.is_empty() {
             note_lost("queue", self.ports.queue.send(&relations).await);
         }
-        let changed = |change: RelationChange| {
-            move |pair: &Pair| Announcement::FollowsChanged {
-                reader: pair.follower,
-                author: Some(pair.author),
-                change: Some(change),
-            }
-        };
+        let changed = |reader, author, change| Announcement::FollowsChanged { reader, author, change: Some(change) };
         let outboxes = done.authors.iter().map(|author| Announcement::OutboxChanged { author: *author });
-        let announcements = outboxes
-            .chain(done.followed.iter().map(changed(RelationChange::Followed)))
-            .chain(done.excluded.iter().map(changed(RelationChange::Excluded)));
+        // Also to readers whose inbox is off: one who has just come back may be watching.
+        let follows = done.followers.iter().map(|reader| changed(*reader, None, RelationChange::Followed));
+        let excluded = done.excluded.iter().map(|it| changed(it.follower, Some(it.author), RelationChange::Excluded));
+        let announcements = outboxes.chain(follows).chain(excluded);
         let announced = announcements.map(async |it| self.ports.announcements.announce(&it).await);
         for announced in join_all(announced).await {
             note_lost("announcement", announced);

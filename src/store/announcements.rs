@@ -42,7 +42,7 @@ pub enum Announcement {
     FollowsChanged {
         /// The reader.
         reader: UserId,
-        /// The author; `None` from older versions.
+        /// The author; `None` if there may be several, and from older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         author: Option<UserId>,
         /// The change. A hint: listeners look at the current state.

@@ -281,8 +281,8 @@ pub struct AppliedBatch {
     pub published: Vec<ContentId>,
     /// Their authors, whose outboxes have a new version.
     pub authors: Vec<UserId>,
-    /// Pairs with a new edge whose reader may be there, because their inbox is not off.
-    pub followed: Vec<Pair>,
+    /// Readers with new edges, each once.
+    pub followers: Vec<UserId>,
     /// Edges that a block has ended. A relation is pending for each.
     pub unfollowed: Vec<Pair>,
     /// Readers and authors whom exclusions keep out of their timelines from now on.

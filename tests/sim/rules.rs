@@ -177,6 +177,7 @@ rules! {
     ReplicaIsProvenOnce "Replicas" "a replica that was found fit stays so when the primary answers over another connection";
     ReplicaAheadIsRead "Replicas" "a replica is read although it holds commits that the primary lacks";
     DisconnectedReplicaIsRead "Replicas" "a replica is read although the primary refuses to send to it";
+    PrimaryChangesUnderReads "Replicas" "a replica follows a new primary while reads that asked the former one run there";
     LossIsNotAnnounced "Live" "announcements are lost, and listeners get no gap in their place";
     RelationsAreNotAnnounced "Live" "changes of who is in a timeline are not announced";
     AnnouncedIsVisible "Live" "an announced content is sent to all who watch its author, visible or not";
@@ -198,6 +199,7 @@ impl Rule {
             (Self::DeletedAuthorIsFollowed, _) => plan::has_leavers(seed),
             (Self::ImportedEdgeOfOutsideReaderIsPush, _) => plan::has_imports(seed) && plan::store_of(seed).is_some(),
             (rule, _) if format!("{rule:?}").starts_with("Import") => plan::has_imports(seed),
+            (Self::PrimaryChangesUnderReads, _) => plan::has_replicas(seed) && seed.is_multiple_of(2),
             (_, "Replicas") => plan::has_replicas(seed),
             (_, "OUTSIDE") => plan::store_of(seed) == Some(Kind::Redis),
             (_, "Cassandra") => plan::store_of(seed) == Some(Kind::Cassandra),

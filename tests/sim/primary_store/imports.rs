@@ -248,8 +248,7 @@ async fn follow(
         let locked = lock_state(tx, reader).await?;
         states.entry(reader).or_insert(locked);
     }
-    let mut followed = Vec::new();
-    for pair in new {
+    for pair in &new {
         let state = states.get(&pair.follower);
         let is_off = state.is_none_or(|state| {
             (state.floor == Floor::Off || store.breaks(Rule::ImportedEdgeOfActiveReaderIsPush))
@@ -258,12 +257,10 @@ async fn follow(
         let mode = if is_off { EdgeMode::Push } else { EdgeMode::Pull };
         let key = (pair.follower, pair.author);
         tx.insert(Change::Edge(key, Some(Edge { mode, incarnation: version }), None)).await?;
-        count(tx, pair, version).await?;
-        if !is_off {
-            followed.push(pair);
-        }
+        count(tx, *pair, version).await?;
     }
-    Ok(AppliedBatch { outcomes, followed, ..AppliedBatch::default() })
+    let followers = new.iter().map(|pair| pair.follower).collect::<BTreeSet<_>>().into_iter().collect();
+    Ok(AppliedBatch { outcomes, followers, ..AppliedBatch::default() })
 }
 
 async fn count(tx: &mut Tx, pair: Pair, version: i64) -> Result<(), StoreError> {

@@ -17,6 +17,9 @@ use crate::{
     rules::Rule,
 };
 
+/// How often a read stands still between its wait and its statement where that must not matter, in a million.
+const STALLED: u32 = 500_000;
+
 /// Where the primary was.
 #[derive(Debug, Clone)]
 pub struct There {
@@ -46,6 +49,25 @@ struct Link {
     replica: usize,
     generation: u64,
     vouched: Vouched,
+}
+
+/// A read that is under way on a replica.
+struct ReadUnderWay<'a> {
+    store: &'a StoreState,
+    replica: usize,
+    number: u64,
+}
+
+impl<'a> ReadUnderWay<'a> {
+    fn on(store: &'a StoreState, replica: usize) -> Self {
+        Self { store, replica, number: store.base().replication.begin_read(replica) }
+    }
+}
+
+impl Drop for ReadUnderWay<'_> {
+    fn drop(&mut self) {
+        self.store.base().replication.end_read(self.replica, self.number);
+    }
 }
 
 /// Why a replica does not serve.
@@ -102,7 +124,11 @@ impl Reading {
             return Err(statement);
         }
         let link = self.link(store.injector.index(count));
+        let _under_way = ReadUnderWay::on(store, link.replica);
         let caught_up = self.caught_up(link).await;
+        if store.breaks(Rule::PrimaryChangesUnderReads) {
+            store.injector.hold(STALLED).await;
+        }
         let sent = if caught_up.is_ok() { store.injector.statement().await } else { Ok(()) };
         let mut base = store.base();
         let replication = &mut base.replication;

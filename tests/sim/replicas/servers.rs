@@ -2,7 +2,7 @@
 //! the scheduler likes. A fail-over leaves replicas that hold commits which the new primary lacks.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
@@ -81,6 +81,8 @@ pub struct Replica {
     pub is_connected: bool,
     /// How often it was built. Connections to a former one have ended.
     pub generation: u64,
+    /// Reads under way there, each with the fail-overs before it began.
+    reads: BTreeMap<u64, u64>,
     news: Arc<Notify>,
 }
 
@@ -101,6 +103,8 @@ pub struct Replication {
     pub served: u64,
     /// Statements that the primary had to serve, although there are replicas.
     pub missed: u64,
+    /// Reads that were begun on replicas.
+    reads: u64,
 }
 
 impl Replication {
@@ -114,11 +118,15 @@ impl Replication {
     /// Builds the replica anew from the primary.
     pub fn build(&mut self, replica: usize, tables: &Tables) {
         let before = &self.replicas[replica];
-        let (generation, news) = (before.generation + 1, Arc::clone(&before.news));
-        let applied = self.log.iter().map(|commit| commit.id).collect();
-        let (source, received) = (self.server, VecDeque::new());
-        self.replicas[replica] =
-            Replica { tables: tables.clone(), applied, received, source, is_connected: true, generation, news };
+        self.replicas[replica] = Replica {
+            tables: tables.clone(),
+            applied: self.log.iter().map(|commit| commit.id).collect(),
+            source: self.server,
+            is_connected: true,
+            generation: before.generation + 1,
+            news: Arc::clone(&before.news),
+            ..Replica::default()
+        };
     }
 
     /// The primary commits: everybody sees that at once.
@@ -153,6 +161,21 @@ impl Replication {
         self.notify();
     }
 
+    /// A read begins on the replica; returns its number.
+    pub fn begin_read(&mut self, replica: usize) -> u64 {
+        self.reads += 1;
+        self.replicas[replica].reads.insert(self.reads, self.fail_overs);
+        self.reads
+    }
+
+    pub fn end_read(&mut self, replica: usize, read: u64) {
+        let replica = &mut self.replicas[replica];
+        replica.reads.remove(&read);
+        if replica.source != self.server {
+            replica.news.notify_one();
+        }
+    }
+
     fn notify(&self) {
         self.replicas.iter().for_each(|replica| replica.news.notify_one());
     }
@@ -181,12 +204,16 @@ impl Replication {
         }
     }
 
-    /// The replica follows a new primary, or receives something; `false` if there is nothing.
-    fn receive(&mut self, replica: usize) -> bool {
-        let Self { options, server, log, replicas, .. } = self;
+    /// The replica follows a new primary once the reads have ended that began before the fail-over, or it receives
+    /// something; `false` if there is nothing.
+    fn receive(&mut self, replica: usize, under_reads: bool) -> bool {
+        let Self { options, server, log, replicas, fail_overs, .. } = self;
         let replica = &mut replicas[replica];
         let has = |id: CommitId| replica.applied.contains(&id) || replica.received.iter().any(|it| it.id == id);
         if replica.source != *server {
+            if !under_reads && replica.reads.values().any(|began_after| began_after < fail_overs) {
+                return false;
+            }
             let is_in_log = |id: &CommitId| log.iter().any(|commit| commit.id == *id);
             let last = replica.received.back().map(|commit| commit.id).or(replica.applied.last().copied());
             let is_accepted = options.naming == Naming::Sets || last.is_none_or(|last| is_in_log(&last));
@@ -223,10 +250,12 @@ pub async fn replicate(store: StoreState, replica: usize) {
             let receives = injector.chance(500_000);
             let in_order = !store.breaks(Rule::ReplicaAppliesOutOfOrder) || injector.chance(500_000);
             let executes = injector.chance(EXECUTED);
+            let under_reads = store.breaks(Rule::PrimaryChangesUnderReads);
             let mut base = store.base();
             let replication = &mut base.replication;
-            let has_received = receives && replication.receive(replica);
-            let is_done = !has_received && !replication.apply(replica, in_order) && !replication.receive(replica);
+            let has_received = receives && replication.receive(replica, under_reads);
+            let has_applied = has_received || replication.apply(replica, in_order);
+            let is_done = !has_applied && !replication.receive(replica, under_reads);
             if executes {
                 replication.owned.clear();
             }

@@ -62,9 +62,10 @@ pub(super) async fn follow(tx: &Tx, follows: &[ImportedFollow], version: i64) ->
     if new.is_empty() {
         return Ok(AppliedBatch { outcomes, ..AppliedBatch::default() });
     }
-    let followed = insert_edges(tx, &new, version).await?;
+    let followers: Vec<UserId> = new.iter().map(|it| it.pair.follower).collect::<BTreeSet<_>>().into_iter().collect();
+    insert_edges(tx, &new, &followers, version).await?;
     raise_counts(tx, &new, version).await?;
-    Ok(AppliedBatch { outcomes, followed, ..AppliedBatch::default() })
+    Ok(AppliedBatch { outcomes, followers, ..AppliedBatch::default() })
 }
 
 /// `following`: how many each user follows, with the edges that were found to be new.
@@ -126,11 +127,10 @@ async fn found(tx: &Tx, lookup: &Lookup<'_>, pairs: &[Pair]) -> Result<HashSet<P
     rows.iter().map(|row| Ok(Pair { follower: row.user(0)?, author: row.user(1)? })).collect()
 }
 
-/// Inserts edges and returns those whose readers are not off. The readers' states are locked until the commit: nobody
-/// is turned on, or enters the outside tier, between the look and the edge.
-async fn insert_edges(tx: &Tx, new: &[ImportedFollow], version: i64) -> Result<Vec<Pair>, StoreError> {
-    let readers: Vec<UserId> = new.iter().map(|it| it.pair.follower).collect::<BTreeSet<_>>().into_iter().collect();
-    let states = state::lock_all(tx, &readers).await?;
+/// Inserts edges of these readers, whose states are locked until the commit: nobody is turned on, or enters the outside
+/// tier, between the look and the edge.
+async fn insert_edges(tx: &Tx, new: &[ImportedFollow], readers: &[UserId], version: i64) -> Result<(), StoreError> {
+    let states = state::lock_all(tx, readers).await?;
     let is_off =
         |reader: &UserId| states.get(reader).is_some_and(|state| state.floor == Floor::Off && !state.is_outside);
     let rows = new.iter().map(|follow| {
@@ -140,7 +140,7 @@ async fn insert_edges(tx: &Tx, new: &[ImportedFollow], version: i64) -> Result<V
         [by, to, mode.code().into(), version.into(), follow.followed_at.into()]
     });
     insert_new(tx, EDGES, rows.collect()).await?;
-    Ok(new.iter().map(|it| it.pair).filter(|pair| !is_off(&pair.follower)).collect())
+    Ok(())
 }
 
 /// Counts both sides of every edge, and renews the version of each follower's authors. All rows are there and locked.

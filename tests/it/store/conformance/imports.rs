@@ -270,8 +270,7 @@ on_each_backend! {
         let expected =
             [Created, Created, Created, Created, blocked, Unchanged, unknown, unknown, Created, Unchanged];
         assert_eq!(applied.outcomes, expected);
-        let pairs: Vec<_> = applied.followed.iter().map(|it| (it.follower.get(), it.author.get())).collect();
-        assert_eq!(pairs, [(1, 2), (12, 2)], "their readers may be there");
+        assert_eq!(applied.followers, [1, 11, 12, 13].map(user), "each may be watching");
         let (pull, push) = (i64::from(EdgeMode::Pull.code()), i64::from(EdgeMode::Push.code()));
         for ((by, to), mode) in [((1, 2), pull), ((11, 2), push), ((12, 2), pull), ((13, 2), push), ((11, 12), push)] {
             assert_eq!(world.mode_code(by, to).await?, mode, "{by} follows {to}");
@@ -288,7 +287,7 @@ on_each_backend! {
 
         let before = world.rows_of_imports().await?;
         let applied = world.import(71, batch).await?;
-        assert!(applied.followed.is_empty() && !applied.outcomes.contains(&Created), "{applied:?}");
+        assert!(applied.followers.is_empty() && !applied.outcomes.contains(&Created), "{applied:?}");
         assert_eq!(world.rows_of_imports().await?, before);
         Ok(())
     }
