@@ -4,8 +4,8 @@
 //! What is remembered counts only if its version equals the one in the statement's snapshot.
 
 use super::{
-    Asked, Raw, TimelineReader, cached_outboxes,
-    outside_inbox::{Inbox, Refusal, Sides},
+    PageQuery, Raw, TimelineReader, cached_outboxes,
+    outside_inbox::{Inbox, InboxSlices, Refusal},
     readers::KnownReader,
 };
 use crate::{
@@ -25,13 +25,13 @@ use crate::{
 const MOST_ROWS: usize = 2 * MAX_RAW_COUNT as usize;
 
 /// What one statement has read for a page.
-pub(super) struct Read {
+pub(super) struct CandidatesRead {
     limits: CandidateLimits,
     wanted: Wanted,
     /// The named authors, and whether the versions of their outboxes were read in place of their contents.
     named: (Box<[UserId]>, bool),
     /// What was read of an inbox outside SQL, and is believed.
-    sides: Option<Sides>,
+    sides: Option<InboxSlices>,
     found: Candidates,
 }
 
@@ -42,12 +42,12 @@ impl TimelineReader {
     /// Reads the candidates. Of an inbox outside SQL, those that are not believed are refused.
     pub(super) async fn read_candidates(
         &self,
-        asked: &Asked<'_>,
+        asked: &PageQuery<'_>,
         known: &KnownReader,
         inbox: &Inbox<'_>,
         progress: Progress,
-    ) -> Result<Result<Read, Refusal>, StoreError> {
-        let Asked { reader, request, with_facts } = *asked;
+    ) -> Result<Result<CandidatesRead, Refusal>, StoreError> {
+        let PageQuery { reader, request, with_facts } = *asked;
         let wanted = known.wanted(with_facts);
         let uncovered = known.authors.uncovered();
         // Cached outboxes contain neither the kinds of contents nor the original's author of a repost:
@@ -73,15 +73,15 @@ impl TimelineReader {
                 (limits, Some(sides), read.found)
             }
         };
-        Ok(Ok(Read { limits, wanted, named: (uncovered.into(), as_versions), sides, found }))
+        Ok(Ok(CandidatesRead { limits, wanted, named: (uncovered.into(), as_versions), sides, found }))
     }
 
     /// The page that these candidates make.
     pub(super) async fn judge(
         &self,
-        asked: &Asked<'_>,
+        asked: &PageQuery<'_>,
         known: &KnownReader,
-        read: &Read,
+        read: &CandidatesRead,
         progress: Progress,
     ) -> Result<Judged, StoreError> {
         let (request, found, authors) = (asked.request, &read.found, &known.authors);
@@ -106,7 +106,7 @@ impl TimelineReader {
             let Some(runs) = pulled.runs else { return Ok(Err((Miss::Short, statements))) };
             cached = Some(runs);
         }
-        let slices = read.sides.as_ref().map(Sides::slices);
+        let slices = read.sides.as_ref().map(InboxSlices::slices);
         let outboxes = cached.as_ref().map_or(Outboxes::Read(named), |runs| Outboxes::Cached(named, runs));
         let has_original_authors = read.wanted.original_authors;
         let sources = Sources { limits: read.limits, has_original_authors, outboxes, slices: slices.as_deref() };

@@ -64,7 +64,7 @@ const READS_TO_FOLD: usize = 3;
 
 /// What is asked.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct PageQuery<'a> {
     reader: UserId,
     request: &'a PageRequest,
     with_facts: bool,
@@ -133,7 +133,7 @@ impl TimelineReader {
         let started = Instant::now();
         let (mut raw, mut subjects) = (*request, Subjects::default());
         let Raw { page, reached, facts } = loop {
-            let read = self.read_to_fold(&Asked { reader, request: &raw, with_facts }, &mut subjects).await?;
+            let read = self.read_to_fold(&PageQuery { reader, request: &raw, with_facts }, &mut subjects).await?;
             match raw.size.wider() {
                 Some(wider) if subjects.are_too_few(&read.page, request) => raw.size = wider,
                 _ => break read,
@@ -147,7 +147,7 @@ impl TimelineReader {
     /// A raw page, and which content each of its entries shows. That is looked up outside the snapshot, because a
     /// content's subject never changes. A content that is gone was lost since, by a fail-over to a server without the
     /// latest commits: the page is read again (`LostContentShowsItself`).
-    async fn read_to_fold(&self, asked: &Asked<'_>, subjects: &mut Subjects) -> Result<Raw, StoreError> {
+    async fn read_to_fold(&self, asked: &PageQuery<'_>, subjects: &mut Subjects) -> Result<Raw, StoreError> {
         for _ in 0..READS_TO_FOLD {
             let raw = self.read(asked).await?;
             if !asked.request.kinds.contains(ContentKind::Repost) {
@@ -199,7 +199,7 @@ impl TimelineReader {
         let mut raw = PageRequest { direction: Direction::Newer, bound, size, kinds: Kinds::ALL };
         let mut subjects = Subjects::default();
         loop {
-            let asked = Asked { reader, request: &raw, with_facts: false };
+            let asked = PageQuery { reader, request: &raw, with_facts: false };
             let page = self.read_to_fold(&asked, &mut subjects).await?.page;
             let shown = subjects.distinct(&page);
             if shown > max.get() || !page.has_newer || raw.size == PageSize::WIDEST_COUNT {
@@ -216,7 +216,7 @@ impl TimelineReader {
         let bound = Some(position).filter(|position| *position > Position::OLDEST);
         let request = PageRequest { direction: Direction::Newer, bound, ..PageRequest::newest(max) };
         let mut subjects = Subjects::default();
-        let asked = Asked { reader, request: &request, with_facts: false };
+        let asked = PageQuery { reader, request: &request, with_facts: false };
         let page = self.read_to_fold(&asked, &mut subjects).await?.page;
         if page.has_newer {
             return Ok(TimelineTop { whole: false, entries: Vec::new() });
@@ -235,12 +235,12 @@ impl TimelineReader {
     /// The raw page, for reads that are not a visit of the reader: it is not folded, and nothing is recorded or
     /// measured.
     pub async fn read_raw(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
-        self.read(&Asked { reader, request, with_facts: false }).await.map(|raw| raw.page)
+        self.read(&PageQuery { reader, request, with_facts: false }).await.map(|raw| raw.page)
     }
 
     /// As [`Self::read_raw`], but by the definition of a timeline, with no use of inboxes and caches.
     pub async fn read_by_definition(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
-        self.read_definition(&Asked { reader, request, with_facts: false }).await.map(|raw| raw.page)
+        self.read_definition(&PageQuery { reader, request, with_facts: false }).await.map(|raw| raw.page)
     }
 }
 

@@ -93,7 +93,7 @@ impl OutsideReader {
 }
 
 /// The slices that were read before the statement.
-pub(super) struct Sides {
+pub(super) struct InboxSlices {
     /// Ahead of the bound.
     pub(super) ahead: SideRead,
     /// At the bound and behind it, if there is one.
@@ -102,7 +102,7 @@ pub(super) struct Sides {
     pub(super) is_full: bool,
 }
 
-impl Sides {
+impl InboxSlices {
     /// Each slice in its window.
     pub(super) fn slices(&self) -> Vec<(&Window, &Slice)> {
         std::iter::once(&self.ahead).chain(&self.behind).map(|side| (&side.window, &side.slice)).collect()
@@ -126,7 +126,7 @@ pub(super) enum Refusal {
 
 impl AskedInbox<'_> {
     /// The slices before the statement: as many rows as the page needs ahead of the bound, and a few behind it.
-    pub(super) async fn before(&self, request: &PageRequest) -> Result<Sides, Refusal> {
+    pub(super) async fn before(&self, request: &PageRequest) -> Result<InboxSlices, Refusal> {
         let rows = (request.need() + SPARE_ROWS) * self.widening;
         let ahead = Window { direction: request.direction, bound: request.bound, limit: rows };
         let behind = request.bound.map(|bound| Window::from(bound, request.direction.reversed(), ROWS_BEHIND));
@@ -143,11 +143,11 @@ impl AskedInbox<'_> {
             (Some(window), Some(slice)) => Some(SideRead { window, slice }),
             (Some(_), None) => return Err(Refusal::Changed),
         };
-        Ok(Sides { ahead, behind, is_full })
+        Ok(InboxSlices { ahead, behind, is_full })
     }
 
     /// Reads the slices again: whether they are what the inbox held at the statement's instant.
-    pub(super) async fn judge(&self, before: &Sides, expected: Option<Expected>) -> Result<(), Refusal> {
+    pub(super) async fn judge(&self, before: &InboxSlices, expected: Option<Expected>) -> Result<(), Refusal> {
         let window = before.behind.as_ref().map(|side| side.window);
         let after = self.slices_or_away(&before.ahead.window, window.as_ref()).await;
         let after = after.ok_or(Refusal::Unbelieved("away"))?;

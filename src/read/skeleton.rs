@@ -3,8 +3,8 @@
 //! from the outboxes of all followed authors: in a short stretch of time, or whole.
 
 use super::{
-    Asked, Raw, TimelineReader,
-    candidates::{Read, with_reactions},
+    PageQuery, Raw, TimelineReader,
+    candidates::{CandidatesRead, with_reactions},
     count,
     outside_inbox::{Inbox, Refusal},
     readers::KnownReader,
@@ -24,11 +24,11 @@ use crate::{
 
 impl TimelineReader {
     /// The page, in at most [`crate::domain::timeline::route::MOST_STATEMENTS`] statements.
-    pub(super) async fn read(&self, asked: &Asked<'_>) -> Result<Raw, StoreError> {
+    pub(super) async fn read(&self, asked: &PageQuery<'_>) -> Result<Raw, StoreError> {
         let mut inbox = self.outside.as_ref().and_then(|it| it.ask(asked.reader)).map_or(Inbox::Sql, Inbox::Outside);
         let mut known = self.readers.recall(asked.reader);
         let mut progress = Progress::begin(self.readers.expects_crowd());
-        let mut judged: Option<Read> = None;
+        let mut judged: Option<CandidatesRead> = None;
         loop {
             let prospect = prospect(asked.request, known.as_ref(), &inbox);
             let stretch = known.as_ref().and_then(|known| Some((known, self.stretch(asked, known)?)));
@@ -80,10 +80,10 @@ impl TimelineReader {
     /// changed: then they are forgotten.
     pub(super) async fn read_stretch(
         &self,
-        asked: &Asked<'_>,
+        asked: &PageQuery<'_>,
         (known, stretch): (&KnownReader, Stretch),
     ) -> Result<Option<Raw>, StoreError> {
-        let Asked { reader, request, .. } = *asked;
+        let PageQuery { reader, request, .. } = *asked;
         let Some(found) = self.timelines.stretch(reader, request, stretch, &known.authors).await? else {
             self.readers.forget(reader);
             return Ok(None);
@@ -96,8 +96,8 @@ impl TimelineReader {
     }
 
     /// Reads the page whole. This always succeeds.
-    pub(super) async fn read_definition(&self, asked: &Asked<'_>) -> Result<Raw, StoreError> {
-        let Asked { reader, request, with_facts } = *asked;
+    pub(super) async fn read_definition(&self, asked: &PageQuery<'_>) -> Result<Raw, StoreError> {
+        let PageQuery { reader, request, with_facts } = *asked;
         let has_reactions = self.readers.get(reader).is_some_and(|known| known.reactions.is_some());
         let found = self.timelines.definition(reader, request, with_facts && has_reactions).await?;
         let page = found.snapshot.page(request);
@@ -109,7 +109,7 @@ impl TimelineReader {
 
     /// Reactions that are out of date are read again: that costs no more than to read the facts again, and serves the
     /// next pages, too.
-    async fn of_outboxes(&self, asked: &Asked<'_>, page: Page, found: OutboxesSnapshot) -> Result<Raw, StoreError> {
+    async fn of_outboxes(&self, asked: &PageQuery<'_>, page: Page, found: OutboxesSnapshot) -> Result<Raw, StoreError> {
         let OutboxesSnapshot { snapshot, reactions_version, facts } = found;
         self.readers.note_page(asked.reader, asked.request, (&page, snapshot.floor));
         let mut known = self.readers.get(asked.reader);
@@ -124,7 +124,7 @@ impl TimelineReader {
     }
 
     /// The stretch that probably holds the page; `None` without earlier pages, and if there are too many authors.
-    pub(super) fn stretch(&self, asked: &Asked<'_>, known: &KnownReader) -> Option<Stretch> {
+    pub(super) fn stretch(&self, asked: &PageQuery<'_>, known: &KnownReader) -> Option<Stretch> {
         let authors = known.authors.followed().len();
         if !asked.request.kinds.is_all() || authors == 0 || authors > self.timelines.max_stretch_authors() {
             return None;

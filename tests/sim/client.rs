@@ -240,7 +240,7 @@ impl Client {
         let versions = watch.versions(true);
         self.shared.injector.note(|| format!("{reader} is shown {}", words(&page)));
         Counts::count(&self.shared.counts.checked, 1);
-        Counts::count(&self.shared.counts.entries, page.stretch.len() as u64);
+        Counts::count(&self.shared.counts.entries, page.unfolded.len() as u64);
         if let Some(what) = fault(&page, &versions, &request) {
             let due = |version: &Version| words(&due(version, &request));
             let all: Vec<String> = versions.iter().map(due).collect();
@@ -305,10 +305,10 @@ impl Client {
         for _ in 0..LONGEST_WALK {
             watch.versions(true);
             let Some(page) = self.judged(&watch, reader, request).await else { return };
-            shown.extend(page.stretch.iter().map(|entry| entry.content));
+            shown.extend(page.unfolded.iter().map(|entry| entry.content));
             let (last, more) = match request.direction {
-                Direction::Older => (page.stretch.last(), page.has_older),
-                Direction::Newer => (page.stretch.first(), page.has_newer),
+                Direction::Older => (page.unfolded.last(), page.has_older),
+                Direction::Newer => (page.unfolded.first(), page.has_newer),
             };
             match last {
                 Some(last) if more => request.bound = Some(last.position()),
@@ -336,7 +336,7 @@ impl Client {
 fn words(page: &Folded) -> String {
     let shown = |it: &Entry| if page.entries.contains(it) { "" } else { "folded " };
     let entries: Vec<String> = page
-        .stretch
+        .unfolded
         .iter()
         .map(|it| format!("{}{} of {} at {}", shown(it), it.content, it.author, it.publish_time))
         .collect();

@@ -219,7 +219,7 @@ fn folded(timeline: &[Item], floor: Position) -> Vec<Entry> {
 
 /// The page, as if all that it is made of were shown.
 fn unfolded(page: &Folded) -> Folded {
-    Folded::from(Page { entries: page.stretch.clone(), has_older: page.has_older, has_newer: page.has_newer })
+    Folded::from(Page { entries: page.unfolded.clone(), has_older: page.has_older, has_newer: page.has_newer })
 }
 
 impl World {

@@ -6,7 +6,7 @@ use tidefeed::domain::{Direction, Entry, PageRequest, timeline::folding::Folded}
 
 use crate::oracle::{Item, Version};
 
-/// The page that is due of a timeline: the shortest stretch from the bound on with as many subjects as entries are
+/// The page that is due of a timeline: the shortest section from the bound on with as many subjects as entries are
 /// wanted, and the newest entry of each.
 pub fn due(timeline: &[Item], request: &PageRequest) -> Folded {
     let asked = timeline.iter().filter(|it| request.kinds.contains(it.kind));
@@ -19,24 +19,24 @@ pub fn due(timeline: &[Item], request: &PageRequest) -> Folded {
     }
     let mut subjects = BTreeSet::new();
     let wanted = request.size.get();
-    let mut stretch = Vec::new();
+    let mut section = Vec::new();
     for item in &ahead {
         if subjects.len() < wanted {
             subjects.insert(item.subject);
-            stretch.push(*item);
+            section.push(*item);
         }
     }
-    let (more, before) = (stretch.len() < ahead.len(), request.bound.is_some() && !behind.is_empty());
+    let (more, before) = (section.len() < ahead.len(), request.bound.is_some() && !behind.is_empty());
     if newer {
-        stretch.reverse();
+        section.reverse();
     }
     let mut shown = BTreeSet::new();
-    let newest = stretch.iter().filter(|it| shown.insert(it.subject));
+    let newest = section.iter().filter(|it| shown.insert(it.subject));
     Folded {
         entries: newest.map(|it| it.entry).collect(),
         has_older: if newer { before } else { more },
         has_newer: if newer { more } else { before },
-        stretch: stretch.iter().map(|it| it.entry).collect(),
+        unfolded: section.iter().map(|it| it.entry).collect(),
     }
 }
 
@@ -46,18 +46,18 @@ pub fn fault(page: &Folded, versions: &[Version], request: &PageRequest) -> Opti
     if due.contains(page) {
         return None;
     }
-    let met = &page.stretch;
+    let met = &page.unfolded;
     let ordered = met.windows(2).all(|pair| pair[0].position() > pair[1].position());
     let asked = |it: &Item, entry: &Entry| it.entry == *entry && request.kinds.contains(it.kind);
     let ever = |entry: &Entry| versions.iter().any(|version| version.iter().any(|it| asked(it, entry)));
-    let complete = due.iter().any(|due| due.stretch.iter().all(|entry| met.contains(entry)));
+    let complete = due.iter().any(|due| due.unfolded.iter().all(|entry| met.contains(entry)));
     Some(match () {
         () if !ordered => "a page is out of order, or shows something twice",
         () if !met.iter().all(ever) => "a page shows what is not in the timeline",
-        () if due.iter().any(|due| due.entries == page.entries && due.stretch == *met) => {
+        () if due.iter().any(|due| due.entries == page.entries && due.unfolded == *met) => {
             "a page is wrong about where the timeline ends"
         }
-        () if due.iter().any(|due| due.stretch == *met) => "a page is folded in another way",
+        () if due.iter().any(|due| due.unfolded == *met) => "a page is folded in another way",
         () if page.entries.len() < request.size.get() && !complete => "a page lacks a content and is not full",
         () if !complete => "a page lacks a content",
         () => "a page is of no single instant",

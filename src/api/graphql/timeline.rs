@@ -90,12 +90,12 @@ impl TimelineQuery {
         let selected = ctx.look_ahead();
         let contents = ContentSelection::of_connection(&selected);
         let can_resume = selected.field("resumeToken").exists() && request.kinds.is_all();
-        page(&hydration, &Asked { reader, request, contents, can_resume }).await.map(Some)
+        page(&hydration, &AskedPage { reader, request, contents, can_resume }).await.map(Some)
     }
 }
 
 /// What is asked of a page.
-struct Asked {
+struct AskedPage {
     reader: UserId,
     request: PageRequest,
     /// The selected parts of its contents; `None` if none are shown.
@@ -106,7 +106,7 @@ struct Asked {
 
 /// The page in its four steps. Reads it again if a content disappears between two of them, so that the page is as full
 /// as it should be.
-async fn page(hydration: &Arc<Hydration>, asked: &Asked) -> Result<TimelineConnection, Failure> {
+async fn page(hydration: &Arc<Hydration>, asked: &AskedPage) -> Result<TimelineConnection, Failure> {
     let mut reads = 1;
     loop {
         let skeleton = skeleton(hydration, asked).await?;
@@ -121,19 +121,19 @@ async fn page(hydration: &Arc<Hydration>, asked: &Asked) -> Result<TimelineConne
 }
 
 /// Step 1, which entries the page has: exact at one instant, and long enough to be folded. See `read::skeleton`.
-async fn skeleton(hydration: &Hydration, asked: &Asked) -> Result<Skeleton, Failure> {
+async fn skeleton(hydration: &Hydration, asked: &AskedPage) -> Result<Skeleton, Failure> {
     let with_facts = asked.contents.is_some_and(ContentSelection::is_on_cards);
     Ok(hydration.use_cases().reader.skeleton(asked.reader, &asked.request, with_facts).await?)
 }
 
 /// Step 2, one entry for each subject, the newest. See `domain::timeline::folding`.
-fn fold(asked: &Asked, skeleton: &Skeleton) -> Folded {
+fn fold(asked: &AskedPage, skeleton: &Skeleton) -> Folded {
     skeleton.fold(&asked.request)
 }
 
 /// Step 3, what is shown of the entries: the cards that this node makes from memory (`read::cards`), and the others, in
 /// one statement. Nothing is known of a content that has gone since.
-async fn hydrate(hydration: &Hydration, asked: &Asked, folded: &Folded, skeleton: &Skeleton) -> PageCards {
+async fn hydrate(hydration: &Hydration, asked: &AskedPage, folded: &Folded, skeleton: &Skeleton) -> PageCards {
     let Some(selection) = asked.contents else { return PageCards::default() };
     let remembered = hydration.use_cases().reader.cards(&folded.entries, &skeleton.facts);
     let suffices = |card: &_| hydration.suffices(card, selection);
@@ -149,7 +149,7 @@ async fn hydrate(hydration: &Hydration, asked: &Asked, folded: &Folded, skeleton
 /// shown before with the same selection and values is its JSON of then (`remembered_json`).
 async fn present(
     hydration: &Arc<Hydration>,
-    asked: &Asked,
+    asked: &AskedPage,
     folded: &Folded,
     cards: &PageCards,
 ) -> Result<(TimelineConnection, bool), Failure> {

@@ -285,7 +285,7 @@ impl World {
         let point = ResumePoint::of_page(&request, &page);
         let read_to = Position2(point.floor());
         // Without a token nothing is folded, so such a client cannot hold a folded page.
-        let holds = if with_token { &page.entries } else { &page.stretch };
+        let holds = if with_token { &page.entries } else { &page.unfolded };
         let holds = holds.iter().map(|entry| (entry.content, *entry)).collect();
         let point = with_token.then_some(point);
         self.client = Client { holds, read_to, point: point.clone(), must_reread: false };

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     connect::Redis,
-    reader::{Read, Reader},
+    reader::{Reader, StreamRead},
     stream, wire,
 };
 use crate::{
@@ -126,7 +126,7 @@ impl Queue for RedisQueue {
         if max == 0 {
             return Ok(Vec::new());
         }
-        let read = Read { key: self.key(topic), consumer, max };
+        let read = StreamRead { key: self.key(topic), consumer, max };
         let deadline = Instant::now() + wait;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());

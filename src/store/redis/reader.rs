@@ -30,7 +30,7 @@ const SHORTEST_BLOCK: Duration = Duration::from_millis(20);
 const MAX_IDLE_LINKS: usize = 16;
 
 /// What a consumer asks for.
-pub struct Read<'a> {
+pub struct StreamRead<'a> {
     /// The stream.
     pub key: String,
     /// Who asks.
@@ -56,7 +56,7 @@ impl Reader {
     ///
     /// The connection is kept only if all went well: a wait that was cancelled would otherwise go on there and take
     /// messages without a receiver. If a kept one has died since, this goes on with a new one.
-    pub async fn read(&self, read: &Read<'_>, patience: Duration) -> Result<Vec<StreamId>, StoreError> {
+    pub async fn read(&self, read: &StreamRead<'_>, patience: Duration) -> Result<Vec<StreamId>, StoreError> {
         let block = self.block(patience);
         let kept = self.idle().pop();
         if let Some(mut link) = kept {
@@ -98,7 +98,12 @@ impl Reader {
         Ok(done?)
     }
 
-    async fn take_within(&self, link: &mut Link, read: &Read<'_>, block: Duration) -> Result<Vec<StreamId>, Failure> {
+    async fn take_within(
+        &self,
+        link: &mut Link,
+        read: &StreamRead<'_>,
+        block: Duration,
+    ) -> Result<Vec<StreamId>, Failure> {
         let limit = self.redis.options().command_timeout() + block;
         match timeout(limit, self.take_from_group(link, read, block)).await {
             Ok(taken) => taken.map_err(Failure::Redis),
@@ -107,7 +112,12 @@ impl Reader {
     }
 
     /// Makes stream and group if they are not there, or no longer.
-    async fn take_from_group(&self, link: &mut Link, read: &Read<'_>, block: Duration) -> RedisResult<Vec<StreamId>> {
+    async fn take_from_group(
+        &self,
+        link: &mut Link,
+        read: &StreamRead<'_>,
+        block: Duration,
+    ) -> RedisResult<Vec<StreamId>> {
         match self.take(link, read, block).await {
             Err(error) if is_group_missing(&error) => {}
             done => return done,
@@ -118,7 +128,7 @@ impl Reader {
         }
     }
 
-    async fn take(&self, link: &mut Link, read: &Read<'_>, block: Duration) -> RedisResult<Vec<StreamId>> {
+    async fn take(&self, link: &mut Link, read: &StreamRead<'_>, block: Duration) -> RedisResult<Vec<StreamId>> {
         let overdue = self.claim_overdue(link, read).await?;
         if !overdue.is_empty() {
             return Ok(overdue);
@@ -130,7 +140,7 @@ impl Reader {
 
     /// One claim looks at a part of what is unacknowledged only: goes on until it finds something or has seen
     /// everything.
-    async fn claim_overdue(&self, link: &mut Link, read: &Read<'_>) -> RedisResult<Vec<StreamId>> {
+    async fn claim_overdue(&self, link: &mut Link, read: &StreamRead<'_>) -> RedisResult<Vec<StreamId>> {
         let idle_ms = self.redis.options().redelivery_ms;
         let mut from = stream::START.to_owned();
         loop {

@@ -34,7 +34,7 @@ impl Cards for SqlStore {
         ids: &[ContentId],
         parts: ContentParts,
     ) -> Result<Vec<ContentCard>, StoreError> {
-        let asked = Asked { dialect: self.dialect, viewer };
+        let asked = CardColumns { dialect: self.dialect, viewer };
         let mut cards = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let Fragment { text, values } = asked.contents(ids, parts);
@@ -51,7 +51,7 @@ impl Cards for SqlStore {
         ids: &[UserId],
         parts: UserParts,
     ) -> Result<Vec<UserCard>, StoreError> {
-        let asked = Asked { dialect: self.dialect, viewer };
+        let asked = CardColumns { dialect: self.dialect, viewer };
         let mut cards = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let Fragment { text, values } = asked.users(ids, parts);
@@ -68,12 +68,12 @@ const WHOLE_USER: UserParts = UserParts { counts: true, following: true, exclusi
 /// The statement that reads everything about these contents.
 pub(super) fn whole_contents(dialect: Dialect, viewer: Option<UserId>, ids: &[ContentId]) -> Fragment {
     let parts = ContentParts { counters: true, reactions: true, author: Some(WHOLE_USER) };
-    Asked { dialect, viewer }.contents(ids, parts)
+    CardColumns { dialect, viewer }.contents(ids, parts)
 }
 
 /// The statement that reads everything about these users.
 pub(super) fn whole_users(dialect: Dialect, viewer: Option<UserId>, ids: &[UserId]) -> Fragment {
-    Asked { dialect, viewer }.users(ids, WHOLE_USER)
+    CardColumns { dialect, viewer }.users(ids, WHOLE_USER)
 }
 
 /// A row, read from left to right.
@@ -118,12 +118,12 @@ fn columns_of(table: &str, columns: &str) -> String {
 /// The engine and the viewer. Each method ending in `columns` writes the columns that the method ending in `card` with
 /// the same beginning reads, in the same order.
 #[derive(Clone, Copy)]
-struct Asked {
+struct CardColumns {
     dialect: Dialect,
     viewer: Option<UserId>,
 }
 
-impl Asked {
+impl CardColumns {
     /// The primary key, which each part is probed by. MariaDB otherwise reads a range of another index for each row.
     fn by_key(self) -> String {
         self.dialect.force_index("PRIMARY")

@@ -25,7 +25,7 @@ pub(super) struct List {
 
 /// The rows of a list's page, in any order. The list's columns are at their places from 1.
 #[derive(Debug, Default)]
-pub(super) struct Sides {
+pub(super) struct ListRows {
     /// Beyond the bound, to the page's need.
     pub(super) ahead: Vec<Row>,
     /// On the near side of the bound (inclusive), to one; none without a bound.
@@ -70,12 +70,12 @@ impl List {
 
 impl SqlStore {
     /// The page of each list, in their order: one statement for each [`MEMBERS_PER_STATEMENT`] sides.
-    pub(super) async fn sides(&self, lists: &[List], request: &PageRequest) -> Result<Vec<Sides>, StoreError> {
+    pub(super) async fn sides(&self, lists: &[List], request: &PageRequest) -> Result<Vec<ListRows>, StoreError> {
         let sides_each = if request.bound.is_some() { 2 } else { 1 };
         let mut all = Vec::with_capacity(lists.len());
         for lists in lists.chunks(MEMBERS_PER_STATEMENT / sides_each) {
             let Fragment { text, values } = pages(lists, request);
-            let mut read: Vec<Sides> = lists.iter().map(|_| Sides::default()).collect();
+            let mut read: Vec<ListRows> = lists.iter().map(|_| ListRows::default()).collect();
             for row in self.read_anywhere(&text, values).await? {
                 let side = row.count(0)?;
                 let list = usize::try_from(side / 2).ok().and_then(|index| read.get_mut(index));
@@ -100,7 +100,7 @@ impl SqlStore {
 }
 
 fn listing<T>(
-    sides: &Sides,
+    sides: &ListRows,
     request: &PageRequest,
     item: fn(&Row) -> Result<T, StoreError>,
 ) -> Result<Listing<T>, StoreError> {

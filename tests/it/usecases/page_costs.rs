@@ -98,7 +98,7 @@ on_each_backend! {
                 let before = app.store.statements();
                 let page = app.reader.page(user(READER), &PageRequest::newest(PageSize::try_new(10)?)).await?;
                 costs.push(app.store.statements() - before);
-                ensure!((page.entries.len(), page.stretch.len()) == (entries, entries + 1), "{page:?}");
+                ensure!((page.entries.len(), page.unfolded.len()) == (entries, entries + 1), "{page:?}");
             }
             let most = first + definition_takes_more();
             ensure!((first..=most).contains(&costs[0]) && costs[1..] == [1, 1], "authors at first, the page, and what is reposted: {costs:?}");

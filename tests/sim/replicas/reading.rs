@@ -161,7 +161,7 @@ impl Reading {
     }
 
     async fn caught_up(&self, mut link: Link) -> Result<Link, Missed> {
-        let mut asked = Asked { store: &self.0.store, replica: link.replica, generation: link.generation };
+        let mut asked = AskedReplica { store: &self.0.store, replica: link.replica, generation: link.generation };
         match catch_up(&mut asked, &mut link.vouched, self).await {
             Ok(()) => Ok(link),
             Err(missed) => {
@@ -246,7 +246,7 @@ impl Asker for PrimaryAsker {
 }
 
 /// A replica that is being asked.
-struct Asked<'a> {
+struct AskedReplica<'a> {
     store: &'a StoreState,
     replica: usize,
     generation: u64,
@@ -259,7 +259,7 @@ struct ReplicaState {
     held: Position,
 }
 
-impl Asked<'_> {
+impl AskedReplica<'_> {
     async fn statement(&self) -> Result<(), Missed> {
         self.store.injector.statement().await.map_err(|_| Missed::Away)?;
         let generation = self.store.base().replication.replicas[self.replica].generation;
@@ -267,7 +267,7 @@ impl Asked<'_> {
     }
 }
 
-impl FollowsPrimary for Asked<'_> {
+impl FollowsPrimary for AskedReplica<'_> {
     type There = There;
     type State = ReplicaState;
     type Missed = Missed;

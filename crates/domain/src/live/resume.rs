@@ -53,16 +53,16 @@ impl ResumePoint {
         Self { floor, held }
     }
 
-    /// What a client holds after it has received `page`. If the stretch has more than [`VIEW_WINDOW`] entries,
+    /// What a client holds after it has received `page`. If its section has more than [`VIEW_WINDOW`] entries,
     /// including folded ones, the floor rises to keep the newest.
     pub fn of_page(request: &PageRequest, page: &Folded) -> Self {
-        let floor = match page.stretch.last() {
+        let floor = match page.unfolded.last() {
             _ if !page.has_older => Position::OLDEST,
             Some(last) => just_below(last.position()),
             None if request.direction == Direction::Newer => request.bound.unwrap_or(Position::OLDEST),
             None => Position::OLDEST,
         };
-        let floor = page.stretch.get(VIEW_WINDOW).map_or(floor, Entry::position);
+        let floor = page.unfolded.get(VIEW_WINDOW).map_or(floor, Entry::position);
         let shown = page.entries.iter().filter(|entry| entry.position() > floor);
         Self::exactly(floor, shown.map(|entry| entry.content).collect())
     }

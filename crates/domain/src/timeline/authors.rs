@@ -93,7 +93,7 @@ impl TimelineAuthors {
             return None;
         }
         let in_flight = self.entries(in_flight, found);
-        let side = |side: &Side| {
+        let side = |side: &PageSide| {
             let mut runs = vec![side.in_flight(&in_flight), self.inbox(side, found, sources)];
             match sources.outboxes {
                 Outboxes::Read([]) => {}
@@ -107,7 +107,7 @@ impl TimelineAuthors {
             }
             runs
         };
-        let [ahead, behind] = Side::both(request, sources.limits);
+        let [ahead, behind] = PageSide::both(request, sources.limits);
         Some(Snapshot {
             floor: sources.slices.map_or(found.floor, |slices| Floor::At(slices[0].1.header.floor)),
             ahead: side(&ahead),
@@ -136,7 +136,7 @@ impl TimelineAuthors {
     }
 
     /// The run of the inbox.
-    fn inbox(&self, side: &Side, found: &Candidates, sources: &Sources<'_>) -> Run {
+    fn inbox(&self, side: &PageSide, found: &Candidates, sources: &Sources<'_>) -> Run {
         let rows = if side.is_behind { &found.behind } else { &found.ahead };
         match sources.slices {
             None => self.filtered(&side.area(found.floor.trusted_from()), rows, found),
@@ -186,14 +186,14 @@ impl Outboxes<'_> {
 }
 
 /// One side of a page's bound.
-struct Side {
+struct PageSide {
     is_behind: bool,
     direction: Direction,
     bound: Option<Position>,
     limit: usize,
 }
 
-impl Side {
+impl PageSide {
     fn both(request: &PageRequest, limits: CandidateLimits) -> [Self; 2] {
         let PageRequest { direction, bound, .. } = *request;
         [

@@ -1,7 +1,7 @@
 //! Folds pages: of entries that show the same content, only the newest stays.
 //!
 //! An entry's *subject* is what it shows: a repost's original, otherwise the content itself. A page folds the shortest
-//! stretch of the timeline that begins at the bound and has as many subjects as the page wants, or everything up to
+//! section of the timeline that begins at the bound and has as many subjects as the page wants, or everything up to
 //! the end. The newest entry of each subject stays. The result depends only on the timeline and the request.
 
 use super::{
@@ -72,19 +72,19 @@ pub fn standing(entries: &[Showing]) -> Vec<Showing> {
 pub struct Folded {
     /// Newest first, one entry for each subject.
     pub entries: Vec<Entry>,
-    /// Whether an older entry follows the page's stretch.
+    /// Whether an older entry follows the page's section.
     pub has_older: bool,
     /// Whether a newer entry precedes it.
     pub has_newer: bool,
-    /// The whole stretch, including what folding left out, newest first.
-    pub stretch: Vec<Entry>,
+    /// The whole section, with what folding left out, newest first.
+    pub unfolded: Vec<Entry>,
 }
 
 impl Folded {
-    /// The oldest position of the stretch. Reading on from here skips nothing and repeats nothing. `None` on an empty
+    /// The oldest position of the section. Reading on from here skips nothing and repeats nothing. `None` on an empty
     /// page.
     pub fn end(&self) -> Option<Position> {
-        self.stretch.last().map(Entry::position)
+        self.unfolded.last().map(Entry::position)
     }
 }
 
@@ -92,7 +92,7 @@ impl Folded {
 impl From<Page> for Folded {
     fn from(page: Page) -> Self {
         let Page { entries, has_older, has_newer } = page;
-        Self { stretch: entries.clone(), entries, has_older, has_newer }
+        Self { unfolded: entries.clone(), entries, has_older, has_newer }
     }
 }
 
@@ -106,9 +106,9 @@ pub fn fold(request: &PageRequest, raw: Page, subjects: &Subjects) -> Folded {
     };
     match request.direction {
         Direction::Older => {
-            let stretch = entries.iter().position(&mut closes).map_or(entries.len(), |last| last + 1);
-            has_older |= stretch < entries.len();
-            entries.truncate(stretch);
+            let taken = entries.iter().position(&mut closes).map_or(entries.len(), |last| last + 1);
+            has_older |= taken < entries.len();
+            entries.truncate(taken);
         }
         Direction::Newer => {
             let left = entries.iter().rposition(&mut closes).unwrap_or(0);
@@ -116,10 +116,10 @@ pub fn fold(request: &PageRequest, raw: Page, subjects: &Subjects) -> Folded {
             entries.drain(..left);
         }
     }
-    let stretch = entries.clone();
+    let unfolded = entries.clone();
     let mut shown = IdSet::default();
     entries.retain(|entry| shown.insert(subjects.of(entry)));
-    Folded { entries, has_older, has_newer, stretch }
+    Folded { entries, has_older, has_newer, unfolded }
 }
 
 #[cfg(test)]
@@ -172,20 +172,20 @@ mod tests {
     /// The definition, word by word.
     fn naive(all: &[Entry], request: &PageRequest, subjects: &Subjects) -> Folded {
         let (met, behind) = ahead(all, request);
-        let count = |stretch: &[Entry]| stretch.iter().map(|it| subjects.of(it)).collect::<IdSet<_>>().len();
+        let count = |section: &[Entry]| section.iter().map(|it| subjects.of(it)).collect::<IdSet<_>>().len();
         let length = (0..=met.len()).find(|length| count(&met[..*length]) == request.size.get()).unwrap_or(met.len());
-        let stretch = &met[..length];
+        let section = &met[..length];
         let newest = |it: &&Entry| {
-            stretch.iter().all(|other| subjects.of(other) != subjects.of(it) || other.position() <= it.position())
+            section.iter().all(|other| subjects.of(other) != subjects.of(it) || other.position() <= it.position())
         };
-        let mut entries: Vec<Entry> = stretch.iter().filter(newest).copied().collect();
+        let mut entries: Vec<Entry> = section.iter().filter(newest).copied().collect();
         entries.sort_by_key(|it| std::cmp::Reverse(it.position()));
         let beyond = length < met.len();
         let (has_older, has_newer) =
             if request.direction == Direction::Older { (beyond, behind) } else { (behind, beyond) };
-        let mut stretch = stretch.to_vec();
-        stretch.sort_by_key(|it| std::cmp::Reverse(it.position()));
-        Folded { entries, has_older, has_newer, stretch }
+        let mut unfolded = section.to_vec();
+        unfolded.sort_by_key(|it| std::cmp::Reverse(it.position()));
+        Folded { entries, has_older, has_newer, unfolded }
     }
 
     /// As the engine does: raw pages that grow while the page is short.
@@ -231,13 +231,13 @@ mod tests {
             while goes_on {
                 let page = grown(&all, &next, &subjects);
                 let (from, to) = (page.entries.first().map(Entry::position), page.end());
-                let stretch: Vec<Entry> =
+                let section: Vec<Entry> =
                     all.iter().filter(|it| Some(it.position()) <= from && Some(it.position()) >= to).copied().collect();
-                for entry in &stretch {
+                for entry in &section {
                     let standing = page.entries.iter().find(|it| subjects.of(it) == subjects.of(entry)).unwrap();
                     prop_assert!(standing.position() >= entry.position());
                 }
-                met.extend(stretch);
+                met.extend(section);
                 goes_on = if newer { page.has_newer } else { page.has_older };
                 next.bound = if newer { from } else { to };
             }
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(older.entries, [all[0], all[1], all[4]]);
         assert!(!older.has_older);
         let newer = grown(&all, &request(Direction::Newer, None, 2), &subjects);
-        assert_eq!(newer.entries, [all[3], all[4]], "the stretch ends where two subjects are met");
+        assert_eq!(newer.entries, [all[3], all[4]], "the section ends where two subjects are met");
         assert!(newer.has_newer);
     }
 

@@ -127,19 +127,19 @@ impl Replica {
 impl Connected {
     async fn catch_up(&mut self, primary: &SharedQuestion<PrimaryAsker>, patience: Duration) -> Result<(), Missed> {
         let Self { connection, vouched, applied, .. } = self;
-        catch_up(&mut Asked { connection, applied, patience }, vouched, primary).await
+        catch_up(&mut AskedReplica { connection, applied, patience }, vouched, primary).await
     }
 }
 
 /// A replica that is being asked, for a read that waits so long.
-struct Asked<'a> {
+struct AskedReplica<'a> {
     connection: &'a mut ServerConnection,
     /// See [`Connected`].
     applied: &'a mut String,
     patience: Duration,
 }
 
-impl FollowsPrimary for Asked<'_> {
+impl FollowsPrimary for AskedReplica<'_> {
     type There = Arc<Whereabouts>;
     type State = ReplicaState;
     type Missed = Missed;
@@ -179,7 +179,7 @@ impl FollowsPrimary for Asked<'_> {
     }
 }
 
-impl Asked<'_> {
+impl AskedReplica<'_> {
     async fn number(&mut self, sql: &'static str, values: [Value; 2]) -> Result<Option<i64>, sqlx::Error> {
         let rows = self.connection.query(sql.into(), &values).await?;
         let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;

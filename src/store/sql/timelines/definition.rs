@@ -151,7 +151,7 @@ pub(super) fn in_a_stretch(
     stretch: Stretch,
     authors: &TimelineAuthors,
 ) -> Result<Option<OutboxesSnapshot>, StoreError> {
-    let read = Read::of(rows, stretch.facts_end_ms.is_some())?;
+    let read = DefinitionRows::of(rows, stretch.facts_end_ms.is_some())?;
     if read.version != Some(authors.version()) {
         return Ok(None);
     }
@@ -184,7 +184,7 @@ pub(super) fn found(rows: &[Row]) -> Result<[usize; 2], StoreError> {
 
 /// Decodes the rows of whole outboxes.
 pub(super) fn whole(rows: &[Row], request: &PageRequest, with_facts: bool) -> Result<OutboxesSnapshot, StoreError> {
-    let read = Read::of(rows, with_facts)?;
+    let read = DefinitionRows::of(rows, with_facts)?;
     let direction = request.direction;
     let ahead = Run::from_limited_query(direction, read.ahead.clone(), request.need());
     let behind = Run::from_limited_query(direction.reversed(), read.behind.clone(), 1);
@@ -192,7 +192,7 @@ pub(super) fn whole(rows: &[Row], request: &PageRequest, with_facts: bool) -> Re
 }
 
 /// The decoded rows.
-struct Read {
+struct DefinitionRows {
     floor: Floor,
     version: Option<i64>,
     reactions_version: i64,
@@ -201,7 +201,7 @@ struct Read {
     behind: Vec<Entry>,
 }
 
-impl Read {
+impl DefinitionRows {
     fn of(rows: &[Row], with_facts: bool) -> Result<Self, StoreError> {
         let ahead = Vec::with_capacity(rows.len());
         let mut read = Self {

@@ -17,7 +17,7 @@ use self::{
     candidates::InboxRows,
     shown::{Timeline, content_shown, repost_shown_to, shown_to},
     side::PageShape,
-    widening::Sides,
+    widening::Widenings,
 };
 pub(super) use self::{
     outside::candidates as outside_page,
@@ -53,7 +53,7 @@ impl Timelines for SqlStore {
         request: &PageRequest,
         with_facts: bool,
     ) -> Result<OutboxesSnapshot, StoreError> {
-        let mut sides = Sides::first(self, reader, request).await?;
+        let mut sides = Widenings::first(self, reader, request).await?;
         loop {
             let bindings = sides.reach(Bindings::of(reader, request));
             let statement =

@@ -37,12 +37,12 @@ impl Below {
 
 /// How far each side of a page is read; `None` for the first contents of each author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sides {
+pub(super) struct Widenings {
     ahead: Option<Widening>,
     behind: Option<Widening>,
 }
 
-impl Sides {
+impl Widenings {
     /// The first read of a page by its definition.
     pub(super) async fn first(store: &SqlStore, reader: UserId, request: &PageRequest) -> Result<Self, StoreError> {
         let (direction, none) = (request.direction, Self { ahead: None, behind: None });
@@ -97,7 +97,7 @@ pub(in super::super) async fn newest(
             return Ok(reads.into_iter().map(|read| read.entries).collect());
         }
         let of = |place: &usize| {
-            let Read { reader, floor, widening, .. } = &reads[*place];
+            let WidenedRead { reader, floor, widening, .. } = &reads[*place];
             statement(
                 tx.dialect(),
                 *reader,
@@ -112,7 +112,7 @@ pub(in super::super) async fn newest(
 }
 
 /// What is read below one reader's position.
-struct Read {
+struct WidenedRead {
     reader: UserId,
     floor: Position,
     /// `None` for the first contents of each author.
@@ -121,7 +121,7 @@ struct Read {
     is_done: bool,
 }
 
-impl Read {
+impl WidenedRead {
     fn take(&mut self, rows: &[Row], wanted: usize) -> Result<(), StoreError> {
         self.entries = rows.iter().map(|row| row.entry(0)).collect::<Result<_, StoreError>>()?;
         let wider = self.widening.and_then(|read| read.after(self.entries.len(), wanted));
@@ -132,7 +132,7 @@ impl Read {
 }
 
 /// Where the reads begin. A position above all contents says nothing about where the newest one lies.
-async fn first_reads(tx: &Tx, positions: &[(UserId, Position)]) -> Result<Vec<Read>, StoreError> {
+async fn first_reads(tx: &Tx, positions: &[(UserId, Position)]) -> Result<Vec<WidenedRead>, StoreError> {
     let answers = if tx.dialect() == Dialect::Tidb && !positions.is_empty() {
         tx.all(positions.iter().map(|(reader, _)| followed(*reader)).collect::<Vec<_>>()).await?
     } else {
@@ -143,7 +143,7 @@ async fn first_reads(tx: &Tx, positions: &[(UserId, Position)]) -> Result<Vec<Re
         let newest_ms = newest_of_many(answers.rows(place))?;
         let start_ms = newest_ms.map(|newest_ms| floor.publish_time().min(newest_ms));
         let widening = start_ms.map(|start_ms| Widening::from(Direction::Older, start_ms));
-        reads.push(Read { reader, floor, widening, entries: Vec::new(), is_done: false });
+        reads.push(WidenedRead { reader, floor, widening, entries: Vec::new(), is_done: false });
     }
     Ok(reads)
 }
