@@ -244,9 +244,10 @@ async fn follow(
     let outcomes: Vec<RowOutcome> = tx.read(|tables| pairs.iter().map(|pair| judge(tables, pair)).collect()).await?;
     let created = pairs.iter().zip(&outcomes).filter(|(_, outcome)| **outcome == RowOutcome::Created);
     let new: Vec<Pair> = created.map(|(pair, _)| *pair).collect();
-    for reader in new.iter().map(|pair| pair.follower).collect::<BTreeSet<_>>() {
-        let locked = lock_state(tx, reader).await?;
-        states.entry(reader).or_insert(locked);
+    let followers: BTreeSet<UserId> = new.iter().map(|pair| pair.follower).collect();
+    for reader in &followers {
+        let locked = lock_state(tx, *reader).await?;
+        states.entry(*reader).or_insert(locked);
     }
     for pair in &new {
         let state = states.get(&pair.follower);
@@ -259,7 +260,7 @@ async fn follow(
         tx.insert(Change::Edge(key, Some(Edge { mode, incarnation: version }), None)).await?;
         count(tx, *pair, version).await?;
     }
-    let followers = new.iter().map(|pair| pair.follower).collect::<BTreeSet<_>>().into_iter().collect();
+    let followers = followers.into_iter().collect();
     Ok(AppliedBatch { outcomes, followers, ..AppliedBatch::default() })
 }
 
