@@ -5,8 +5,8 @@
 # worlds.
 # SUBSCRIBERS: of the row crowd (50000). IMPORTED: contents, follows and reactions of the row import, each (1000000).
 # ROUNDS, MILLISECONDS: how often both sides of a row take turns, and for how long. FRESH=1 seeds the worlds anew.
-# Further rows, which run last: engine-page, engine-writes and hot (without HTTP), price-of-a-point, first-post (the
-# demo's page on a slow phone).
+# Further rows, which run last: engine-page, engine-writes, engine-fanout and hot (without HTTP), engine-api (without
+# sockets), price-of-a-point, first-post (the demo's page on a slow phone).
 # With --quick: the dev build and a small world. That only shows that the table can be made.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -56,7 +56,7 @@ arguments=(--tidefeed "$tidefeed_bin" --folder "$target_dir/bench")
 [ -z "${MILLISECONDS:-}" ] || arguments+=(--milliseconds "$MILLISECONDS")
 mapfile -t rows < <("$bench_bin" --tidefeed "$tidefeed_bin" --list | while IFS= read -r row; do if wanted "$row"; then echo "$row"; fi; done)
 others=
-for row in engine-page engine-writes hot price-of-a-point first-post; do if wanted "$row"; then others=yes; fi; done
+for row in engine-page engine-writes engine-fanout engine-api hot price-of-a-point first-post; do if wanted "$row"; then others=yes; fi; done
 if [ "${#rows[@]}" -eq 0 ] && [ -z "$others" ]; then fail "No row is called ${ROW:-}."; fi
 if [ "${#rows[@]}" -gt 0 ]; then
     say "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)$(git diff --quiet HEAD 2>/dev/null || echo ', changed'), $(date -u +%FT%H:%MZ)"

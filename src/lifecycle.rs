@@ -83,24 +83,10 @@ impl Lifecycle {
     pub fn spawn(&self, name: &'static str, service: impl Future<Output = ()> + Send + 'static) {
         let guard = Guard { life: self.clone(), name };
         let stop = self.stopping();
-        self.run(async move {
+        spawn(self.0.tasks.track_future(async move {
             let _guard = guard;
             stop.run_until_cancelled(service).await;
-        });
-    }
-
-    /// Runs a job that ends by itself, such as one connection. Draining waits for it; the stop drops it. A panic is
-    /// logged and ends only this job, because no single client may end the process.
-    pub fn spawn_job(&self, name: &'static str, job: impl Future<Output = ()> + Send + 'static) {
-        let stop = self.stopping();
-        self.run(async move {
-            let _guard = PanicLog(name);
-            stop.run_until_cancelled(job).await;
-        });
-    }
-
-    fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
-        spawn(self.0.tasks.track_future(task));
+        }));
     }
 
     /// Watches SIGINT, SIGTERM and SIGHUP until the stop: the first one drains, the second one stops at once.
@@ -170,17 +156,6 @@ impl Drop for Guard {
     }
 }
 
-/// Dropped when a job ends.
-struct PanicLog(&'static str);
-
-impl Drop for PanicLog {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            tracing::error!(task = self.0, "A job has panicked.");
-        }
-    }
-}
-
 /// The signals that ask a process to end.
 struct Signals {
     #[cfg(unix)]
@@ -227,7 +202,6 @@ impl Signals {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::panic, reason = "a task that panics is what is tested")]
     use super::*;
 
     const LIMIT: Duration = Duration::from_secs(5);
@@ -264,7 +238,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn work_that_does_not_end_is_dropped_when_time_is_up() {
         let life = Lifecycle::new();
-        life.spawn_job("job", std::future::pending());
+        life.spawn("service", std::future::pending());
         life.leave(Duration::ZERO).await;
         assert_eq!(life.ended(LIMIT).await, Ending::Stopped);
     }
@@ -279,15 +253,5 @@ mod tests {
             });
             assert_eq!(life.ended(LIMIT).await, Ending::Failed("executor"));
         }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_job_that_panics_ends_alone() {
-        let life = Lifecycle::new();
-        life.spawn_job("connection", async { panic!("on purpose") });
-        sleep(Duration::from_secs(1)).await;
-        assert!(life.is_ready());
-        life.leave(Duration::ZERO).await;
-        assert_eq!(life.ended(LIMIT).await, Ending::Drained);
     }
 }

@@ -1,5 +1,5 @@
 //! Measures what each memory of a node saves a page: pages of 20 that do not find one thing, against pages that find
-//! everything, by processor time and statements. docs/memories.md has the figures.
+//! everything, by processor time and statements. docs/memories.md lists the memories.
 //!
 //! In process, on SQLite, without sockets; medians over worlds, which are all opened alike.
 

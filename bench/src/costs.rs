@@ -46,7 +46,8 @@ const REGISTER: &str = "mutation($input: RegisterUserInput!) { registerUser(inpu
 const FOLLOW: &str = "mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { code } } }";
 const LIKE: &str = "mutation($id: ID!) { likeContent(input: { contentId: $id }) { userErrors { code } } }";
 
-/// Measures on both engines, and on MariaDB also with inboxes in Redis and in Cassandra; writes JSON into `file`.
+/// Measures on both engines, and on MariaDB also with inboxes in Redis and in Cassandra, with a replica, and with both;
+/// writes JSON into `file`.
 pub async fn write(options: &Options, file: &Path, (day, commit): (&str, &str)) -> Result<()> {
     processes::open_many_sockets();
     let mut folder = Scratch::within(&options.folder)?;
@@ -61,12 +62,9 @@ pub async fn write(options: &Options, file: &Path, (day, commit): (&str, &str)) 
     let (redis, cassandra) = of_outside_inboxes(&mut site, &writers).await?;
     all["mariadb_redis_inboxes"] = redis;
     all["mariadb_cassandra_inboxes"] = cassandra;
-    site.replicate(1).await?;
-    let settings = site.store.reading_on(1);
-    let replica = site.store.replica_pids().first().copied();
-    let readers = readers(&site)?;
-    all["mariadb_replica"] =
-        json!({ "operations": operations(&mut site, &settings, (&readers, &writers), replica).await? });
+    let (replica, both) = of_replica(&mut site, &writers).await?;
+    all["mariadb_replica"] = json!({ "operations": replica });
+    all["mariadb_cassandra_replica"] = json!({ "operations": both });
     site.close().await?;
     std::fs::write(file, serde_json::to_string_pretty(&all)? + "\n")?;
     line(&format!("Written: {}", file.display()))
@@ -74,34 +72,39 @@ pub async fn write(options: &Options, file: &Path, (day, commit): (&str, &str)) 
 
 async fn of_engine(site: &mut Site) -> Result<Value> {
     let (readers, writers) = (readers(site)?, unfollowed(site).await?);
-    let operations = operations(site, &Vec::new(), (&readers, &writers), None).await?;
+    let operations = operations(site, &Vec::new(), (&readers, &writers), Beside::default()).await?;
     let left = rows_left(site, &writers[0]).await?;
     let mut database = site.database().await?;
     let text_bytes = database.number("SELECT CAST(SUM(OCTET_LENGTH(text)) / COUNT(*) AS SIGNED) FROM contents").await?;
     Ok(json!({ "operations": operations, "tables": tables(&mut database, &left).await?, "text_bytes": text_bytes }))
 }
 
-/// What a meter counts: microseconds of processor time by server, and statements. `other_us` is that of a
-/// Cassandra or a replica.
-const COUNTED: [&str; 5] = ["node_us", "sql_us", "redis_us", "other_us", "statements"];
+/// What a meter counts: microseconds of processor time by server, and statements.
+const COUNTED: [&str; 6] = ["node_us", "sql_us", "redis_us", "cassandra_us", "replica_us", "statements"];
+
+/// Processes beside the servers of the site.
+#[derive(Debug, Clone, Copy, Default)]
+struct Beside {
+    cassandra: Option<u32>,
+    replica: Option<u32>,
+}
 
 /// Counts what servers do for operations.
 struct Meter<'a> {
     site: &'a Site,
-    /// A Cassandra or a replica, beside the servers of the site.
-    beside: Option<u32>,
+    beside: Beside,
     before: [f64; COUNTED.len()],
 }
 
 impl<'a> Meter<'a> {
     /// Begins to count when nothing is left to deliver.
-    async fn begin(site: &'a Site, beside: Option<u32>) -> Result<Self> {
+    async fn begin(site: &'a Site, beside: Beside) -> Result<Self> {
         let mut meter = Self { site, beside, before: Default::default() };
         meter.before = meter.now().await?;
         Ok(meter)
     }
 
-    /// What was counted until everything was delivered, for each of so many operations.
+    /// What was counted until everything was delivered, for each operation: `operations` is their number.
     async fn each_of(self, operations: u64) -> Result<[f64; COUNTED.len()]> {
         let now = self.now().await?;
         let operations = load::count(operations.max(1));
@@ -116,11 +119,13 @@ impl<'a> Meter<'a> {
         for (at, pid) in servers.into_iter().enumerate() {
             counted[at] = processes::cpu_us(pid)?;
         }
-        if let Some(pid) = self.beside {
-            counted[3] = processes::cpu_us(pid)?;
+        for (at, pid) in [(3, self.beside.cassandra), (4, self.beside.replica)] {
+            if let Some(pid) = pid {
+                counted[at] = processes::cpu_us(pid)?;
+            }
         }
         if database.engine() == Engine::MariaDb {
-            counted[4] = load::count(u64::try_from(database.number(STATEMENTS).await?)?);
+            counted[5] = load::count(u64::try_from(database.number(STATEMENTS).await?)?);
         }
         Ok(counted)
     }
@@ -144,7 +149,7 @@ async fn operations(
     site: &mut Site,
     settings: &Settings,
     (readers, writers): (&[Person], &[Person]),
-    beside: Option<u32>,
+    beside: Beside,
 ) -> Result<Value> {
     site.restart(settings).await?;
     let site = &*site;
@@ -170,7 +175,7 @@ async fn operations(
 }
 
 /// A page of each reader, whom the node does not know yet.
-async fn first_pages(site: &Site, readers: &[Person], beside: Option<u32>) -> Result<[f64; COUNTED.len()]> {
+async fn first_pages(site: &Site, readers: &[Person], beside: Beside) -> Result<[f64; COUNTED.len()]> {
     let mut client = Client::to(site.address()).await?;
     let meter = Meter::begin(site, beside).await?;
     for reader in readers {
@@ -192,7 +197,7 @@ async fn unfollowed(site: &Site) -> Result<Vec<Person>> {
 }
 
 /// What each follower of the most followed author adds to a publish, which costs `publish` without them.
-async fn delivery(site: &Site, beside: Option<u32>, publish: &[f64; COUNTED.len()]) -> Result<[f64; COUNTED.len()]> {
+async fn delivery(site: &Site, beside: Beside, publish: &[f64; COUNTED.len()]) -> Result<[f64; COUNTED.len()]> {
     let (star, followers) = site.author(MANY).await?;
     let asked: Rc<[u8]> = live::publish(&star).into();
     let mut client = Client::to(site.address()).await?;
@@ -319,19 +324,18 @@ async fn tables(database: &mut Database, left: &BTreeMap<String, Map<String, Val
 
 /// The same readers' pages, deliveries and bytes with their inboxes in Redis and in Cassandra.
 async fn of_outside_inboxes(site: &mut Site, writers: &[Person]) -> Result<(Value, Value)> {
-    let readers = readers(site)?;
-    let only_writes = |writer: &&Person| readers.iter().all(|reader| reader.number != writer.number);
-    let all: Vec<Person> = readers.iter().chain(writers.iter().filter(only_writes)).cloned().collect();
+    let (readers, all) = (readers(site)?, everybody(site, writers)?);
     let settings = vec![set("inbox.store", &"redis")];
     move_out(site, &all, &settings).await?;
-    let operations_there = operations(site, &settings, (&readers, writers), None).await?;
+    let operations_there = operations(site, &settings, (&readers, writers), Beside::default()).await?;
     let bytes = bytes_an_inbox(site.store.redis_port().context("no Redis")?)?;
     let redis = json!({ "operations": operations_there, "inbox_bytes": bytes.round() });
     move_back(site).await?;
-    let Some(running) = Cassandra::start(site.store.folder()).await? else { bail!("run scripts/fetch-cassandra.sh") };
+    let running = cassandra(site.store.folder()).await?;
     let settings = running.settings();
     move_out(site, &all, &settings).await?;
-    let operations_there = operations(site, &settings, (&readers, writers), Some(running.pid())).await?;
+    let beside = Beside { cassandra: Some(running.pid()), replica: None };
+    let operations_there = operations(site, &settings, (&readers, writers), beside).await?;
     move_back(site).await?;
     let (running, bytes) = running.bytes().await?;
     running.stop().await?;
@@ -339,6 +343,34 @@ async fn of_outside_inboxes(site: &mut Site, writers: &[Person]) -> Result<(Valu
     let cassandra =
         json!({ "operations": operations_there, "inbox_bytes": (load::count(bytes / 1024) * 1024.0 / moved).round() });
     Ok((redis, cassandra))
+}
+
+/// Reads on a replica, with inboxes in SQL and in Cassandra.
+async fn of_replica(site: &mut Site, writers: &[Person]) -> Result<(Value, Value)> {
+    site.replicate(1).await?;
+    let reading = site.store.reading_on(1);
+    let (readers, all) = (readers(site)?, everybody(site, writers)?);
+    let beside = Beside { cassandra: None, replica: site.store.replica_pids().first().copied() };
+    let alone = operations(site, &reading, (&readers, writers), beside).await?;
+    let running = cassandra(&site.store.folder().join("beside-a-replica")).await?;
+    let settings: Settings = running.settings().into_iter().chain(reading).collect();
+    move_out(site, &all, &settings).await?;
+    let beside = Beside { cassandra: Some(running.pid()), ..beside };
+    let both = operations(site, &settings, (&readers, writers), beside).await?;
+    running.stop().await?;
+    Ok((alone, both))
+}
+
+async fn cassandra(folder: &Path) -> Result<Cassandra> {
+    let Some(running) = Cassandra::start(folder).await? else { bail!("run scripts/fetch-cassandra.sh") };
+    Ok(running)
+}
+
+/// Those who read and those who write, each once.
+fn everybody(site: &Site, writers: &[Person]) -> Result<Vec<Person>> {
+    let readers = readers(site)?;
+    let only_writes = |writer: &&Person| readers.iter().all(|reader| reader.number != writer.number);
+    Ok(readers.iter().chain(writers.iter().filter(only_writes)).cloned().collect())
 }
 
 /// Memory of a socket with a subscription, and the node's time for an event on it.
@@ -356,7 +388,7 @@ async fn of_live(site: &mut Site) -> Result<Value> {
     let mut all = live::subscribed(site, &viewers, sockets).await?;
     let after = processes::resident_bytes(site.node_pid())?;
     let ask = Ask { address: site.address(), publish: live::publish(&author), times: 1, events: 1 };
-    let meter = Meter::begin(site, None).await?;
+    let meter = Meter::begin(site, Beside::default()).await?;
     for _ in 0..PUBLISHES.0 {
         live::broadcast(&ask, &mut all).await?;
     }

@@ -222,7 +222,7 @@ pub struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// The world of so many users.
+    /// The world of as many users as the options ask for.
     pub fn of(engine: Engine, options: &'a Options) -> Self {
         let folder = options.folder.join(format!("world-{}-{}", engine.name(), options.users()));
         Self { engine, options, folder }

@@ -19,7 +19,7 @@ pub struct AccountRemover {
 }
 
 impl AccountRemover {
-    /// Does no I/O.
+    /// A remover of the deleted accounts in `ports`.
     pub fn new(ports: &Ports, ambient: &Ambient) -> Self {
         Self { ports: ports.clone(), ambient: ambient.clone() }
     }

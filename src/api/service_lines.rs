@@ -186,9 +186,9 @@ pub struct NotTaken;
 
 /// Writes an answer line by line. Dropped without an end, the answer breaks off.
 #[derive(Clone)]
-pub struct Answer(mpsc::Sender<Piece>);
+pub struct AnswerWriter(mpsc::Sender<Piece>);
 
-impl Answer {
+impl AnswerWriter {
     /// An answer with status 200.
     pub fn begin() -> (Self, Response) {
         // One line is being sent while the next one is made.

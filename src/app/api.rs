@@ -15,7 +15,7 @@ use axum::{
 use content_schemas::ContentSchemas;
 use graphql_transport::{
     guard::{Shape, UnreadableSchema},
-    http::{self, Attach, Charges, Client, Endpoints, Entropy, HttpSettings, Scope, Transport},
+    http::{self, Attach, Charges, Client, Endpoints, Entropy, HttpSettings, RequestContext, Transport},
     payer,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -75,7 +75,7 @@ pub struct ApiSettings {
     pub content_schemas: Arc<ContentSchemas>,
     /// An issuer whose tokens are accepted, too.
     pub issuer: Option<ExternalIssuer>,
-    /// So many bulks run at once; 0: none.
+    /// The most bulks that run at once; 0: none.
     pub max_bulks: usize,
     /// Bytes of a file that a service sends to be loaded; 0: none is.
     pub max_import_bytes: u64,
@@ -269,9 +269,9 @@ fn attaching(
     is_described: bool,
 ) -> impl Attach<Principal> + use<> {
     let (ambient, tasks) = (runtime.ambient.clone(), runtime.tasks.clone());
-    move |request, scope: &Scope<Principal>| {
-        let Client { address, agent } = scope.client.clone();
-        let principal = scope.viewer.as_ref();
+    move |request, context: &RequestContext<Principal>| {
+        let Client { address, agent } = context.client.clone();
+        let principal = context.viewer.as_ref();
         let viewer = principal.and_then(Principal::viewer);
         // A service takes no share of the user's as whom it acts.
         let own = viewer.filter(|viewer| viewer.acted_by.is_none()).map(|viewer| viewer.id);

@@ -1,4 +1,4 @@
-//! `tidefeed plan`: what a deployment needs for so many people, from measured costs. It asks no server.
+//! `tidefeed plan`: what a deployment for a given number of people needs, from measured costs. It asks no server.
 
 use std::{fmt::Write as _, path::PathBuf};
 
@@ -290,18 +290,19 @@ impl Plan {
 /// The measured costs as the tables of docs/scaling.md.
 fn costs(measured: &Measured) -> Result<String, std::fmt::Error> {
     let mut out = String::from(
-        "| stores | operation | node, us | SQL, us | Redis, us | Cassandra or replica, us | statements |\n\
-         |---|---|---|---|---|---|---|\n",
+        "| stores | operation | node, us | SQL, us | Redis, us | Cassandra, us | replica, us | statements |\n\
+         |---|---|---|---|---|---|---|---|\n",
     );
     for (stores, operations) in measured.all_operations() {
         for (operation, cost) in operations.named() {
             writeln!(
                 out,
-                "| {stores} | {operation} | {} | {} | {} | {} | {} |",
+                "| {stores} | {operation} | {} | {} | {} | {} | {} | {} |",
                 number(cost.node_us),
                 number(cost.sql_us),
                 number(cost.redis_us),
-                number(cost.other_us),
+                number(cost.cassandra_us),
+                number(cost.replica_us),
                 number(cost.statements)
             )?;
         }

@@ -42,7 +42,7 @@ pub struct Following {
 }
 
 impl Following {
-    /// Does no I/O.
+    /// Commands on the follow edges in `ports`.
     pub fn new(ports: &Ports, ambient: &Ambient) -> Self {
         Self { ports: ports.clone(), ambient: ambient.clone() }
     }

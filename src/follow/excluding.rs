@@ -31,7 +31,7 @@ pub struct Excluding {
 }
 
 impl Excluding {
-    /// Does no I/O.
+    /// Commands on the exclusions in `ports`.
     pub fn new(ports: &Ports, ambient: &Ambient) -> Self {
         Self { ports: ports.clone(), ambient: ambient.clone() }
     }

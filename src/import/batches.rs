@@ -51,7 +51,7 @@ pub(super) const fn batch_kind(kind: Kind) -> Kind {
 
 /// What the batch that is being filled holds.
 #[derive(Default)]
-struct Batch<'a> {
+struct OpenBatch<'a> {
     kind: Option<Kind>,
     keys: HashSet<Key<'a>>,
     reposts: HashSet<&'a ExternalId>,
@@ -61,11 +61,11 @@ struct Batch<'a> {
 
 /// Where each batch begins.
 fn beginnings(lines: &[FileLine]) -> Vec<usize> {
-    let (mut begin, mut batch) = (Vec::new(), Batch::default());
+    let (mut begin, mut batch) = (Vec::new(), OpenBatch::default());
     for (place, line) in lines.iter().enumerate() {
         if begin.is_empty() || line.as_ref().is_ok_and(|line| !batch.takes(&line.record)) {
             begin.push(place);
-            batch = Batch::default();
+            batch = OpenBatch::default();
         }
         if let Ok(line) = line {
             batch.add(&line.record);
@@ -74,7 +74,7 @@ fn beginnings(lines: &[FileLine]) -> Vec<usize> {
     begin
 }
 
-impl<'a> Batch<'a> {
+impl<'a> OpenBatch<'a> {
     fn takes(&self, record: &'a Record) -> bool {
         let (chars, bytes) = size(record);
         // What a repost shows is known once it is committed.

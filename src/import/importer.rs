@@ -48,7 +48,7 @@ pub struct Importer {
 }
 
 impl Importer {
-    /// Does no I/O.
+    /// An importer into `ports` with the default limits.
     pub fn new(ports: &Ports, ambient: &Ambient) -> Self {
         let (limits, brought) = (ImporterLimits::default(), Cache::new(COUNTED_AUTHORS));
         Self { ports: ports.clone(), ambient: ambient.clone(), limits, brought }

@@ -29,7 +29,7 @@ const RESTS: (f64, f64) = (0.1, 4.0);
 /// The factor by which a rest is longer or shorter than the one before.
 const STEP: f64 = 1.25;
 
-/// How long whoever loads rests after a batch.
+/// Decides how long a loader rests after each batch.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     beside: Probes,

@@ -56,7 +56,7 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Does no I/O.
+    /// A dispatcher of the deliveries in `ports`.
     pub fn new(ports: &Ports, options: DispatcherOptions, ambient: &Ambient) -> Self {
         Self { ports: ports.clone(), options, ambient: ambient.clone() }
     }

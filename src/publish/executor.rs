@@ -41,7 +41,7 @@ pub struct SubtaskExecutor {
 }
 
 impl SubtaskExecutor {
-    /// Does no I/O.
+    /// An executor of the subtasks in `ports`.
     pub fn new(ports: &Ports, options: ExecutorOptions, ambient: &Ambient) -> Self {
         Self { ports: ports.clone(), options, ambient: ambient.clone() }
     }

@@ -71,7 +71,7 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// Does no I/O.
+    /// A publisher of contents in `ports`.
     pub fn new(ports: &Ports, ambient: &Ambient) -> Self {
         Self { ports: ports.clone(), ambient: ambient.clone() }
     }

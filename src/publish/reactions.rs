@@ -27,7 +27,7 @@ pub struct Reacting {
 }
 
 impl Reacting {
-    /// Does no I/O.
+    /// Commands on the contents in `ports`, which announce what they change.
     pub fn new(ports: &Ports, ambient: &Ambient) -> Self {
         let (contents, announcements) = (ports.contents.clone(), ports.announcements.clone());
         Self { contents, announcements, ambient: ambient.clone() }

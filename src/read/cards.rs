@@ -58,7 +58,7 @@ impl Default for RememberedCards {
 }
 
 impl RememberedCards {
-    /// Remembers at most so many bytes.
+    /// Remembers at most this many bytes.
     fn within(bytes: u64) -> Self {
         Self(Cache::with_weighter(EXPECTED, bytes, Bytes))
     }

@@ -56,7 +56,7 @@ impl<T> Forward<T> {
 }
 
 impl ListReader {
-    /// Does no I/O.
+    /// A reader of the lists in `ports`.
     pub fn new(ports: &Ports) -> Self {
         Self { ports: ports.clone(), names_are_current: AtomicBool::new(false) }
     }

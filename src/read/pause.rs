@@ -104,7 +104,7 @@ mod tests {
         let later = now + SHORTEST;
         assert!(pause.ask(later).unwrap().is_trial());
         assert_eq!(pause.ask(later), None, "somebody is trying");
-        assert!(pause.ask(later + SHORTEST).is_some(), "whoever tried was not heard of again");
+        assert!(pause.ask(later + SHORTEST).is_some(), "the one who tried never answered");
     }
 
     #[test]

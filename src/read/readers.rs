@@ -39,7 +39,7 @@ use crate::{
 
 /// Initial capacity; the memory grows as needed.
 const EXPECTED: usize = 1_000;
-/// A page of the largest size reads as many rows as are allowed after so many.
+/// The most doublings of the rows that a page reads. A page of the largest size then reads as many as are allowed.
 const MOST_DOUBLINGS: u32 = 6;
 /// The shorter interval of a reader whose pages are pulled, so that the inbox fills soon.
 const PULLING_INTERVAL_MS: i64 = 5 * 1000;
@@ -102,7 +102,7 @@ impl KnownReader {
         self.authors.bytes() + self.reactions.as_ref().map_or(0, |reactions| reactions.bytes())
     }
 
-    /// The rows to read for a page, at most so many.
+    /// The rows to read for a page. Doublings bring those ahead to `most` and no further.
     pub(super) fn limits(&self, request: &PageRequest, most: usize) -> CandidateLimits {
         let CandidateLimits { ahead, behind } = self.authors.limits(request);
         CandidateLimits { ahead: (ahead << self.doublings).min(most.max(ahead)), behind: behind << self.doublings }

@@ -113,8 +113,8 @@ pub trait Contents: Cards + Reactions + SearchTerms + SpreadCounts {
     /// (whatever the edge modes), and updates the author's version, publish interval and content count. With more than
     /// [`crate::domain::limits::MAX_INDEXED_TERMS`] terms the content waits to be indexed instead. A reply or repost
     /// also raises a counter of the content that it refers to. No cost is proportional to followers. An author
-    /// has at most one repost of a content, even if several are published at once. An external id is given once and
-    /// for all, whoever publishes, on whatever node, and whatever becomes of its content.
+    /// has at most one repost of a content, even if several are published at once. An external id is given once:
+    /// no other content gets it, of any author or on any node, even after its content is removed.
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;
 
     /// One transaction: marks the content as removed if `author` published it, deletes its search terms (many are left

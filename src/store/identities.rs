@@ -13,7 +13,7 @@ use crate::domain::{
     limits::MAX_NAME_CHARS,
 };
 
-/// A handle that nobody has chosen. Nothing of the user leads to it: whoever knows an external id finds nobody by it.
+/// A handle that nobody has chosen. It is random, so that nobody can derive a user's handle from their external id.
 pub fn made_handle(random: u64) -> String {
     format!("user_{}", handle_digits(random))
 }

@@ -104,7 +104,7 @@ pub fn deeper(one: Option<i64>, other: Option<i64>) -> Option<i64> {
 #[async_trait]
 pub trait Queue: Send + Sync {
     /// Appends messages, in order within a topic. At most one [`Message::ReaderSeen`] of a reader waits to be received,
-    /// whoever has sent it: another is dropped, and if it is deeper, takes the place of the one that waits.
+    /// from all senders together. A deeper one replaces the one that waits; any other is dropped.
     async fn send(&self, messages: &[Message]) -> Result<(), StoreError>;
 
     /// Takes up to `max` messages that no other consumer has, waiting up to `wait` if there are none. Messages that

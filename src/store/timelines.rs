@@ -59,9 +59,9 @@ pub trait Timelines: Send + Sync {
     /// changes or has a version.
     async fn candidates(&self, reader: UserId, request: &PageRequest, ask: &Ask<'_>) -> Result<Candidates, StoreError>;
 
-    /// docs/protocol.md#outside, the statement of a read. As [`Self::candidates`], with those of the slices' contents
-    /// that exist, whoever their authors are, in place of the inbox: **one statement**, one snapshot. There is a slice
-    /// behind the bound if the request has a bound. A store without inboxes outside expects none.
+    /// docs/protocol.md#outside, the statement of a read. As [`Self::candidates`], but the contents of the slices take
+    /// the place of the inbox's rows: all that still exist, by any author. **One statement**, one snapshot. There is a
+    /// slice behind the bound if the request has a bound. A store without inboxes outside expects none.
     async fn candidates_with(
         &self,
         reader: UserId,

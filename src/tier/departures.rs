@@ -91,7 +91,7 @@ impl Departures {
     pub(super) async fn clear_up(&self) -> Result<(), StoreError> {
         for _ in 0..MOVED_AT_ONCE {
             let Some(reader) = self.left_behind().front().copied() else { break };
-            // Whoever is back has another inbox in its place.
+            // A reader who is back has another inbox in its place.
             let is_back = self.stores.states.fence(reader).await?.is_some();
             self.left_behind().pop_front();
             if !is_back && !self.forget(reader).await {

@@ -39,7 +39,7 @@ pub struct OutsideTier {
 }
 
 impl OutsideTier {
-    /// `step`: rows that the inbox in SQL gets of somebody who goes back. Does no I/O.
+    /// `step`: rows that the inbox in SQL gets of somebody who goes back.
     pub fn new(stores: OutsideStores, in_sql: InSql, step: u32, ambient: Ambient) -> Self {
         let builder = OutsideBuilder::new(stores.clone(), ambient.rng.clone());
         let departures = Departures::new(stores.clone(), in_sql.inboxes.clone(), step);

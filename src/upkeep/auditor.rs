@@ -83,7 +83,7 @@ pub struct Auditor {
 }
 
 impl Auditor {
-    /// Reads rows from `audits` and pages from `pages`. Does no I/O.
+    /// Reads rows from `audits` and pages from `pages`.
     pub fn new(ports: &Ports, audits: Arc<dyn Audits>, pages: Arc<dyn PageSource>, options: AuditOptions) -> Self {
         Self { ports: ports.clone(), audits, pages, options }
     }

@@ -50,7 +50,7 @@ pub struct Reactivator {
 }
 
 impl Reactivator {
-    /// Does no I/O.
+    /// A reactivator of the readers in `ports`.
     pub fn new(ports: &Ports, options: ReactivatorOptions, ambient: &Ambient) -> Self {
         Self { ports: ports.clone(), options, ambient: ambient.clone() }
     }
@@ -63,11 +63,6 @@ impl Reactivator {
         let ids: Vec<String> = received.iter().map(|message| message.id.clone()).collect();
         self.ports.queue.acknowledge(Topic::Visit, &ids).await?;
         Ok(received.len())
-    }
-
-    /// Brings one reader back.
-    pub async fn wake(&self, reader: UserId) -> Result<(), StoreError> {
-        self.visit(reader, None).await
     }
 
     /// Handles one visit; `reached` is as in [`Message::ReaderSeen`].

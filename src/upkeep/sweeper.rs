@@ -129,7 +129,8 @@ impl Sweeper {
         self.ports.queue.depth(Topic::Push).await.is_ok_and(|waiting| waiting > BUSY)
     }
 
-    /// Runs rarely, because it reads the state of every dormant reader; repeats at once while there are many.
+    /// Looks once in [`DORMANT_EVERY_MS`], because readers become dormant after days; again in the next sweep while
+    /// there are many. An index leads to them past all others.
     async fn turn_off_dormant(&self, now: i64) -> Result<u64, StoreError> {
         let next = self.next_dormant_look.load(Ordering::Relaxed);
         if now < next && next - now <= DORMANT_EVERY_MS {
@@ -169,12 +170,12 @@ impl Sweeper {
     }
 }
 
-/// Whether nothing is left that is due, after so many were found.
+/// Whether a query that has found this many records has found all that are due.
 const fn is_all(found: usize) -> bool {
     (found as u64) < AT_ONCE
 }
 
-/// How long a count of so many deliveries is good for, in ms. Up to [`COUNTED_IN_A_SECOND`] each sweep counts.
+/// How long to wait after this many deliveries were counted, in ms. Below [`COUNTED_IN_A_SECOND`] each sweep counts.
 fn count_wait_ms(counted: u64) -> i64 {
     let seconds = counted / COUNTED_IN_A_SECOND;
     i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1_000).min(MAX_COUNT_WAIT_MS)

@@ -151,7 +151,7 @@ impl Product {
             match ended.code {
                 Some(0) => break,
                 // Some store is away.
-                Some(1) => tries.again().await?,
+                Some(1) => tries.again().await.with_context(|| format!("{name} is not loaded: {ended:?}"))?,
                 _ => bail!("{name} is not loaded: {ended:?}"),
             }
         }

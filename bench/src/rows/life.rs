@@ -22,7 +22,7 @@ const CHANGERS: usize = 16;
 const LIKES: usize = 5;
 /// Times that each of them does so until everything but the publishes is undone.
 const TIMES: usize = 8;
-/// One of so many requests is a change.
+/// One request in this many is a change.
 pub const EVERY: usize = 14;
 /// The burst of changes alone is shorter than that of pages by this factor.
 const SHORTER: u32 = 2;

@@ -118,7 +118,7 @@ impl Seen {
     }
 }
 
-/// Reads pages until so many inboxes have been built since the node's start; without that, for a while.
+/// Reads pages until this many inboxes have been built since the node's start; without a number, for one burst.
 async fn bursts(site: &Site, asking: &mut [Asking], until_built: Option<f64>) -> Result<Seen> {
     let (mut seen, deadline) = (Seen::default(), Instant::now() + PATIENCE);
     loop {

@@ -57,7 +57,7 @@ async fn fill(database: &mut Database, power: usize) -> Result<()> {
     Ok(())
 }
 
-/// A table of all numbers with so many digits; [`number`] names them.
+/// A table of all numbers with this many digits, each digit in a column; [`number`] puts them together.
 fn digits(count: usize) -> String {
     let one = (0..10).map(|digit| format!("SELECT {digit} AS d")).collect::<Vec<_>>().join(" UNION ALL ");
     (0..count).map(|place| format!("({one}) d{place}")).collect::<Vec<_>>().join(" JOIN ")

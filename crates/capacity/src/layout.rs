@@ -69,11 +69,19 @@ pub enum Layout {
     CassandraInboxes,
     /// One SQL server with replicas, and Redis.
     Replicas,
+    /// The same with inboxes in Cassandra.
+    CassandraAndReplicas,
 }
 
 /// All of them.
-pub const LAYOUTS: [Layout; 5] =
-    [Layout::Embedded, Layout::OneServer, Layout::RedisInboxes, Layout::CassandraInboxes, Layout::Replicas];
+pub const LAYOUTS: [Layout; 6] = [
+    Layout::Embedded,
+    Layout::OneServer,
+    Layout::RedisInboxes,
+    Layout::CassandraInboxes,
+    Layout::Replicas,
+    Layout::CassandraAndReplicas,
+];
 
 impl Layout {
     /// In words.
@@ -85,6 +93,7 @@ impl Layout {
             Self::RedisInboxes => "one SQL server, inboxes in Redis",
             Self::CassandraInboxes => "one SQL server and Redis, inboxes in Cassandra",
             Self::Replicas => "one SQL server with replicas, and Redis",
+            Self::CassandraAndReplicas => "one SQL server with replicas and Redis, inboxes in Cassandra",
         }
     }
 }
@@ -188,14 +197,17 @@ impl Model<'_> {
                 vec![self.nodes(of), self.sql(of, false), self.redis(of, inboxes)]
             }
             Layout::CassandraInboxes => {
-                let outside = &measured.mariadb_cassandra_inboxes;
-                let of = &outside.operations;
-                let cassandra = self.cassandra(of, self.inboxes_gib(outside.inbox_bytes));
-                vec![self.nodes(of), self.sql(of, false), self.redis(of, 0.0), cassandra]
+                let of = &measured.mariadb_cassandra_inboxes.operations;
+                vec![self.nodes(of), self.sql(of, false), self.redis(of, 0.0), self.cassandra(of)]
             }
             Layout::Replicas => {
                 let of = &measured.mariadb_replica.operations;
-                vec![self.nodes(of), self.sql(of, true), self.replicas(of), self.redis(of, 0.0)]
+                vec![self.nodes(of), self.sql(of, true), self.replicas(of, true), self.redis(of, 0.0)]
+            }
+            Layout::CassandraAndReplicas => {
+                let of = &measured.mariadb_cassandra_replica.operations;
+                let sql = [self.sql(of, false), self.replicas(of, false)];
+                [self.nodes(of)].into_iter().chain(sql).chain([self.redis(of, 0.0), self.cassandra(of)]).collect()
             }
         };
         let lacks = parts.iter().flat_map(|part| self.lacks(part)).collect();
@@ -232,10 +244,10 @@ impl Model<'_> {
     }
 
     /// Each replica applies all changes, and they share the reads.
-    fn replicas(&self, of: &Operations) -> Part {
+    fn replicas(&self, of: &Operations, has_inboxes: bool) -> Part {
         let writes = Rates { first_pages: 0.0, pages: 0.0, ..self.rates };
-        let applied = cores(&writes, of, |cost| cost.other_us);
-        let read = cores(&self.rates, of, |cost| cost.other_us) - applied;
+        let applied = cores(&writes, of, |cost| cost.replica_us);
+        let read = cores(&self.rates, of, |cost| cost.replica_us) - applied;
         let room = self.server.cores * self.server.busy - applied;
         let servers = if room > 0.0 { count(read / room).min(MOST_REPLICAS) } else { MOST_REPLICAS };
         let each = f64::from(servers);
@@ -243,8 +255,8 @@ impl Model<'_> {
             name: "SQL replicas",
             servers,
             busy_cores: read + applied * each,
-            memory_gib: self.hot_gib(&self.measured.mariadb, true) * each,
-            disk_gib: self.disk_gib(&self.measured.mariadb, true) * each,
+            memory_gib: self.hot_gib(&self.measured.mariadb, has_inboxes) * each,
+            disk_gib: self.disk_gib(&self.measured.mariadb, has_inboxes) * each,
         }
     }
 
@@ -255,9 +267,9 @@ impl Model<'_> {
         Part { name: "Redis", servers, busy_cores, memory_gib: inboxes_gib, disk_gib: 0.0 }
     }
 
-    fn cassandra(&self, of: &Operations, inboxes_gib: f64) -> Part {
-        let busy_cores = cores(&self.rates, of, |cost| cost.other_us) * COPIES;
-        let disk_gib = inboxes_gib * COPIES;
+    fn cassandra(&self, of: &Operations) -> Part {
+        let busy_cores = cores(&self.rates, of, |cost| cost.cassandra_us) * COPIES;
+        let disk_gib = self.inboxes_gib(self.measured.mariadb_cassandra_inboxes.inbox_bytes) * COPIES;
         let servers = self.servers(busy_cores, 0.0, disk_gib).max(3);
         Part { name: "Cassandra", servers, busy_cores, memory_gib: CASSANDRA_GIB * f64::from(servers), disk_gib }
     }
@@ -367,7 +379,9 @@ mod tests {
             of.filter(|part| part.name == "SQL primary").map(|part| part.disk_gib).sum::<f64>()
         };
         assert!(disk(Layout::RedisInboxes) > 0.0 && disk(Layout::RedisInboxes) < disk(Layout::OneServer));
-        assert!((disk(Layout::RedisInboxes) - disk(Layout::CassandraInboxes)).abs() < 1e-9);
+        for layout in [Layout::CassandraInboxes, Layout::CassandraAndReplicas] {
+            assert!((disk(Layout::RedisInboxes) - disk(layout)).abs() < 1e-9, "{layout:?}");
+        }
     }
 
     #[test]

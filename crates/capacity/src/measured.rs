@@ -29,6 +29,8 @@ pub struct Measured {
     pub mariadb_cassandra_inboxes: OutsideInboxes,
     /// The same with inboxes in SQL and reads on one replica.
     pub mariadb_replica: Replica,
+    /// The same with inboxes in Cassandra and reads on one replica.
+    pub mariadb_cassandra_replica: Replica,
     /// Subscribers.
     pub live: Live,
 }
@@ -91,8 +93,10 @@ pub struct Cost {
     pub sql_us: f64,
     /// Of Redis.
     pub redis_us: f64,
-    /// Of the server beside these: the Cassandra, or the replica.
-    pub other_us: f64,
+    /// Of Cassandra, one copy.
+    pub cassandra_us: f64,
+    /// Of the replica.
+    pub replica_us: f64,
     /// Statements sent to the primary, with those of background work.
     pub statements: f64,
 }
@@ -151,13 +155,14 @@ impl Operations {
 impl Measured {
     /// The costs by where the rows lie.
     #[must_use]
-    pub const fn all_operations(&self) -> [(&'static str, &Operations); 5] {
+    pub const fn all_operations(&self) -> [(&'static str, &Operations); 6] {
         [
             ("SQLite", &self.sqlite.operations),
             ("MariaDB, Redis", &self.mariadb.operations),
             ("the same, inboxes in Redis", &self.mariadb_redis_inboxes.operations),
             ("the same, inboxes in Cassandra", &self.mariadb_cassandra_inboxes.operations),
             ("MariaDB, Redis, one replica", &self.mariadb_replica.operations),
+            ("one replica, inboxes in Cassandra", &self.mariadb_cassandra_replica.operations),
         ]
     }
 

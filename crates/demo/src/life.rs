@@ -22,7 +22,7 @@ const READING_MS: i64 = 3_000;
 pub struct Scene {
     /// Milliseconds UTC.
     pub now_ms: i64,
-    /// Whoever has signed in. Nobody acts for them.
+    /// People who have signed in. Nobody acts for them.
     pub visitors: HashSet<UserId>,
     /// Posts and replies that visitors have published lately, newest first.
     pub remarks: Vec<Remark>,

@@ -30,7 +30,7 @@ impl Cue {
     /// What an answer in the lexicon's language to this text goes by.
     pub fn of(text: &str, media: &[Media], lexicon: &Lexicon) -> Self {
         let plain = if asks(text) { "answer" } else { "reply" };
-        // What follows a question is about whoever asks.
+        // What follows a question is about the person who asks it.
         let question = text.rfind(QUESTION_MARKS).filter(|_| asks(text)).map(|end| &text[..end]);
         let words = Words::of(question.unwrap_or(text));
         let to = |kind: &str, it: &str| Self { slot: format!("{plain}{kind}"), plain, it: it.to_owned() };

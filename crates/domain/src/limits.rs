@@ -107,7 +107,7 @@ pub const MAX_CLEARED: u64 = 100;
 pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 64;
 /// Authors that one user may follow: what one statement can pull for a returning reader.
 pub const MAX_FOLLOWS: u64 = 10_000;
-/// A count from which on changes of its row are spread over [`COUNT_SHARDS`] rows: so many people change it that they
+/// From this count on, changes are spread over [`COUNT_SHARDS`] rows. In one row, the many people who change the count
 /// would wait for each other.
 pub const SPREAD_FROM: i64 = 1_000;
 /// Rows that the changes of spread counts are written to. Sixteen clients at once seldom meet on one of 32.

@@ -1,21 +1,29 @@
-//! Counts how many wait.
+//! Gauges that are raised while something lasts, such as a wait.
 
 /// Waits, and counts this in the gauge of that name until the wait is over or is given up.
 pub async fn counted<F: Future>(gauge: &'static str, wait: F) -> F::Output {
-    let _one = One::more(metrics::gauge!(gauge));
+    let _gauged = Gauged::new(gauge);
     wait.await
 }
 
-struct One(metrics::Gauge);
+/// Raises a gauge by one until it is dropped.
+#[derive(Debug)]
+pub struct Gauged(metrics::Gauge);
 
-impl One {
-    fn more(gauge: metrics::Gauge) -> Self {
+impl Gauged {
+    /// Raises the gauge of that name.
+    pub fn new(gauge: &'static str) -> Self {
+        Self::of(metrics::gauge!(gauge))
+    }
+
+    /// Raises `gauge`.
+    pub fn of(gauge: metrics::Gauge) -> Self {
         gauge.increment(1);
         Self(gauge)
     }
 }
 
-impl Drop for One {
+impl Drop for Gauged {
     fn drop(&mut self) {
         self.0.decrement(1);
     }

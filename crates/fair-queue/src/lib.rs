@@ -16,7 +16,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-pub use self::counted::counted;
+pub use self::counted::{Gauged, counted};
 use self::state::State;
 pub use self::turn::{Asked, Turn, Waiting};
 

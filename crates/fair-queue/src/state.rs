@@ -329,9 +329,4 @@ impl<K: Client> State<K> {
     pub fn is_empty(&self) -> bool {
         self.clients.is_empty() && self.ranks.is_empty() && (self.running, self.waiting, self.sated) == (0, 0, 0)
     }
-
-    /// Whether nobody waits who may run more.
-    pub fn all_waiting_have_their_share(&self) -> bool {
-        self.ranks.keys().all(|(running, ..)| *running >= self.bounds.one.running)
-    }
 }

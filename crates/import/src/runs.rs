@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Runs that are merged at once: so many files are open for each power of this number.
+/// Runs that are merged at once. At most this many files are open for each level of merged runs.
 const MERGED_AT_ONCE: usize = 32;
 /// Bytes that are buffered of each run while it is merged.
 const PIECE: usize = 64 * 1_024;

@@ -16,7 +16,7 @@ use crate::{
 pub const RUN_BYTES: usize = 64 * 1_024 * 1_024;
 /// Bytes of each line for which a run has room to order it.
 const BYTES_PER_LINE: usize = 256;
-/// One of so many bytes is for what contents refer to.
+/// One part in this many of the memory is for what contents refer to.
 const REFERENCES_PART: usize = 8;
 
 /// Takes records in any order and writes them sorted: by kind, contents by their time, and otherwise as they came, or

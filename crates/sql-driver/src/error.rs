@@ -62,12 +62,15 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
 
 /// As [`store_error`], for what comes through sea-orm.
 pub fn migration_error(error: DbErr) -> StoreError {
-    let class = match &error {
+    migration_class(&error).of(error)
+}
+
+fn migration_class(error: &DbErr) -> Class {
+    match error {
         DbErr::ConnectionAcquire(_) | DbErr::Conn(_) => Class::Unavailable,
         DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause)) => class(cause),
         _ => Class::Refused,
-    };
-    class.of(error)
+    }
 }
 
 /// As [`store_error`], for a statement that reads. No room for a temporary table does not mean that the store takes no
@@ -82,10 +85,7 @@ pub(crate) fn read_error(error: sqlx::Error) -> StoreError {
 /// As [`store_error`], for a statement that commits by itself. After an error without a cause nobody knows whether it
 /// was done.
 pub(crate) fn committing_error(error: sqlx::Error) -> StoreError {
-    match class(&error) {
-        Class::Unexplained => Class::Unavailable.of(error),
-        class => class.of(error),
-    }
+    class(&error).at_commit().of(error)
 }
 
 /// As [`store_error`], for a `COMMIT`. After any error except contention it is unknown whether the transaction was
@@ -96,7 +96,7 @@ pub(crate) fn commit_error(error: sqlx::Error) -> StoreError {
 
 /// As [`commit_error`], for what comes through sea-orm.
 pub fn migration_commit_error(error: DbErr) -> StoreError {
-    in_doubt(migration_error(error))
+    in_doubt(migration_class(&error).at_commit().of(error))
 }
 
 fn in_doubt(error: StoreError) -> StoreError {
@@ -179,6 +179,11 @@ enum Class {
 }
 
 impl Class {
+    /// The class of this error at a commit, whose outcome is unknown if the server names no cause.
+    const fn at_commit(self) -> Self {
+        if matches!(self, Self::Unexplained) { Self::Unavailable } else { self }
+    }
+
     fn of(self, error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
         match self {
             Self::Contended | Self::Unexplained => StoreError::Contended(Box::new(error)),
@@ -253,6 +258,12 @@ mod tests {
         for refusal in [1114, 1142, 1665, 1792] {
             assert_eq!(mysql_class(refusal), Class::TakesNoWrites, "{refusal}");
         }
+    }
+
+    #[test]
+    fn an_unexplained_error_at_a_commit_leaves_its_outcome_unknown() {
+        assert_eq!(mysql_class(1105).at_commit(), Class::Unavailable);
+        assert_eq!(mysql_class(9007).at_commit(), Class::Contended, "not committed");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::{sync::OnceLock, time::Duration};
 
 use async_graphql::parser::types::{OperationDefinition, OperationType, SelectionSet};
-use fair_queue::{Asked, Bounds, FairQueue, Full, Limits, Turn};
+use fair_queue::{Asked, Bounds, FairQueue, Full, Gauged, Limits, Turn};
 use metrics::Gauge;
 use tokio::time::timeout;
 
@@ -18,7 +18,6 @@ use super::{
     permit::Permit,
     proportion::Proportion,
     public_operations::consists_of,
-    slots::Gauged,
 };
 use crate::{guard::Prepared, measurements::MetricNames, payer::Payer};
 

@@ -1,4 +1,4 @@
-//! Takes a request from its parameters to its outcome: guard, charge, attach the scope, execute, mask errors. HTTP,
+//! Takes a request from its parameters to its outcome: guard, charge, attach the context, execute, mask errors. HTTP,
 //! WebSocket and streams share it.
 
 use std::{sync::Arc, time::Duration};
@@ -19,7 +19,7 @@ use super::{
     permit::Permit,
     rate::{Budget, Charge},
     request_id::RequestId,
-    viewer::{Attach, Scope, Viewer},
+    viewer::{Attach, RequestContext, Viewer},
 };
 use crate::{
     execution::PreparedExecutor,
@@ -90,16 +90,16 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         operation.map_or(Ok(()), |operation| self.admission.refuse_early(operation, client))
     }
 
-    /// Takes `params` through the guard, waits for a permit, charges the cost, and attaches `scope`. `permits` first
+    /// Takes `params` through the guard, waits for a permit, charges the cost, and attaches `context`. `permits` first
     /// decides whether the protocol allows such an operation. An operation refused under load pays only for parsing
     /// its document.
     pub(super) async fn prepare(
         &self,
         mut params: Params,
-        scope: &Scope<V>,
+        context: &RequestContext<V>,
         permits: impl FnOnce(OperationType) -> Result<(), Refused> + Send,
     ) -> Result<AdmittedOperation, Refused> {
-        let document = self.documents.open(&params.source, |points| self.pay_reading(scope, points))?;
+        let document = self.documents.open(&params.source, |points| self.pay_reading(context, points))?;
         let guard = &self.documents.guard;
         let admitted = guard.admit(&document.kept.document, params.operation_name.as_deref(), &mut params.variables);
         let admitted = admitted.map_err(NoDocument::from)?;
@@ -109,13 +109,13 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         span.record("name", operation.name().map(async_graphql::Name::as_str));
         permits(operation_type)?;
         let keeps = operation_type == OperationType::Subscription;
-        let kept = keeps.then(|| self.kept.keep(&operation, scope.holders()));
+        let kept = keeps.then(|| self.kept.keep(&operation, context.holders()));
         let kept = kept.transpose().map_err(no_room_for_subscription)?;
         if keeps && let Some(hold) = &mut params.hold {
-            *hold = self.kept.hold(hold.bytes(), scope.holders()).map_err(no_room_for_subscription)?;
+            *hold = self.kept.hold(hold.bytes(), context.holders()).map_err(no_room_for_subscription)?;
         }
-        let paid = match self.admission.admit(&operation, scope.payer()).await {
-            Ok(permit) => self.charge(scope, admitted.cost).map(|charge| (permit, charge)),
+        let paid = match self.admission.admit(&operation, context.payer()).await {
+            Ok(permit) => self.charge(context, admitted.cost).map(|charge| (permit, charge)),
             Err(Overloaded { refused, held_back }) => {
                 drop(params.hold.take());
                 hold_back(held_back).await;
@@ -138,8 +138,8 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         }
         request.operation_name = operation.name().map(ToString::to_string);
         request.extensions = extensions;
-        let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(scope.holders()));
-        let request = self.attach.attach(request, scope).data(budget.clone());
+        let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(context.holders()));
+        let request = self.attach.attach(request, context).data(budget.clone());
         let request = match &permit {
             Some(permit) => request.data(permit.clone()),
             None => request,
@@ -148,14 +148,14 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
     }
 
     /// Charges for parsing and validating a document before that happens.
-    pub(super) fn pay_reading(&self, scope: &Scope<V>, points: u64) -> Result<(), Refused> {
-        if points == 0 { Ok(()) } else { self.charge(scope, points).map(drop) }
+    pub(super) fn pay_reading(&self, context: &RequestContext<V>, points: u64) -> Result<(), Refused> {
+        if points == 0 { Ok(()) } else { self.charge(context, points).map(drop) }
     }
 
     /// Charges the client `cost` points.
-    pub(super) fn charge(&self, scope: &Scope<V>, cost: u64) -> Result<Option<Charge>, Refused> {
+    pub(super) fn charge(&self, context: &RequestContext<V>, cost: u64) -> Result<Option<Charge>, Refused> {
         let Some(budget) = &self.budget else { return Ok(None) };
-        let charge = budget.charge(scope.payer(), cost);
+        let charge = budget.charge(context.payer(), cost);
         let Some(wait) = charge.retry_after else { return Ok(Some(charge)) };
         let Charge { requested, remaining, restore_rate, .. } = charge;
         let message = format!(
@@ -169,7 +169,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
     }
 
     /// Runs a query or a mutation.
-    pub(super) async fn execute(&self, admitted: AdmittedOperation, scope: &Scope<V>) -> Execution {
+    pub(super) async fn execute(&self, admitted: AdmittedOperation, context: &RequestContext<V>) -> Execution {
         let AdmittedOperation { operation, request, document, charge, budget, hold, permit, kept: _ } = admitted;
         let mut response = self.schema.execute_prepared(operation, request).await;
         drop(hold);
@@ -177,33 +177,33 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
             permit.end();
         }
         if let Some(Stop::NoRoom(no_room)) = budget.stopped() {
-            return Execution::Refused(no_room_for_answer(*no_room, charge, &scope.request_id));
+            return Execution::Refused(no_room_for_answer(*no_room, charge, &context.request_id));
         }
         if let Some(errors) = take_request_errors(&mut response) {
-            return self.refused(errors, charge, scope);
+            return self.refused(errors, charge, context);
         }
         self.documents.keep(document);
-        mask(&mut response.errors, &scope.request_id);
+        mask(&mut response.errors, &context.request_id);
         response.extensions.extend(charge.as_ref().map(cost_extension));
         Execution::Executed(response, budget)
     }
 
     /// Begins a subscription. Frees the box, which an asynchronous caller would keep.
-    pub(super) fn subscribe(&self, admitted: Box<AdmittedOperation>, scope: Scope<V>) -> Events<'_, E, V> {
+    pub(super) fn subscribe(&self, admitted: Box<AdmittedOperation>, context: RequestContext<V>) -> Events<'_, E, V> {
         let AdmittedOperation { operation, request, document, charge, budget, hold, kept, permit: _ } = *admitted;
         // The guard has accepted the document, so equal subscriptions share it from now on.
         self.documents.keep(document);
         let responses = self.schema.stream_prepared(operation, request);
-        Events { engine: self, responses, scope, budget, charge, is_first: true, _hold: (hold, kept) }
+        Events { engine: self, responses, context, budget, charge, is_first: true, _hold: (hold, kept) }
     }
 }
 
 impl<E, V: Viewer> Engine<E, V> {
-    fn refused(&self, mut errors: Vec<ServerError>, charge: Option<Charge>, scope: &Scope<V>) -> Execution {
+    fn refused(&self, mut errors: Vec<ServerError>, charge: Option<Charge>, context: &RequestContext<V>) -> Execution {
         if !self.suggests {
             errors.iter_mut().for_each(without_names);
         }
-        mask(&mut errors, &scope.request_id);
+        mask(&mut errors, &context.request_id);
         Execution::Refused(Refused { reason: Reason::Document, errors, charge })
     }
 }
@@ -213,7 +213,7 @@ impl<E, V: Viewer> Engine<E, V> {
 pub(super) struct Events<'a, E, V: Viewer> {
     engine: &'a Engine<E, V>,
     responses: BoxStream<'static, Response>,
-    scope: Scope<V>,
+    context: RequestContext<V>,
     budget: AnswerBudget,
     charge: Option<Charge>,
     is_first: bool,
@@ -223,7 +223,7 @@ pub(super) struct Events<'a, E, V: Viewer> {
 
 impl<E, V: Viewer> Events<'_, E, V> {
     pub(super) fn request_id(&self) -> &RequestId {
-        &self.scope.request_id
+        &self.context.request_id
     }
 
     /// The next event, or a refusal, which is the last one.
@@ -244,7 +244,7 @@ impl<E, V: Viewer> Events<'_, E, V> {
         }
         if std::mem::take(&mut self.is_first) {
             if let Some(errors) = take_beginning_errors(&mut response) {
-                return self.engine.refused(errors, self.charge, &self.scope);
+                return self.engine.refused(errors, self.charge, &self.context);
             }
             response.extensions.extend(self.charge.as_ref().map(cost_extension));
         }
@@ -255,7 +255,7 @@ impl<E, V: Viewer> Events<'_, E, V> {
     /// Charges an event, or returns after how long there are enough points.
     fn pay(&self) -> Option<Duration> {
         let (budget, charge) = (self.engine.budget.as_ref()?, self.charge?);
-        budget.charge(self.scope.payer(), charge.requested).retry_after
+        budget.charge(self.context.payer(), charge.requested).retry_after
     }
 }
 

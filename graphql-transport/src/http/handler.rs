@@ -30,7 +30,7 @@ use super::{
     runner::malformed,
     sse,
     state::Core,
-    viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
+    viewer::{AuthenticateError, Client, Credentials, RequestContext, Viewer},
 };
 use crate::{
     execution::PreparedExecutor,
@@ -119,8 +119,8 @@ async fn run<E: PreparedExecutor, V: Viewer>(
         (&Method::DELETE, ..) => return sse::cancel(core, &request).map(Reply::Made),
         (&Method::GET, Some(token), Media::EventStream) => return sse::fulfil(core, token, id).map(Reply::Made),
         (&Method::PUT, ..) => {
-            let scope = Scope { viewer: viewer(core, credentials).await?, request_id: id.clone(), client };
-            return sse::reserve(core, scope).map(Reply::Made);
+            let context = RequestContext { viewer: viewer(core, credentials).await?, request_id: id.clone(), client };
+            return sse::reserve(core, context).map(Reply::Made);
         }
         (&Method::POST, ..) => posted(core, request, &client).await?,
         (&Method::GET, ..) => asked(request).await?,
@@ -144,19 +144,19 @@ async fn run<E: PreparedExecutor, V: Viewer>(
         }
         known => known?,
     };
-    let scope = Scope { viewer, request_id: id.clone(), client };
+    let context = RequestContext { viewer, request_id: id.clone(), client };
     let streams = media == Media::EventStream || stream.is_some();
-    let stream_permit = if media == Media::EventStream { Some(sse::take_permit(core, &scope)?) } else { None };
+    let stream_permit = if media == Media::EventStream { Some(sse::take_permit(core, &context)?) } else { None };
     let operation = params.extensions.get("operationId").and_then(|id| id.as_str()).map(str::to_owned);
     let permits = |operation| permit(operation, &method, streams);
-    let admitted = core.engine.prepare(params, &scope, permits).await?;
+    let admitted = core.engine.prepare(params, &context, permits).await?;
     if let Some(stream_permit) = stream_permit {
-        return Ok(Reply::Made(sse::open(core, admitted, scope, stream_permit)));
+        return Ok(Reply::Made(sse::open(core, admitted, context, stream_permit)));
     }
     if let Some(token) = stream {
-        return sse::join(core, &token, operation, admitted, scope).map(Reply::Made);
+        return sse::join(core, &token, operation, admitted, context).map(Reply::Made);
     }
-    Ok(Reply::Outcome(match core.engine.execute(admitted, &scope).await {
+    Ok(Reply::Outcome(match core.engine.execute(admitted, &context).await {
         Execution::Executed(response, budget) => Outcome::Executed(response, budget),
         Execution::Refused(refused) => Outcome::Refused(refused),
     }))
@@ -168,7 +168,7 @@ fn is_public_operation<E: PreparedExecutor, V: Viewer>(
     params: &Params,
     (id, client): (&RequestId, &Client),
 ) -> bool {
-    let nobody = Scope { viewer: None, request_id: id.clone(), client: client.clone() };
+    let nobody = RequestContext { viewer: None, request_id: id.clone(), client: client.clone() };
     let opened = core.engine.documents.open(&params.source, |points| core.engine.pay_reading(&nobody, points));
     opened.is_ok_and(|it| {
         let operation = it.kept.document.operation(params.operation_name.as_deref());

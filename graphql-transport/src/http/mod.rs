@@ -53,5 +53,5 @@ pub use self::{
     rate::{Charges, RateLimits, TokenBucket},
     request_id::RequestId,
     router::{Endpoints, Transport, endpoints, router},
-    viewer::{Attach, Authenticate, AuthenticateError, Client, Scope, Viewer, viewer_of},
+    viewer::{Attach, Authenticate, AuthenticateError, Client, RequestContext, Viewer, viewer_of},
 };

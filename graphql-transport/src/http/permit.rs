@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fair_queue::{FairQueue, Turn};
+use fair_queue::{FairQueue, Gauged, Turn};
 
-use super::slots::Gauged;
 use crate::payer::Payer;
 
 /// A permit to run. Resolvers find it in the data of their request, unless the operation needs none.

@@ -16,7 +16,7 @@ use super::{
     params::{Params, ParamsError},
     request_id::RequestId,
     state::Core,
-    viewer::{Scope, Viewer},
+    viewer::{RequestContext, Viewer},
 };
 use crate::{execution::PreparedExecutor, memory::Hold};
 
@@ -79,7 +79,7 @@ pub(super) fn extensions_of(refused: &Refused, request_id: &RequestId) -> BTreeM
 pub(super) struct UnpreparedOperation<V> {
     /// `Err`: the parameters are malformed.
     pub(super) params: Result<Params, Refused>,
-    pub(super) scope: Scope<V>,
+    pub(super) context: RequestContext<V>,
 }
 
 /// Runs `admitted` to its end. `Err`: why it did not begin or broke off, for the client.
@@ -88,14 +88,14 @@ pub(super) struct UnpreparedOperation<V> {
 pub(super) fn run<'a, E: PreparedExecutor, V: Viewer>(
     core: &'a Core<E, V>,
     admitted: Box<AdmittedOperation>,
-    scope: Scope<V>,
+    context: RequestContext<V>,
     sink: &'a (impl OperationSink + Sync),
 ) -> BoxFuture<'a, Result<(), Refused>> {
-    let request_id = scope.request_id.clone();
+    let request_id = context.request_id.clone();
     let work = if admitted.operation_type() == OperationType::Subscription {
-        follow(core, admitted, scope, sink).boxed()
+        follow(core, admitted, context, sink).boxed()
     } else {
-        answer(core, admitted, scope, sink).boxed()
+        answer(core, admitted, context, sink).boxed()
     };
     let masked = move |ended: std::thread::Result<_>| {
         let mut refused = match ended {
@@ -120,11 +120,11 @@ pub(super) async fn prepare_and_run<E: PreparedExecutor, V: Viewer>(
     sink: &(impl OperationSink + Sync),
 ) -> Result<(), Refused> {
     let preparing = Box::pin(async move {
-        let UnpreparedOperation { params, scope } = *unprepared;
-        match async { core.engine.prepare(params?, &scope, |_| Ok(())).await }.await {
-            Ok(admitted) => Ok(run(core, Box::new(admitted), scope, sink)),
+        let UnpreparedOperation { params, context } = *unprepared;
+        match async { core.engine.prepare(params?, &context, |_| Ok(())).await }.await {
+            Ok(admitted) => Ok(run(core, Box::new(admitted), context, sink)),
             Err(mut refused) => {
-                mask::mask(&mut refused.errors, &scope.request_id);
+                mask::mask(&mut refused.errors, &context.request_id);
                 Err(refused)
             }
         }
@@ -136,11 +136,11 @@ pub(super) async fn prepare_and_run<E: PreparedExecutor, V: Viewer>(
 async fn follow<E: PreparedExecutor, V: Viewer, S: OperationSink>(
     core: &Core<E, V>,
     admitted: Box<AdmittedOperation>,
-    scope: Scope<V>,
+    context: RequestContext<V>,
     sink: &S,
 ) -> Result<(), Refused> {
     let most = core.settings.request.answer_bytes;
-    let mut events = core.engine.subscribe(admitted, scope);
+    let mut events = core.engine.subscribe(admitted, context);
     // Encoded at once: while it waits to be sent, only its JSON takes memory.
     while let Some(event) = events.next().await.map(|event| encoded(event, most, events.request_id(), sink)) {
         match event {
@@ -155,16 +155,16 @@ async fn follow<E: PreparedExecutor, V: Viewer, S: OperationSink>(
 async fn answer<E: PreparedExecutor, V: Viewer, S: OperationSink>(
     core: &Core<E, V>,
     admitted: Box<AdmittedOperation>,
-    scope: Scope<V>,
+    context: RequestContext<V>,
     sink: &S,
 ) -> Result<(), Refused> {
     let limits = core.settings.request;
-    let Ok(execution) = tokio::time::timeout(limits.time, core.engine.execute(*admitted, &scope)).await else {
+    let Ok(execution) = tokio::time::timeout(limits.time, core.engine.execute(*admitted, &context)).await else {
         tracing::warn!("An operation took too long.");
         let message = format!("The operation took longer than {} seconds.", limits.time.as_secs_f32());
         return Err(Refused::new(Reason::TimedOut, INTERNAL, message));
     };
-    let event = encoded(execution, limits.answer_bytes, &scope.request_id, sink)?;
+    let event = encoded(execution, limits.answer_bytes, &context.request_id, sink)?;
     sink.send(event).await;
     Ok(())
 }

@@ -6,8 +6,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use metrics::Gauge;
-
 /// The used slots by holder. Holders without slots are forgotten.
 #[derive(Debug)]
 pub(super) struct Slots<K> {
@@ -49,27 +47,6 @@ impl<K: Copy + Eq + Hash> Drop for Slot<K> {
                 held.remove(&self.holder);
             }
         }
-    }
-}
-
-/// Raises a gauge until it is dropped.
-#[derive(Debug)]
-pub(super) struct Gauged(Gauge);
-
-impl Gauged {
-    pub(super) fn new(gauge: &'static str) -> Self {
-        Self::of(metrics::gauge!(gauge))
-    }
-
-    pub(super) fn of(gauge: Gauge) -> Self {
-        gauge.increment(1);
-        Self(gauge)
-    }
-}
-
-impl Drop for Gauged {
-    fn drop(&mut self) {
-        self.0.decrement(1);
     }
 }
 

@@ -78,21 +78,21 @@ pub enum AuthenticateError {
 /// Called once for every operation that has passed the guard.
 pub trait Attach<V: Viewer>: Send + Sync + 'static {
     /// `request` with its data.
-    fn attach(&self, request: Request, scope: &Scope<V>) -> Request;
+    fn attach(&self, request: Request, context: &RequestContext<V>) -> Request;
 }
 
 impl<V: Viewer, F> Attach<V> for F
 where
-    F: Fn(Request, &Scope<V>) -> Request + Send + Sync + 'static,
+    F: Fn(Request, &RequestContext<V>) -> Request + Send + Sync + 'static,
 {
-    fn attach(&self, request: Request, scope: &Scope<V>) -> Request {
-        self(request, scope)
+    fn attach(&self, request: Request, context: &RequestContext<V>) -> Request {
+        self(request, context)
     }
 }
 
 /// The viewer, the client and the request of an operation.
 #[derive(Debug, Clone)]
-pub struct Scope<V> {
+pub struct RequestContext<V> {
     /// The viewer; `None` if anonymous.
     pub viewer: Option<V>,
     /// The id in the response and in log lines.
@@ -124,7 +124,7 @@ impl Client {
     }
 }
 
-impl<V: Viewer> Scope<V> {
+impl<V: Viewer> RequestContext<V> {
     /// The clients whose memory is counted: the address and the viewer.
     pub(super) fn holders(&self) -> Clients {
         let viewer = self.viewer.as_ref().map(Viewer::payer);

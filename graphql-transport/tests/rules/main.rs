@@ -21,7 +21,7 @@ use axum::{
 };
 use graphql_transport::{
     guard::{CostHints, Shape},
-    http::{Authenticate, AuthenticateError, Entropy, HttpSettings, Scope, Transport, Viewer, router},
+    http::{Authenticate, AuthenticateError, Entropy, HttpSettings, RequestContext, Transport, Viewer, router},
     metered::Bounded,
     payer::Payer,
 };
@@ -107,7 +107,7 @@ fn transport(schema: Bounded<Library>, shape: Shape, settings: HttpSettings) -> 
         schema,
         shape,
         authenticate: Arc::new(Cards),
-        attach: Arc::new(|request: Request, scope: &Scope<Reader>| request.data(scope.viewer.clone())),
+        attach: Arc::new(|request: Request, context: &RequestContext<Reader>| request.data(context.viewer.clone())),
         public_operations: &[],
         always_admitted: &[],
         settings,

@@ -21,7 +21,7 @@ use crate::{
 
 /// Keys remembered. What they are never changes; whether they still are is asked of [`Liveness`].
 const REMEMBERED: usize = 10_000;
-/// Keys that this node does not know are looked up so many at a time: who guesses keys leaves the store to others.
+/// Unknown keys that this node looks up at the same time. So clients that guess keys leave the store to others.
 const LOOKED_UP_AT_ONCE: usize = 2;
 /// How long a service may act as somebody without asking anew, in ms: so long may a subscription last.
 const LONGEST_MS: i64 = 365 * 24 * 60 * 60_000;

@@ -26,7 +26,7 @@ pub struct CallLog {
 }
 
 impl CallLog {
-    /// Does no I/O.
+    /// A log that writes to `log`.
     pub fn new(log: Arc<dyn ServiceLog>, ambient: Ambient) -> Self {
         let reads = Cache::new(REMEMBERED);
         Self { log, waiting: Mutex::default(), writing: tokio::sync::Mutex::default(), reads, ambient }

@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 use self::{lines::Lines, run::Bulk};
-use super::service_lines::{Answer, Entrance, Stopped};
+use super::service_lines::{AnswerWriter, Entrance, Stopped};
 use crate::{clock::SharedClock, telemetry::metrics::REFUSED};
 
 const PATH: &str = "/bulk";
@@ -42,7 +42,7 @@ pub struct BulkRuntime {
     pub tasks: TaskTracker,
     /// The clock.
     pub clock: SharedClock,
-    /// So many run at once on this node; 0: none.
+    /// The most bulks that run at once on this node; 0: none.
     pub at_once: usize,
 }
 
@@ -67,7 +67,7 @@ pub fn router(runtime: BulkRuntime) -> Router {
 
 async fn bulk(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let mut response = begin(&shared, request).await.unwrap_or_else(IntoResponse::into_response);
-    // Whoever sends while they read has not sent all when the answer ends.
+    // The answer may end before the client has sent its whole request. The connection cannot serve another one then.
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
@@ -89,7 +89,7 @@ async fn begin(shared: &Shared, request: Request) -> Result<Response, Stopped> {
     let payer = asker.principal.payer();
     let closing = runtime.entrance.closing(asker.principal);
     let (parts, body) = request.into_parts();
-    let (answer, response) = Answer::begin();
+    let (answer, response) = AnswerWriter::begin();
     let (api, charges, documents) = (runtime.api.clone(), runtime.charges.clone(), Arc::clone(documents));
     let clock = runtime.clock.clone();
     let lines = Lines::of(body);

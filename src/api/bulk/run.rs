@@ -21,7 +21,7 @@ use super::{
 use crate::{
     api::{
         order::wait_beyond,
-        service_lines::{self, Answer, NotTaken, Stopped},
+        service_lines::{self, AnswerWriter, NotTaken, Stopped},
     },
     clock::SharedClock,
 };
@@ -34,7 +34,7 @@ const LINE_POINTS: u64 = 1;
 const ANSWER_BYTES: usize = 1 << 20;
 /// Characters of an unknown mutation's name that its result repeats.
 const NAME_CHARS: usize = 64;
-/// After so many failures one after the other the rest is not tried.
+/// After this many failures in a row the rest is not tried.
 const FAILURES_IN_A_ROW: usize = 10;
 /// Mutations whose order timelines show.
 const PUBLISHING: [&str; 2] = ["publishContent", "repostContent"];
@@ -64,7 +64,7 @@ pub(super) struct Bulk {
     pub(super) payer: Payer,
     pub(super) charges: Charges,
     pub(super) lines: Lines,
-    pub(super) answer: Answer,
+    pub(super) answer: AnswerWriter,
     pub(super) closing: BoxFuture<'static, Stopped>,
     pub(super) clock: SharedClock,
     /// The time at which the last content was there.

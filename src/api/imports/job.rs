@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::runtime::ImportRuntime;
 use crate::{
-    api::service_lines::{self, Answer, Asker, Stopped},
+    api::service_lines::{self, AnswerWriter, Asker, Stopped},
     import::{
         FileEnd, FileLoader, Listener, LoadError, LoadedLine, MAX_BATCH_LINES, NotLoaded, Progress, Source,
         report_lines,
@@ -42,7 +42,7 @@ const DIGITS: usize = 12;
 /// A file that was received.
 pub(super) struct Job {
     pub(super) file: File,
-    pub(super) answer: Answer,
+    pub(super) answer: AnswerWriter,
     pub(super) closing: BoxFuture<'static, Stopped>,
     pub(super) asker: Asker,
     pub(super) runtime: ImportRuntime,
@@ -98,7 +98,7 @@ impl Job {
 /// returned, too.
 async fn watched<T>(
     loading: impl Future<Output = T>,
-    (answer, at): (&Answer, &At),
+    (answer, at): (&AnswerWriter, &At),
     mut closing: BoxFuture<'static, Stopped>,
     stop: &CancellationToken,
 ) -> (T, Option<End>) {
@@ -179,12 +179,12 @@ impl At {
 /// Hands on to the client what becomes of the lines.
 struct ReportSender {
     report: Report<Vec<u8>>,
-    answer: Answer,
+    answer: AnswerWriter,
     at: Arc<At>,
 }
 
 impl ReportSender {
-    /// The report's last lines, of a file of so many.
+    /// The summary that ends the report of a file with this many lines.
     fn whole(mut self, lines: u64) -> End {
         self.report.summary.lines = lines;
         let summary = std::mem::take(&mut self.report.summary);

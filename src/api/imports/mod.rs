@@ -18,7 +18,7 @@ use tracing::Instrument as _;
 
 use self::job::Job;
 pub use self::runtime::ImportRuntime;
-use super::service_lines::{Answer, Asker, Stopped};
+use super::service_lines::{AnswerWriter, Asker, Stopped};
 use crate::{domain::account::service::Scope, telemetry::metrics::REFUSED};
 
 const PATH: &str = "/import";
@@ -71,7 +71,7 @@ async fn begin(shared: &Shared, request: Request) -> Result<Response, Stopped> {
         stopped = &mut closing => return Err(stopped),
         kept = body::kept(body, runtime.most_bytes) => kept?,
     };
-    let (answer, response) = Answer::begin();
+    let (answer, response) = AnswerWriter::begin();
     let job = Job { file, answer, closing, asker, runtime: runtime.clone() };
     let run = async move {
         job.run().await;

@@ -1,6 +1,7 @@
 //! Bounds what this node keeps for watches without a viewer, of each network and of all together.
 //!
-//! A viewer has an account, and few of these come from one network. Whoever has none may come as often as they like.
+//! Watches of viewers are bounded by account, and few accounts come from one network. A client without an account can
+//! begin any number of watches.
 
 use std::{
     collections::{HashMap, hash_map::Entry},

@@ -1,7 +1,7 @@
-//! Counts that many people change at once. Whoever changes a count in its row keeps all others off until the commit. So
+//! Counts that many people change at once. A change of a count in its row makes all others wait until the commit. So
 //! once a count has reached [`SPREAD_FROM`], its row is *spread*, for good: changes are added to one of
-//! [`COUNT_SHARDS`] rows beside it, its *deltas*. Whoever reads the count adds them up in the same statement, so it is
-//! exact in every snapshot. [`SpreadCounts::gather`] moves deltas into the row.
+//! [`COUNT_SHARDS`] rows beside it, its *deltas*. A statement that reads the count adds them up, so it is exact in
+//! every snapshot. [`SpreadCounts::gather`] moves deltas into the row.
 
 use async_trait::async_trait;
 use sql_driver::{Dialect, Fragment, Tx, Value};
@@ -76,7 +76,7 @@ pub(super) struct Change {
     pub(super) column: &'static str,
     pub(super) id: i64,
     pub(super) more: i64,
-    /// Whoever causes it; decides on the shard.
+    /// The user who causes it; decides on the shard.
     pub(super) by: UserId,
 }
 

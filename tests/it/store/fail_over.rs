@@ -28,7 +28,7 @@ impl Story {
         let app = TestApp::start(backend, cache_backend).await?;
         followed_author(&app, 1).await?;
         let reader = user(AUTHOR + 1);
-        app.reactivator.wake(reader).await?;
+        app.reactivator.visit(reader, None).await?;
         app.demote(reader, user(AUTHOR)).await?;
         let database = servers::connect_sql(app.database_url()).await?;
         Ok(Self { app, database, reader })

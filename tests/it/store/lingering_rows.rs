@@ -4,8 +4,11 @@
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::{ConnectionTrait as _, DatabaseTransaction, IsolationLevel, TransactionTrait as _};
 use tidefeed::{
-    domain::Floor,
-    store::{Deliveries, Inboxes as _, Relations},
+    domain::{
+        Floor, PageRequest, PageSize,
+        timeline::candidates::{Ask, CandidateLimits, Wanted},
+    },
+    store::{Deliveries, Inboxes as _, Relations, Timelines as _},
 };
 
 use crate::{
@@ -92,6 +95,11 @@ async fn sweeps_and_counts_begin_behind_deleted_rows() -> Result<()> {
         pages.push([it.pages(due).await?, it.pages(pairs).await?, it.pages(backlog).await?]);
     }
     ensure!(pages[0][0] < 30 && pages[0][1] < 30 && pages[0][2] < 300, "{pages:?} pages from the start, and of all");
+    let newest = PageRequest::newest(PageSize::try_new(20)?);
+    let of_inbox = Ask::of_inbox(CandidateLimits { ahead: newest.need(), behind: 4 }, Wanted::ENTRIES);
+    it.world.run("INSERT INTO inbox_states (user_id, floor_time, floor_content) VALUES (1, 1, 1)").await?;
+    let page = it.pages(async || Ok(store.candidates(user(1), &newest, &of_inbox).await?)).await?;
+    ensure!(page < 600, "{page} pages for what is in flight of one page of a timeline");
     ensure!(Deliveries::due(store, start, waiting, waiting + 1, 200).await?.len() == 40);
     ensure!(Relations::due(store, start, waiting, waiting + 1, 200).await?.len() == 40);
     snapshot.rollback().await.context("the snapshot lasted")

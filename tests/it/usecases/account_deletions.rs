@@ -51,7 +51,7 @@ impl Story {
             post(&app, user(GONE), &format!("words {number}"), Reference::Nothing).await?;
         }
         for reader in READERS {
-            app.reactivator.wake(user(reader)).await?;
+            app.reactivator.visit(user(reader), None).await?;
         }
         app.settle().await?;
         app.demote(user(3), user(GONE)).await?;

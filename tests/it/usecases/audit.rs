@@ -46,7 +46,7 @@ async fn fill_inbox(app: &TestApp) -> Result<()> {
         app.publisher.publish(user(1), Draft::try_new("words", Vec::new(), None)?).await?;
     }
     app.settle().await?;
-    app.reactivator.wake(user(READER)).await?;
+    app.reactivator.visit(user(READER), None).await?;
     app.settle().await
 }
 
@@ -149,7 +149,7 @@ on_each_backend! {
         ensure!(found.cause == DifferenceCause::Outside && found.flaws.is_empty(), "{found:?}");
         ensure!(found.difference.context("no page was wrong")?.missing == [lost]);
         ensure!(outside.states.fence(user(READER)).await?.is_none(), "the next visit builds another one");
-        app.reactivator.wake(user(READER)).await?;
+        app.reactivator.visit(user(READER), None).await?;
         ensure!(over(&app, false)?.audit(user(READER)).await?.finding.is_none() && newest(&app).await?.len() == 9);
         Ok(())
     }

@@ -65,7 +65,7 @@ async fn app(backend: Backend) -> Result<Arc<TestApp>> {
         })
         .collect();
     app.store.add_follows(&follows).await?;
-    app.reactivator.wake(user(READER)).await?;
+    app.reactivator.visit(user(READER), None).await?;
     Ok(app)
 }
 

@@ -130,7 +130,7 @@ async fn pages_never_connect_to_a_silent_cassandra() -> Result<()> {
     for _ in 0..3 {
         app.reader.page(reader, &request).await?;
     }
-    app.reactivator.wake(reader).await?;
+    app.reactivator.visit(reader, None).await?;
     let attempt = listener.accept();
     ensure!(attempt.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock), "a page or a visit has connected");
 

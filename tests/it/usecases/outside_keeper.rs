@@ -42,7 +42,7 @@ async fn world(inboxes: Inboxes) -> Result<World> {
     }
     let (reader, author) = (UserId::try_new(1)?, UserId::try_new(2)?);
     app.following.follow(reader, author).await?;
-    app.reactivator.wake(reader).await?;
+    app.reactivator.visit(reader, None).await?;
     let world = World { app, reader, author };
     world.publish().await?;
     world.app.settle().await?;
@@ -82,7 +82,7 @@ async fn inactive_readers_are_moved_in_bounded_rounds() -> Result<()> {
     for id in 1..=readers {
         let account = NewAccount { now_ms: app.now_ms(), ..account(id, &format!("user{id}")) };
         app.ports.accounts.register(account).await?;
-        app.reactivator.wake(UserId::try_new(id)?).await?;
+        app.reactivator.visit(UserId::try_new(id)?, None).await?;
     }
     let (keeper, outside) = (app.ports.tier.clone(), app.outside()?.clone());
     ensure!(outside.states.occupancy().await?.readers == u64::try_from(readers)?);
@@ -134,7 +134,7 @@ mod redis_server {
         world.publish().await?;
         app.settle().await?;
         ensure!(world.shown().await? == 2);
-        app.reactivator.wake(world.reader).await?;
+        app.reactivator.visit(world.reader, None).await?;
         ensure!(world.is_outside().await? && world.shown().await? == 2);
         Ok(())
     }
@@ -155,7 +155,7 @@ mod redis_server {
         world.publish().await?;
         world.app.settle().await?;
         ensure!(world.shown().await? == 2);
-        world.app.reactivator.wake(world.reader).await?;
+        world.app.reactivator.visit(world.reader, None).await?;
         let header = Window { direction: Direction::Older, bound: None, limit: 10 };
         let slice = outside.inboxes.slice(world.reader, &header).await?.context("it was built")?;
         ensure!(slice.rows.len() == 2 && world.shown().await? == 2);
@@ -181,7 +181,7 @@ mod redis_server {
         ensure!(keeper.run_once().await? == Round { given_up: BUCKETS, ..Round::default() });
         app.sweep().await?;
         ensure!(app.ports.deliveries.backlog(i64::MIN, 1).await?.unfinished == 0);
-        app.reactivator.wake(world.reader).await?;
+        app.reactivator.visit(world.reader, None).await?;
         ensure!(app.ports.inboxes.floor(world.reader).await? != Floor::Off && world.shown().await? == 2);
         Ok(())
     }
@@ -194,7 +194,7 @@ mod redis_server {
         let (app, keeper) = (&world.app, world.app.ports.tier.clone());
         ensure!(keeper.move_to_sql(world.reader).await? && !world.is_outside().await?);
         server.kill().await?;
-        app.reactivator.wake(world.reader).await?;
+        app.reactivator.visit(world.reader, None).await?;
         let outside = app.outside()?;
         ensure!(outside.states.fence(world.reader).await?.is_none(), "the tier was entered");
         ensure!(app.ports.inboxes.floor(world.reader).await? != Floor::Off);
@@ -236,7 +236,7 @@ mod redis_server {
         ensure!(outside.inboxes.slice(reader, &window).await?.is_some());
         app.ports.tier.move_to_sql(reader).await?;
         ensure!(outside.inboxes.slice(reader, &window).await?.is_none(), "the reader has left");
-        app.reactivator.wake(reader).await?;
+        app.reactivator.visit(reader, None).await?;
         ensure!(outside.inboxes.slice(reader, &window).await?.is_some());
         let password = account(1, "user1").password_hash;
         let deleted = app.ports.accounts.delete(reader, password.as_ref(), app.now_ms()).await?;

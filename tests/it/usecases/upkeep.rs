@@ -139,7 +139,7 @@ on_each_backend! {
             app.publisher.publish(by, Draft::try_new("words", Vec::new(), None)?).await?;
         }
         app.settle().await?;
-        app.reactivator.wake(reader).await?;
+        app.reactivator.visit(reader, None).await?;
         app.following.unfollow(reader, author).await?;
         app.following.follow(reader, steady).await?;
         app.settle().await?;

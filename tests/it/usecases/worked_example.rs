@@ -71,7 +71,7 @@ async fn build(app: &TestApp, example: &Example) -> Result<UserId> {
         ensure!(app.following.follow(viewer, author).await? == FollowOutcome::Following);
     }
     app.settle().await?;
-    app.reactivator.wake(viewer).await?;
+    app.reactivator.visit(viewer, None).await?;
     for author in example.outboxes.keys() {
         app.demote(viewer, UserId::try_new(author.parse()?)?).await?;
     }

@@ -133,6 +133,6 @@ impl OutsideWorld {
 
     /// A visit, after which a missing inbox is built.
     pub async fn come(&self) -> Result<()> {
-        self.app.reactivator.wake(self.reader).await.map(drop).context("a visit")
+        self.app.reactivator.visit(self.reader, None).await.map(drop).context("a visit")
     }
 }

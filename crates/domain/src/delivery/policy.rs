@@ -262,7 +262,7 @@ mod tests {
             let demoted = if is_selective { policy.to_pull(&author, &[reader], NOW) } else { Vec::new() };
             prop_assert_eq!(promoted.len() + demoted.len(), 1);
             let spared = policy.pushed_if_seen_since(NOW).is_some_and(|since| seen.is_some_and(|seen| seen >= since));
-            prop_assert!(!spared || demoted.is_empty(), "whoever need not be looked at is not pulled");
+            prop_assert!(!spared || demoted.is_empty(), "a reader whose facts need not be fetched is not pulled");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What one statement reads for the page of a reader whose authors are known: contents that the page may show, whoever
-//! published them.
+//! What one statement reads for the page of a reader whose authors are known: contents that the page may show. Those of
+//! authors whom the timeline does not show are dropped afterwards.
 
 use super::{floor::Floor, position::Entry};
 use crate::{Counters, ViewerReactions, ids::UserId};
@@ -13,7 +13,8 @@ pub struct Ask<'a> {
     pub wanted: Wanted,
     /// The uncovered authors, and what is read of their outboxes.
     pub pulled: Pulled<'a>,
-    /// Whether contents in flight are looked up by followed author: where they are too many to look through.
+    /// Whether contents in flight are looked up by followed author, because all of them are too many to look through.
+    /// Otherwise a store may give those of every author.
     pub many_in_flight: bool,
 }
 

@@ -1,5 +1,5 @@
-//! A question that many have at once and that is sent once for all of them. Nobody gets an answer that was asked for
-//! before they came: whoever comes while one is under way waits for the next.
+//! A question that many have at once and that is sent once for all of them. Nobody gets the answer to a question that
+//! was sent before they came: a caller who comes while one is under way waits for the next.
 
 use std::{
     mem,
@@ -49,7 +49,7 @@ impl<A: Asker> SharedQuestion<A> {
     }
 
     /// The answer to a question that is sent after this call began; `None` if there is none. If nobody is asking,
-    /// `spawn` gets what asks, to run it whoever waits: whoever came first may be dropped while others wait.
+    /// `spawn` gets the future that asks, to run it beside this call, which may be dropped while others wait.
     pub async fn ask_by(&self, spawn: impl FnOnce(Asking)) -> Option<A::Answer> {
         let (sender, answer) = oneshot::channel();
         if let Some(asker) = self.join(sender) {

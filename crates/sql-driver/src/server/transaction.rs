@@ -20,7 +20,6 @@ enum State {
 }
 
 impl ServerTransaction {
-    /// Does no I/O.
     pub(crate) fn new(connections: ServerConnections) -> Self {
         Self(Mutex::new(State::ToBegin(connections)))
     }

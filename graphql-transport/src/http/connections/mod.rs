@@ -25,6 +25,7 @@ use axum::{
     http::{Extensions, Request, Response, StatusCode},
     serve::{Listener as _, ListenerExt as _, TapIo},
 };
+use fair_queue::Gauged;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ipnet::IpNet;
@@ -43,7 +44,7 @@ use self::{
 };
 use super::{
     limits::INCOMING,
-    slots::{Gauged, Slot, Slots},
+    slots::{Slot, Slots},
 };
 use crate::{
     measurements::MetricNames,

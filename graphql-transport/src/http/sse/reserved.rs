@@ -31,7 +31,7 @@ use crate::{
         request_id::RequestId,
         runner::{self, OperationSink, TooLarge, extensions_of, over, signed_out},
         state::Core,
-        viewer::{Scope, Viewer},
+        viewer::{RequestContext, Viewer},
     },
     memory::Hold,
 };
@@ -46,10 +46,10 @@ const ID_CHARS: usize = 128;
 /// Reserves a stream and answers 201 with its token, which opens it once.
 pub fn reserve<E: PreparedExecutor, V: Viewer>(
     core: &Arc<Core<E, V>>,
-    scope: Scope<V>,
+    context: RequestContext<V>,
 ) -> Result<Response<Body>, Refused> {
-    core.engine.charge(&scope, RESERVATION_POINTS)?;
-    let permit = take_permit(core, &scope)?;
+    core.engine.charge(&context, RESERVATION_POINTS)?;
+    let permit = take_permit(core, &context)?;
     // Twice as long as a request's id, because guessing the token would open the stream.
     let token = [RequestId::new(&core.entropy), RequestId::new(&core.entropy)].map(|half| half.to_string()).concat();
     let (events, queue) = channel(core.settings.stream.queued_events.max(1));
@@ -61,7 +61,7 @@ pub fn reserve<E: PreparedExecutor, V: Viewer>(
         ended: CancellationToken::new(),
     });
     core.streams.with(|streams| streams.insert(token.clone(), Arc::clone(&reserved)));
-    let (of_task, name, over) = (Arc::clone(core), token.clone(), over(core, scope.viewer));
+    let (of_task, name, over) = (Arc::clone(core), token.clone(), over(core, context.viewer));
     core.sockets.spawn(async move { watch(&of_task, &name, &reserved, over, permit).await });
     let mut response = Response::new(Body::from(token));
     *response.status_mut() = StatusCode::CREATED;
@@ -162,7 +162,7 @@ pub fn join<E: PreparedExecutor, V: Viewer>(
     token: &str,
     operation: Option<String>,
     admitted: AdmittedOperation,
-    scope: Scope<V>,
+    context: RequestContext<V>,
 ) -> Result<Response<Body>, Refused> {
     let reserved = core.streams.get(token)?;
     let Some(id) = operation.filter(|id| !id.is_empty() && id.chars().count() <= ID_CHARS) else {
@@ -184,9 +184,9 @@ pub fn join<E: PreparedExecutor, V: Viewer>(
         Ok(())
     })?;
     let (of_task, answer_bytes) = (Arc::clone(core), core.settings.request.answer_bytes);
-    let hold = core.engine.answers.open(scope.holders());
+    let hold = core.engine.answers.open(context.holders());
     let sink = ReservedSink { id, reserved, answer_bytes, hold };
-    let work = async move { part(&of_task, admitted, scope, sink, stop).await };
+    let work = async move { part(&of_task, admitted, context, sink, stop).await };
     core.sockets.spawn(work.instrument(tracing::Span::current()));
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
@@ -196,15 +196,15 @@ pub fn join<E: PreparedExecutor, V: Viewer>(
 async fn part<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     admitted: AdmittedOperation,
-    scope: Scope<V>,
+    context: RequestContext<V>,
     mut part: ReservedSink,
     stop: CancellationToken,
 ) {
-    let (over, request_id) = (over(core, scope.viewer.clone()), scope.request_id.clone());
+    let (over, request_id) = (over(core, context.viewer.clone()), context.request_id.clone());
     let stream_end = part.reserved.ended.clone();
     let whole = async {
         let ended = tokio::select! {
-            ended = runner::run(core, Box::new(admitted), scope, &part) => ended,
+            ended = runner::run(core, Box::new(admitted), context, &part) => ended,
             () = over => Err(signed_out(&request_id)),
         };
         if let Err(refused) = ended {

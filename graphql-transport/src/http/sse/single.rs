@@ -23,7 +23,7 @@ use crate::{
         outcome::{Payload, json_within},
         runner::{self, OperationSink, TooLarge, extensions_of, over, signed_out},
         state::Core,
-        viewer::{Scope, Viewer},
+        viewer::{RequestContext, Viewer},
     },
     memory::Hold,
 };
@@ -52,16 +52,16 @@ impl OperationSink for SingleSink {
 pub fn open<E: PreparedExecutor, V: Viewer>(
     core: &Arc<Core<E, V>>,
     admitted: AdmittedOperation,
-    scope: Scope<V>,
+    context: RequestContext<V>,
     permit: StreamPermit,
 ) -> Response<Body> {
     let limits = core.settings.stream;
     let (sender, events) = channel(limits.queued_events.max(1));
-    let id = scope.request_id.clone();
+    let id = context.request_id.clone();
     let core_of_task = Arc::clone(core);
     let work = async move {
         let core = core_of_task;
-        follow(&core, admitted, scope, sender).await;
+        follow(&core, admitted, context, sender).await;
         drop(permit);
     };
     core.sockets.spawn(work.instrument(tracing::Span::current()));
@@ -71,14 +71,14 @@ pub fn open<E: PreparedExecutor, V: Viewer>(
 async fn follow<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     admitted: AdmittedOperation,
-    scope: Scope<V>,
+    context: RequestContext<V>,
     events: Sender<Bytes>,
 ) {
-    let (over, hold) = (over(core, scope.viewer.clone()), core.engine.answers.open(scope.holders()));
-    let request_id = scope.request_id.clone();
+    let (over, hold) = (over(core, context.viewer.clone()), core.engine.answers.open(context.holders()));
+    let request_id = context.request_id.clone();
     let sink = SingleSink { events: events.clone(), answer_bytes: core.settings.request.answer_bytes };
     let ended = tokio::select! {
-        ended = runner::run(core, Box::new(admitted), scope, &sink) => ended,
+        ended = runner::run(core, Box::new(admitted), context, &sink) => ended,
         () = events.closed() => return,
         // A client that gets no `complete` reconnects.
         () = core.stop.cancelled() => return,

@@ -6,6 +6,7 @@ use axum::{
     body::{Body, Bytes},
     http::{HeaderName, HeaderValue, Response, header},
 };
+use fair_queue::Gauged;
 use futures_util::{Stream, stream};
 use tokio::{
     sync::{
@@ -22,9 +23,9 @@ use crate::{
         codes::{INTERNAL, RATE_LIMITED},
         outcome::{COME_AGAIN, Reason, Refused, wait_for_room},
         request_id::{self, RequestId},
-        slots::{Gauged, Slot},
+        slots::Slot,
         state::Core,
-        viewer::{Scope, Viewer},
+        viewer::{RequestContext, Viewer},
     },
     memory::NoRoom,
     payer::Payer,
@@ -41,9 +42,9 @@ pub struct StreamPermit {
 }
 
 /// Takes a slot among the streams of this node and of the client.
-pub fn take_permit<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<StreamPermit, Refused> {
+pub fn take_permit<E, V: Viewer>(core: &Core<E, V>, context: &RequestContext<V>) -> Result<StreamPermit, Refused> {
     let count = || metrics::counter!(core.settings.metrics.refused, "bound" => "streams").increment(1);
-    let slot = core.stream_slots.take(scope.payer()).ok_or_else(|| {
+    let slot = core.stream_slots.take(context.payer()).ok_or_else(|| {
         count();
         let message = "Too many streams are open or reserved already. Close one, or use one for several operations.";
         Refused::new(Reason::TooManyPoints, RATE_LIMITED, message).for_seconds(COME_AGAIN)

@@ -138,7 +138,7 @@ async fn a_socket_has_a_rate_of_messages_that_cost_nothing() {
         client.say(json!({"type": "pong"})).await;
     }
     client.subscribe("1", "{ hello }").await;
-    assert_eq!(client.hear().await["payload"]["data"]["hello"], "world", "so many are heard");
+    assert_eq!(client.hear().await["payload"]["data"]["hello"], "world", "twenty messages are within the rate");
     client.say(json!({"type": "ping"})).await;
     let why = (4429, "Too many messages: send at most 1 pings, pongs and the like a second".to_owned());
     assert_eq!(client.closed().await, why, "what is left of the operation is sent first");

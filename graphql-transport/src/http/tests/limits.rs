@@ -111,10 +111,11 @@ async fn remembered(queries: &[&str]) -> usize {
     let engine =
         Engine { schema, documents, attach, admission, budget, answer_bytes, answers, kept, suggests, refused };
     for query in queries {
-        let scope = Scope { viewer: None, request_id: RequestId::new(&counted()), client: Client::default() };
+        let context =
+            RequestContext { viewer: None, request_id: RequestId::new(&counted()), client: Client::default() };
         let params = params::Params::of_json(json!({ "query": query })).unwrap();
-        if let Ok(ready) = engine.prepare(params, &scope, |_| Ok(())).await {
-            engine.execute(ready, &scope).await;
+        if let Ok(ready) = engine.prepare(params, &context, |_| Ok(())).await {
+            engine.execute(ready, &context).await;
         }
     }
     engine.documents.len()

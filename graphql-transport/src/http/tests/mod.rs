@@ -72,8 +72,8 @@ impl Authenticate<Person> for Tokens {
 }
 
 fn transport(settings: HttpSettings) -> Transport<TestSchema, Person> {
-    let attach = |request: Request, scope: &Scope<Person>| {
-        request.data(scope.viewer.clone()).data(scope.request_id.as_str().to_owned())
+    let attach = |request: Request, context: &RequestContext<Person>| {
+        request.data(context.viewer.clone()).data(context.request_id.as_str().to_owned())
     };
     Transport {
         schema: schema(),

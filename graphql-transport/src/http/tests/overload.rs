@@ -19,7 +19,7 @@ fn narrow(waiting: usize) -> HttpSettings {
 /// A transport whose held fields wait at `barrier`.
 fn gated(settings: HttpSettings, barrier: &Barrier) -> Transport<TestSchema, Person> {
     let barrier = barrier.clone();
-    let attach = move |request: Request, _: &Scope<Person>| request.data(barrier.clone());
+    let attach = move |request: Request, _: &RequestContext<Person>| request.data(barrier.clone());
     Transport { attach: Arc::new(attach), ..transport(settings) }
 }
 

@@ -22,6 +22,7 @@ use axum::{
     http::{Extensions, HeaderMap, HeaderName, Response, StatusCode, header::RETRY_AFTER},
     response::IntoResponse as _,
 };
+use fair_queue::Gauged;
 use futures_util::StreamExt as _;
 use tokio::{sync::Notify, time::timeout};
 use tracing::Instrument as _;
@@ -39,7 +40,6 @@ pub(super) use self::{
 use super::{
     limits::{HttpSettings, SocketLimits},
     request_id::{self, RequestId},
-    slots::Gauged,
     state::Core,
     viewer::{Client, Credentials, Viewer},
 };

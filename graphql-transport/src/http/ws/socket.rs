@@ -30,14 +30,14 @@ use crate::{
         runner::{UnpreparedOperation, malformed, over},
         slots::Slot,
         state::Core,
-        viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
+        viewer::{AuthenticateError, Client, Credentials, RequestContext, Viewer},
     },
     memory::{Hold, NoRoom},
     payer::Payer,
 };
 
-/// So many tasks of operations may run for each operation that a socket may have. One that has ended keeps its task
-/// until its last message has room.
+/// Tasks that a socket may have for each operation that it may run. An operation that has ended keeps its task until
+/// its last message has room.
 const TASKS_OF_AN_OPERATION: usize = 2;
 
 /// A client that sends more messages after the server's close is not listened to any longer.
@@ -308,9 +308,9 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
             return Err(Closing::TooManyOperations { limit: limits.operations });
         }
         let request_id = RequestId::new(&self.core.entropy);
-        let scope = Scope { viewer: viewer.clone(), request_id, client: self.caller.client.clone() };
+        let context = RequestContext { viewer: viewer.clone(), request_id, client: self.caller.client.clone() };
         let span = tracing::error_span!(
-            "graphql", request_id = %scope.request_id, transport = "websocket", socket = %self.caller.id,
+            "graphql", request_id = %context.request_id, transport = "websocket", socket = %self.caller.id,
             operation = tracing::field::Empty, name = tracing::field::Empty
         );
         self.free_messages.note_subscribe();
@@ -318,7 +318,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         let (register, queues, hold) = (self.register.clone(), Arc::clone(&self.queues), self.hold());
         let answer_bytes = self.core.settings.request.answer_bytes;
         let sink = OperationSink { id, stop, register, queues, answer_bytes, hold };
-        let unprepared = Box::new(UnpreparedOperation { params, scope });
+        let unprepared = Box::new(UnpreparedOperation { params, context });
         self.tasks.spawn(operation::run(Arc::clone(&self.core), unprepared, sink).instrument(span));
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! What a product says of its contents, in SQL: writes it, and finds contents by the product's ids. A row stays when
-//! its content is removed, so its external id is never given again, whoever publishes.
+//! its content is removed, so no other content ever gets its external id.
 
 use sql_driver::{Fragment, Tx, Value, value_list};
 

@@ -116,8 +116,8 @@ impl Found {
     }
 }
 
-/// Whoever made the batch knew the contents that there were, and lets others refer to these. One that came meanwhile
-/// has another id than the batch says.
+/// Refuses a batch that refers to a content of its own by the id drawn for it, if that content was published meanwhile:
+/// it has another id then.
 fn expect_known(contents: &[NewContent], earlier: &Earlier) -> Result<(), StoreError> {
     let is_earlier = |it: &&NewContent| it.draft.external_id().is_some_and(|id| earlier.contains_key(id));
     let drawn: HashSet<ContentId> = contents.iter().filter(is_earlier).map(|it| it.id).collect();

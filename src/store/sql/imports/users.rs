@@ -78,7 +78,8 @@ async fn known(tx: &Tx, users: &[ImportedUser]) -> Result<Known, StoreError> {
     Ok((identities, present))
 }
 
-/// The states of those who have an account are as their lines say: only whoever ends sessions changes them.
+/// Refuses a batch with a line whose user has an account in another state. A batch changes no states, because a change
+/// also ends sessions.
 async fn expect_states(tx: &Tx, users: &[ImportedUser], (identities, present): &Known) -> Result<(), StoreError> {
     let stated = users.iter().filter_map(|it| Some((*identities.get(&it.identity.digest)?, it.is_deactivated?)));
     let stated: HashMap<UserId, bool> = stated.filter(|(user, _)| present.contains_key(user)).collect();

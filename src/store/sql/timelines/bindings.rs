@@ -99,7 +99,7 @@ impl Bindings {
         }
     }
 
-    /// With so many entries on a side.
+    /// With at most `limit` entries on the side of `end`.
     #[must_use]
     pub(super) fn limited(mut self, end: End, limit: usize) -> Self {
         self.limits[end as usize] = i64::try_from(limit).unwrap_or(i64::MAX);

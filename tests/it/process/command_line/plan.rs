@@ -17,7 +17,7 @@ async fn a_plan_says_what_is_enough_and_what_it_costs() -> Result<()> {
     }
     let few: Json = serde_json::from_str(&it.done(&["plan", "--users", "100", "--json"]).await?)?;
     ensure!(few["enough"] == "one process with SQLite", "{few}");
-    ensure!(few["layouts"].as_array().is_some_and(|layouts| layouts.len() == 5), "{few}");
+    ensure!(few["layouts"].as_array().is_some_and(|layouts| layouts.len() == 6), "{few}");
     Ok(())
 }
 

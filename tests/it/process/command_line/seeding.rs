@@ -69,7 +69,7 @@ on_each_backend! {
             .into_iter()
             .find(|id| *id != demo)
             .context("demo follows nobody")?;
-        app.reactivator.wake(demo).await?;
+        app.reactivator.visit(demo, None).await?;
         let draft = tidefeed::domain::content::Draft::try_new("fresh", Vec::new(), None)?;
         let publish_time = 1_900_000_000_000;
         let id = tidefeed::domain::ContentId::try_new(42)?;

@@ -65,7 +65,7 @@ async fn cost(backend: Backend, rule: EdgeRule, load: &Load) -> Result<Cost> {
             let mut oracle = app.ports.timelines.oracle(reader, &request).await?;
             oracle.truncate(request.size.get());
             ensure!(page.entries == oracle, "{rule:?} changed what reader {reader} sees");
-            app.reactivator.wake(reader).await?;
+            app.reactivator.visit(reader, None).await?;
             app.settle().await?;
         }
     }
