@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
+use tidefeed::domain::limits::INBOX_BUCKETS;
 
 use super::{
     CommandLine,
@@ -16,8 +17,14 @@ fn listed() -> Result<Vec<&'static str>> {
     Ok(line.split(' ').collect())
 }
 
-/// Follows, publishes and reads, so that queue, caches, announcements and an inbox in Redis are used.
+/// Follows, publishes and reads, so that queue, caches, announcements and an inbox in Redis are used. Who comes before
+/// their bucket is admitted keeps an inbox in SQL until a later visit, so nobody registers before.
 async fn everything_is_used(peer: &Peer) -> Result<()> {
+    until("all buckets are admitted", async || {
+        let admitted = peer.metric(r#"tidefeed_outside_inbox_buckets_total{change="admitted"}"#).await?;
+        Ok(admitted == Some(INBOX_BUCKETS.into()))
+    })
+    .await?;
     let register = async |handle: &str| -> Result<(String, String)> {
         let input = format!(r#"{{ handle: "{handle}", name: "{handle}", password: "correct horse battery" }}"#);
         let asked = format!("mutation {{ registerUser(input: {input}) {{ user {{ id }} token }} }}");
