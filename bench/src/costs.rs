@@ -324,7 +324,8 @@ async fn tables(database: &mut Database, left: &BTreeMap<String, Map<String, Val
 
 /// The same readers' pages, deliveries and bytes with their inboxes in Redis and in Cassandra.
 async fn of_outside_inboxes(site: &mut Site, writers: &[Person]) -> Result<(Value, Value)> {
-    let (readers, all) = (readers(site)?, everybody(site, writers)?);
+    let readers = readers(site)?;
+    let all = everybody(&readers, writers);
     let settings = vec![set("inbox.store", &"redis")];
     move_out(site, &all, &settings).await?;
     let operations_there = operations(site, &settings, (&readers, writers), Beside::default()).await?;
@@ -349,7 +350,8 @@ async fn of_outside_inboxes(site: &mut Site, writers: &[Person]) -> Result<(Valu
 async fn of_replica(site: &mut Site, writers: &[Person]) -> Result<(Value, Value)> {
     site.replicate(1).await?;
     let reading = site.store.reading_on(1);
-    let (readers, all) = (readers(site)?, everybody(site, writers)?);
+    let readers = readers(site)?;
+    let all = everybody(&readers, writers);
     let beside = Beside { cassandra: None, replica: site.store.replica_pids().first().copied() };
     let alone = operations(site, &reading, (&readers, writers), beside).await?;
     let running = cassandra(&site.store.folder().join("beside-a-replica")).await?;
@@ -367,10 +369,9 @@ async fn cassandra(folder: &Path) -> Result<Cassandra> {
 }
 
 /// Those who read and those who write, each once.
-fn everybody(site: &Site, writers: &[Person]) -> Result<Vec<Person>> {
-    let readers = readers(site)?;
+fn everybody(readers: &[Person], writers: &[Person]) -> Vec<Person> {
     let only_writes = |writer: &&Person| readers.iter().all(|reader| reader.number != writer.number);
-    Ok(readers.iter().chain(writers.iter().filter(only_writes)).cloned().collect())
+    readers.iter().chain(writers.iter().filter(only_writes)).cloned().collect()
 }
 
 /// Memory of a socket with a subscription, and the node's time for an event on it.

@@ -148,11 +148,12 @@ impl Product {
             };
             let ended = Ended::of(&output?);
             self.done.went_on.fetch_add(u64::from(ended.err.contains(" goes on after line ")), Relaxed);
+            let not_loaded = || format!("{name} is not loaded: {ended:?}");
             match ended.code {
                 Some(0) => break,
                 // Some store is away.
-                Some(1) => tries.again().await.with_context(|| format!("{name} is not loaded: {ended:?}"))?,
-                _ => bail!("{name} is not loaded: {ended:?}"),
+                Some(1) => tries.again().await.with_context(not_loaded)?,
+                _ => bail!(not_loaded()),
             }
         }
         self.done.files.fetch_add(1, Relaxed);

@@ -206,8 +206,8 @@ impl Model<'_> {
             }
             Layout::CassandraAndReplicas => {
                 let of = &measured.mariadb_cassandra_replica.operations;
-                let sql = [self.sql(of, false), self.replicas(of, false)];
-                [self.nodes(of)].into_iter().chain(sql).chain([self.redis(of, 0.0), self.cassandra(of)]).collect()
+                let (sql, replicas) = (self.sql(of, false), self.replicas(of, false));
+                vec![self.nodes(of), sql, replicas, self.redis(of, 0.0), self.cassandra(of)]
             }
         };
         let lacks = parts.iter().flat_map(|part| self.lacks(part)).collect();

@@ -132,19 +132,19 @@ impl Timeline<'_> {
         let of_followed = of_followed || self.dialect == Dialect::Tidb;
         let by_index = self.dialect.joined_by_index("d, c");
         // Elsewhere the planner chooses, by their numbers, between a scan of the deliveries and a seek for each author.
-        let from = if of_followed {
-            format!("follows f{by_key} JOIN deliveries d ON d.author_id = f.author_id")
+        let (from, followed) = if of_followed {
+            let from = format!("follows f{by_key} JOIN deliveries d ON d.author_id = f.author_id");
+            (from, Fragment::with(" WHERE f.follower_id = ?", [self.bindings.reader()]))
         } else {
-            "deliveries d".to_owned()
+            ("deliveries d".to_owned(), Fragment::default())
         };
         let text = format!(
             "SELECT{by_index} {IN_FLIGHT} AS tag, d.publish_time, d.content_id, c.author_id, c.repost_author_id{no_facts} \
              FROM {from} LEFT JOIN contents c{by_key} ON c.id = d.content_id AND ",
         );
-        let followed = Fragment::with(" WHERE f.follower_id = ?", [self.bindings.reader()]);
         Fragment::new(text, [])
             .then(side.of_contents("c"))
-            .then(if of_followed { followed } else { Fragment::default() })
+            .then(followed)
             .add(&format!(" LIMIT {most}", most = MAX_FEW_IN_FLIGHT + 1), [])
     }
 
