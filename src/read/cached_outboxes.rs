@@ -1,7 +1,10 @@
 //! Completes a page from cached outboxes. An outbox counts only at exactly the version that the snapshot names.
 
 use crate::{
-    domain::{Direction, Entry, PageRequest, Position, Run, UserId, timeline::candidates::OutboxVersion},
+    domain::{
+        Direction, Entry, PageRequest, Position, Run, UserId,
+        timeline::{candidates::OutboxVersion, merge::TrustedArea},
+    },
     store::{Contents, OutboxCache, StoreError, contents::OutboxHead, outbox_cache::CachedOutbox},
     telemetry::metrics::OUTBOX_CACHE,
 };
@@ -85,8 +88,8 @@ fn side(outbox: &CachedOutbox, direction: Direction, bound: Option<Position>, in
         .filter(|entry| direction.meets_first(from, entry.position()) || (inclusive && entry.position() == from))
         .copied()
         .collect();
-    let limit = rows.len() + 1;
-    Run::from_trusted_area(direction, bound, rows, limit, outbox.complete_from)
+    let area = TrustedArea { direction, bound, limit: rows.len() + 1, edge: outbox.complete_from };
+    Run::from_trusted_area(&area, rows)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //!
 //! What is remembered counts only if its version equals the one in the statement's snapshot.
 
+use std::sync::Arc;
+
 use super::{
     PageQuery, Raw, TimelineReader, cached_outboxes,
     outside_inbox::{Inbox, InboxSlices, Refusal},
@@ -18,7 +20,7 @@ use crate::{
             route::{Miss, Progress},
         },
     },
-    store::StoreError,
+    store::{OutboxCache, StoreError},
 };
 
 /// Upper bound of the rows of a source that one page reads.
@@ -28,8 +30,10 @@ const MOST_ROWS: usize = 2 * MAX_RAW_COUNT as usize;
 pub(super) struct CandidatesRead {
     limits: CandidateLimits,
     wanted: Wanted,
-    /// The named authors, and whether the versions of their outboxes were read in place of their contents.
-    named: (Box<[UserId]>, bool),
+    /// The uncovered authors whose outboxes were read.
+    named: Box<[UserId]>,
+    /// Where their outboxes are cached, if only the versions of these were read.
+    cache: Option<Arc<dyn OutboxCache>>,
     /// What was read of an inbox outside SQL, and is believed.
     sides: Option<InboxSlices>,
     found: Candidates,
@@ -52,9 +56,9 @@ impl TimelineReader {
         let uncovered = known.authors.uncovered();
         // Cached outboxes contain neither the kinds of contents nor the original's author of a repost:
         // docs/coverage.md#who-is-excluded.
-        let may_be_cached = request.kinds.is_all() && !known.authors.excludes();
-        let as_versions = self.cache.is_some() && !uncovered.is_empty() && may_be_cached;
-        let pulled = if as_versions { Pulled::Versions(uncovered) } else { Pulled::Contents(uncovered) };
+        let may_be_cached = !uncovered.is_empty() && request.kinds.is_all() && !known.authors.excludes();
+        let cache = self.cache.clone().filter(|_| may_be_cached);
+        let pulled = if cache.is_some() { Pulled::Versions(uncovered) } else { Pulled::Contents(uncovered) };
         let ask = |limits| Ask { limits, wanted, pulled, many_in_flight: progress.is_crowded() };
         let limits = known.limits(request, MOST_ROWS);
         let (limits, sides, found) = match inbox {
@@ -73,7 +77,7 @@ impl TimelineReader {
                 (limits, Some(sides), read.found)
             }
         };
-        Ok(Ok(CandidatesRead { limits, wanted, named: (uncovered.into(), as_versions), sides, found }))
+        Ok(Ok(CandidatesRead { limits, wanted, named: uncovered.into(), cache, sides, found }))
     }
 
     /// The page that these candidates make.
@@ -85,36 +89,38 @@ impl TimelineReader {
         progress: Progress,
     ) -> Result<Judged, StoreError> {
         let (request, found, authors) = (asked.request, &read.found, &known.authors);
-        let has_facts = has_reactions(known, found, read.wanted);
-        if found.version != Some(authors.version()) || !(has_facts || progress.has_learned()) {
+        if !(has_reactions(known, found, read.wanted) || progress.has_learned()) {
             return Ok(Err((Miss::Outdated, 1)));
         }
-        if found.in_flight.is_none() {
-            self.readers.note_crowd();
-            return Ok(Err((Miss::Crowded, 1)));
+        if let Err(miss) = authors.in_flight(found) {
+            if miss == Miss::Crowded {
+                self.readers.note_crowd();
+            }
+            return Ok(Err((miss, 1)));
         }
-        let (named, as_versions) = &read.named;
         let mut statements = 1;
         let mut cached = None;
-        if *as_versions {
+        if let Some(cache) = &read.cache {
             let Some(versions) = versions_of_uncovered(known, found) else { return Ok(Err((Miss::Short, 1))) };
             // One statement was this, one fills the cache, and one is left to serve whatever the cache gives.
             let may_refill = progress.left() > 2;
-            let Some(cache) = &self.cache else { return Ok(Err((Miss::Short, 1))) };
             let pulled = cached_outboxes::pull(&**cache, &*self.contents, &versions, (request, may_refill)).await?;
             statements += u8::from(pulled.has_refilled);
             let Some(runs) = pulled.runs else { return Ok(Err((Miss::Short, statements))) };
             cached = Some(runs);
         }
         let slices = read.sides.as_ref().map(InboxSlices::slices);
-        let outboxes = cached.as_ref().map_or(Outboxes::Read(named), |runs| Outboxes::Cached(named, runs));
+        let outboxes = cached.as_ref().map_or(Outboxes::Read(&read.named), |runs| Outboxes::Cached(&read.named, runs));
         let has_original_authors = read.wanted.original_authors;
         let sources = Sources { limits: read.limits, has_original_authors, outboxes, slices: slices.as_deref() };
-        let snapshot = authors.snapshot(request, found, &sources);
-        if let Some((page, floor)) = snapshot.and_then(|it| Some((it.page(request)?, it.floor))) {
-            let sql_floor = if read.sides.is_some() { known.floor } else { floor };
+        let snapshot = match authors.snapshot(request, found, &sources) {
+            Ok(snapshot) => snapshot,
+            Err(miss) => return Ok(Err((miss, statements))),
+        };
+        if let Some(page) = snapshot.page(request) {
+            let sql_floor = if read.sides.is_some() { known.floor } else { snapshot.floor };
             self.readers.note_page(asked.reader, request, (&page, sql_floor));
-            return Ok(Ok(Raw::of(page, floor, facts(known, found, read.wanted))));
+            return Ok(Ok(Raw::of(page, snapshot.floor, facts(known, found, read.wanted))));
         }
         let may_be_longer = match &read.sides {
             Some(sides) => sides.is_full,

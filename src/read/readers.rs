@@ -237,8 +237,8 @@ impl Readers {
     fn is_news(&self, reader: UserId, reached: Option<i64>) -> bool {
         let now = self.clock.now_ms();
         self.change(reader, |Remembered { seen, pulling, .. }| {
-            let pulls = reached.is_some_and(|depth| is_due(pulling, PULLING_INTERVAL_MS, (now, depth)));
-            let is_seen = (reached.is_none() || pulls) && is_due(seen, self.interval_ms, (now, NOT_BELOW));
+            let pulls = reached.is_some_and(|depth| note_if_due(pulling, PULLING_INTERVAL_MS, (now, depth)));
+            let is_seen = (reached.is_none() || pulls) && note_if_due(seen, self.interval_ms, (now, NOT_BELOW));
             pulls || is_seen
         })
         .unwrap_or(false)
@@ -267,7 +267,7 @@ impl Readers {
 
 /// Whether to note a reader at this time with a page of this depth, again after `interval_ms`; if so, it is noted. A
 /// clock that was set back never suppresses a note.
-fn is_due(noted: &mut Noted, interval_ms: i64, (now_ms, depth): (i64, i64)) -> bool {
+fn note_if_due(noted: &mut Noted, interval_ms: i64, (now_ms, depth): (i64, i64)) -> bool {
     let is_recent = noted
         .is_some_and(|(last, deepest)| depth >= deepest && (0..interval_ms).contains(&now_ms.saturating_sub(last)));
     if !is_recent {

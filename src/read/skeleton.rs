@@ -14,7 +14,7 @@ use crate::{
         IdMap, Page, PageRequest, UserId,
         limits::MAX_NAMED_AUTHORS,
         timeline::{
-            route::{Known, Miss, Progress, Prospect, Step},
+            route::{Miss, Progress, Prospect, Step},
             stretch::{OutboxesSnapshot, Stretch},
         },
     },
@@ -23,7 +23,8 @@ use crate::{
 };
 
 impl TimelineReader {
-    /// The page, in at most [`crate::domain::timeline::route::MOST_STATEMENTS`] statements.
+    /// The page, in at most [`crate::domain::timeline::route::MOST_STATEMENTS`] statements, and one more if reactions
+    /// have changed since they were remembered.
     pub(super) async fn read(&self, asked: &PageQuery<'_>) -> Result<Raw, StoreError> {
         let mut inbox = self.outside.as_ref().and_then(|it| it.ask(asked.reader)).map_or(Inbox::Sql, Inbox::Outside);
         let mut known = self.readers.recall(asked.reader);
@@ -32,8 +33,7 @@ impl TimelineReader {
         loop {
             let prospect = prospect(asked.request, known.as_ref(), &inbox);
             let stretch = known.as_ref().and_then(|known| Some((known, self.stretch(asked, known)?)));
-            let has_stretch = stretch.is_some();
-            match (progress.next(Known { prospect, has_stretch }), &known) {
+            match (progress.next(prospect, stretch.is_some()), &known) {
                 (Step::Candidates, Some(remembered)) => {
                     match self.read_candidates(asked, remembered, &inbox, progress).await? {
                         Err(refusal) => refused(&refusal, &mut inbox, &mut progress),
@@ -62,6 +62,7 @@ impl TimelineReader {
                     }
                     progress.missed_stretch();
                 }
+                // Neither candidates nor a stretch are next unless they are there to be read.
                 (Step::Definition | Step::Candidates | Step::Stretch, _) => return self.read_definition(asked).await,
             }
         }
@@ -151,11 +152,11 @@ fn prospect(request: &PageRequest, known: Option<&KnownReader>, inbox: &Inbox<'_
 fn refused(refusal: &Refusal, inbox: &mut Inbox<'_>, progress: &mut Progress) {
     let outcome = match refusal {
         Refusal::Changed => {
-            progress.missed(Miss::Changed, 1);
+            progress.missed(Miss::Refused, 1);
             "changed"
         }
         Refusal::Unbelieved(why) => {
-            progress.missed(Miss::Changed, 1);
+            progress.missed(Miss::Refused, 1);
             *inbox = Inbox::Sql;
             why
         }

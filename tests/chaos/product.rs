@@ -35,7 +35,7 @@ const FOLLOWS: usize = 6;
 const OLDEST_MS: i64 = 120_000;
 /// Names of a cycle.
 const RENAMES: usize = 3;
-/// How long anything is tried.
+/// How long anything is tried; a load, after it went on.
 const PATIENCE: Duration = Duration::from_mins(5);
 const PAUSE: Duration = Duration::from_millis(200);
 /// How often it is looked how far a load has come.
@@ -132,8 +132,8 @@ impl Product {
         let number = self.number();
         let (file, name) = (self.file(number, rng)?, format!("{number}.ndjson"));
         std::fs::write(self.it.path().join(&name), &file.text)?;
-        let (tries, begin) = (Tries::begin(), clients.now());
-        let (lines, mut line) = (file.text.lines().count(), 0);
+        let (mut tries, begin) = (Tries::begin(), clients.now());
+        let (lines, mut line, mut loaded) = (file.text.lines().count(), 0, 0);
         loop {
             let run = self.it.command(&["import", "load", &name, "--batch", "1"]).output();
             line += 1 + below(rng, lines.saturating_sub(line));
@@ -147,8 +147,13 @@ impl Product {
                 }
             };
             let ended = Ended::of(&output?);
-            self.done.went_on.fetch_add(u64::from(ended.err.contains(" goes on after line ")), Relaxed);
-            let not_loaded = || format!("{name} is not loaded: {ended:?}");
+            if let Some(line) = goes_on_after(&ended) {
+                self.done.went_on.fetch_add(1, Relaxed);
+                if line > loaded {
+                    (tries, loaded) = (Tries::begin(), line);
+                }
+            }
+            let not_loaded = || format!("{name} is loaded up to line {loaded} of {lines}: {ended:?}");
             match ended.code {
                 Some(0) => break,
                 // Some store is away.
@@ -329,6 +334,12 @@ impl Product {
 /// What the product calls a user.
 fn external_id(user: User) -> String {
     format!("u{user}")
+}
+
+/// The line after which this load went on, if an earlier one had begun.
+fn goes_on_after(load: &Ended) -> Option<usize> {
+    let (_, rest) = load.err.split_once(" goes on after line ")?;
+    rest.split(' ').next()?.parse().ok()
 }
 
 /// Tries of something that fails while faults happen.

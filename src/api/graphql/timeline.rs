@@ -120,7 +120,8 @@ async fn page(hydration: &Arc<Hydration>, asked: &AskedPage) -> Result<TimelineC
     }
 }
 
-/// Step 1, which entries the page has: exact at one instant, and long enough to be folded. See `read::skeleton`.
+/// Step 1, which entries the page has: exact at one instant, and long enough to be folded. See
+/// `TimelineReader::skeleton`.
 async fn skeleton(hydration: &Hydration, asked: &AskedPage) -> Result<Skeleton, Failure> {
     let with_facts = asked.contents.is_some_and(ContentSelection::is_on_cards);
     Ok(hydration.use_cases().reader.skeleton(asked.reader, &asked.request, with_facts).await?)

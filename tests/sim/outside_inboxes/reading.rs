@@ -113,7 +113,7 @@ impl Read {
             outboxes: Outboxes::Read(authors.uncovered()),
             slices: Some(&slices),
         };
-        let page = merge(direction, &authors.snapshot(&request, &found, &sources)?.ahead, limit);
+        let page = merge(direction, &authors.snapshot(&request, &found, &sources).ok()?.ahead, limit);
         page.complete.then_some(page.entries)
     }
 

@@ -268,7 +268,7 @@ impl TestApp {
         let limits = authors.limits(request);
         let found = timelines.candidates(reader, request, &Ask::of_inbox(limits, Wanted::ENTRIES)).await?;
         let sources = Sources { limits, has_original_authors: true, outboxes: Outboxes::Read(&[]), slices: None };
-        Ok(authors.snapshot(request, &found, &sources).and_then(|snapshot| snapshot.page(request)))
+        Ok(authors.snapshot(request, &found, &sources).ok().and_then(|snapshot| snapshot.page(request)))
     }
 
     /// Steps every worker until none finds anything.

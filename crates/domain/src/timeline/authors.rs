@@ -9,6 +9,7 @@ use super::{
     page::{Direction, PageRequest},
     position::{Entry, Position},
     reactions::RememberedReactions,
+    route::Miss,
 };
 use crate::ids::UserId;
 
@@ -82,15 +83,24 @@ impl TimelineAuthors {
             && !candidate.original_author.as_ref().is_some_and(is_excluded)
     }
 
-    /// The snapshot of a page from these candidates. `None` if they are of another version, too much is in flight, some
-    /// uncovered author was not pulled, or exclusions cannot be applied to reposts.
-    pub fn snapshot(&self, request: &PageRequest, found: &Candidates, sources: &Sources<'_>) -> Option<Snapshot> {
-        let in_flight = found.in_flight.as_ref().filter(|_| found.version == Some(self.version))?;
+    /// The contents in flight, if these candidates may be judged by what is remembered: they are of its version, and
+    /// not too much is in flight.
+    pub fn in_flight<'a>(&self, found: &'a Candidates) -> Result<&'a [Candidate], Miss> {
+        if found.version != Some(self.version) {
+            return Err(Miss::Outdated);
+        }
+        found.in_flight.as_deref().ok_or(Miss::Crowded)
+    }
+
+    /// The snapshot of a page from these candidates. [`Miss::Short`] if some uncovered author was not pulled, or
+    /// exclusions cannot be applied to reposts.
+    pub fn snapshot(&self, request: &PageRequest, found: &Candidates, sources: &Sources<'_>) -> Result<Snapshot, Miss> {
+        let in_flight = self.in_flight(found)?;
         let is_pulled = |author: &UserId| sources.outboxes.authors().binary_search(author).is_ok();
         // Cached outboxes do not tell whose contents a repost shows.
         let has_original_authors = sources.has_original_authors && matches!(sources.outboxes, Outboxes::Read(_));
         if !self.uncovered.iter().all(is_pulled) || (self.excludes() && !has_original_authors) {
-            return None;
+            return Err(Miss::Short);
         }
         let in_flight = self.entries(in_flight, found);
         let side = |side: &PageSide| {
@@ -108,7 +118,7 @@ impl TimelineAuthors {
             runs
         };
         let [ahead, behind] = PageSide::both(request, sources.limits);
-        Some(Snapshot {
+        Ok(Snapshot {
             floor: sources.slices.map_or(found.floor, |slices| Floor::At(slices[0].1.header.floor)),
             ahead: side(&ahead),
             behind: request.bound.map(|_| side(&behind)).unwrap_or_default(),

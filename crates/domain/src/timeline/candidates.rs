@@ -67,7 +67,7 @@ pub struct Wanted {
 impl Wanted {
     /// Everything.
     pub const ALL: Self = Self { facts: true, reactions: true, original_authors: true };
-    /// No facts.
+    /// Enough for the entries of every reader, with exclusions or without.
     pub const ENTRIES: Self = Self { facts: false, reactions: false, original_authors: true };
 }
 

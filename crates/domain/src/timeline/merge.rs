@@ -42,36 +42,18 @@ impl Run {
         Self::ordered(direction, rows, |last| if cut { last.unwrap_or(direction.start()) } else { direction.end() })
     }
 
-    /// A query's rows from a trusted area that ends at `edge` (a floor, or the end of a cached outbox). Beyond `edge`
-    /// nothing is known.
+    /// A query's rows, in reading order, from a trusted area that ends at its edge (a floor, or the end of a cached
+    /// outbox). Beyond the edge nothing is known.
     ///
-    /// Towards older entries the area is everything from `edge` up. Towards newer ones the bound must lie in the area,
-    /// or else nothing is known.
-    pub fn from_trusted_area(
-        direction: Direction,
-        bound: Option<Position>,
-        rows: Vec<Entry>,
-        limit: usize,
-        edge: Position,
-    ) -> Self {
-        match direction {
-            Direction::Older => {
-                let cut = rows.len() >= limit;
-                let rows = rows.into_iter().filter(|entry| entry.position() >= edge).collect();
-                Self::ordered(direction, rows, |last| match last {
-                    Some(last) if cut => last.max(edge),
-                    _ => edge,
-                })
-            }
-            Direction::Newer if bound.unwrap_or(Position::OLDEST) >= edge || edge == Position::OLDEST => {
-                Self::from_limited_query(direction, rows, limit)
-            }
-            Direction::Newer => Self::unknown(direction, bound),
-        }
+    /// Towards older entries the area is everything from the edge up. Towards newer ones the bound must lie in the
+    /// area, or else nothing is known.
+    pub fn from_trusted_area(area: &TrustedArea, rows: Vec<Entry>) -> Self {
+        let seen: Vec<Position> = rows.iter().map(Entry::position).collect();
+        Self::from_filtered_area(area, &seen, rows)
     }
 
-    /// As [`Self::from_trusted_area`], after a filter: `seen` are all rows in order, `passed` those that belong to the
-    /// source.
+    /// As [`Self::from_trusted_area`], after a filter: `seen` are all rows in reading order, `passed` those that belong
+    /// to the source.
     pub fn from_filtered_area(area: &TrustedArea, seen: &[Position], passed: Vec<Entry>) -> Self {
         let TrustedArea { direction, bound, limit, edge } = *area;
         let trusted = match direction {

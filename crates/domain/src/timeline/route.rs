@@ -8,15 +8,6 @@
 /// last one reads the page by its definition, which always suffices.
 pub const MOST_STATEMENTS: u8 = 3;
 
-/// What a node knows about the page before it reads on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
-    /// Whether candidates may give the page.
-    pub prospect: Prospect,
-    /// Whether earlier pages suggest a stretch.
-    pub has_stretch: bool,
-}
-
 /// Whether candidates may give a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prospect {
@@ -31,15 +22,15 @@ pub enum Prospect {
 /// Why candidates gave no page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Miss {
-    /// The authors had another version than the remembered ones.
+    /// The authors or the reactions had another version than the remembered ones.
     Outdated,
     /// More was in flight than is looked through.
     Crowded,
     /// Too few of the rows are shown.
     FewShown,
-    /// The inbox outside SQL has changed during the read.
-    Changed,
-    /// The inbox, or a cached outbox, does not reach far enough.
+    /// The inbox outside SQL has changed during the read, or is not believed.
+    Refused,
+    /// What was read does not reach far enough, or lacks an author. More of the same would not help.
     Short,
 }
 
@@ -72,26 +63,20 @@ impl Progress {
         Self { was_crowded, ..Self::default() }
     }
 
-    /// The next step. With each step noted, a page takes at most [`MOST_STATEMENTS`].
-    pub fn next(self, known: Known) -> Step {
+    /// The next step; `has_stretch`: earlier pages suggest a stretch. With each step noted, a page takes at most
+    /// [`MOST_STATEMENTS`].
+    pub fn next(self, prospect: Prospect, has_stretch: bool) -> Step {
         if self.left() <= 1 {
             return Step::Definition;
         }
-        match (known.prospect, self.miss) {
-            (Prospect::Unknown, _) | (_, Some(Miss::Outdated)) => {
-                if self.has_learned {
-                    Step::Definition
-                } else {
-                    Step::Learn
-                }
-            }
-            (Prospect::None, _) | (_, Some(Miss::Short)) => self.by_definition(known),
-            (Prospect::Good, None | Some(Miss::FewShown | Miss::Changed | Miss::Crowded)) => Step::Candidates,
+        match (prospect, self.miss) {
+            // There is nothing to remember of the reader.
+            (Prospect::Unknown, _) if self.has_learned => Step::Definition,
+            (Prospect::Unknown, _) | (_, Some(Miss::Outdated)) => Step::Learn,
+            (Prospect::None, _) | (_, Some(Miss::Short)) if has_stretch && !self.has_tried_stretch => Step::Stretch,
+            (Prospect::None, _) | (_, Some(Miss::Short)) => Step::Definition,
+            (Prospect::Good, None | Some(Miss::FewShown | Miss::Refused | Miss::Crowded)) => Step::Candidates,
         }
-    }
-
-    const fn by_definition(self, known: Known) -> Step {
-        if known.has_stretch && !self.has_tried_stretch { Step::Stretch } else { Step::Definition }
     }
 
     /// Notes that the authors were read.
@@ -138,12 +123,8 @@ mod tests {
 
     use super::*;
 
-    const KNOWN: Known = Known { prospect: Prospect::Good, has_stretch: true };
-    const FORGOTTEN: Known = Known { prospect: Prospect::Unknown, ..KNOWN };
-
-    fn known() -> impl Strategy<Value = Known> {
-        let prospect = prop_oneof![Just(Prospect::Unknown), Just(Prospect::Good), Just(Prospect::None)];
-        (prospect, any::<bool>()).prop_map(|(prospect, has_stretch)| Known { prospect, has_stretch })
+    fn prospect() -> impl Strategy<Value = Prospect> {
+        prop_oneof![Just(Prospect::Unknown), Just(Prospect::Good), Just(Prospect::None)]
     }
 
     fn miss() -> impl Strategy<Value = Miss> {
@@ -151,7 +132,7 @@ mod tests {
             Just(Miss::Outdated),
             Just(Miss::Crowded),
             Just(Miss::FewShown),
-            Just(Miss::Changed),
+            Just(Miss::Refused),
             Just(Miss::Short)
         ]
     }
@@ -159,11 +140,13 @@ mod tests {
     proptest! {
         /// Whatever is known and whatever the statements give, the last one is the definition.
         #[test]
-        fn a_page_takes_at_most_three_statements(answers in prop::collection::vec((known(), miss(), 1_u8..3), 3)) {
+        fn a_page_takes_at_most_three_statements(
+            answers in prop::collection::vec((prospect(), any::<bool>(), miss(), 1_u8..3), 3)
+        ) {
             let (mut progress, mut statements) = (Progress::default(), 0);
-            for (known, miss, cached) in answers {
+            for (prospect, has_stretch, miss, cached) in answers {
                 statements += 1;
-                match progress.next(known) {
+                match progress.next(prospect, has_stretch) {
                     Step::Definition => break,
                     Step::Learn => progress.learned(),
                     Step::Stretch => progress.missed_stretch(),
@@ -179,13 +162,15 @@ mod tests {
         }
 
         #[test]
-        fn candidates_are_read_only_where_they_may_give_the_page(known in known(), before in prop::option::of(miss())) {
+        fn candidates_are_read_only_where_they_may_give_the_page(
+            prospect in prospect(), has_stretch in any::<bool>(), before in prop::option::of(miss())
+        ) {
             let mut progress = Progress::default();
             if let Some(miss) = before {
                 progress.missed(miss, 1);
             }
-            if progress.next(known) == Step::Candidates {
-                prop_assert_eq!(known.prospect, Prospect::Good);
+            if progress.next(prospect, has_stretch) == Step::Candidates {
+                prop_assert_eq!(prospect, Prospect::Good);
             }
         }
     }
@@ -193,36 +178,35 @@ mod tests {
     #[test]
     fn a_known_reader_takes_one_statement_and_a_new_one_two() {
         let mut progress = Progress::default();
-        assert_eq!(progress.next(KNOWN), Step::Candidates);
-        assert_eq!(progress.next(FORGOTTEN), Step::Learn);
+        assert_eq!(progress.next(Prospect::Good, true), Step::Candidates);
+        assert_eq!(progress.next(Prospect::Unknown, true), Step::Learn);
         progress.learned();
-        assert_eq!(progress.next(KNOWN), Step::Candidates);
-        assert_eq!(progress.next(FORGOTTEN), Step::Definition, "there is nobody to remember");
+        assert_eq!(progress.next(Prospect::Good, true), Step::Candidates);
+        assert_eq!(progress.next(Prospect::Unknown, true), Step::Definition, "there is nobody to remember");
     }
 
     #[test]
     fn a_page_below_the_floor_tries_a_stretch_first() {
-        let below = Known { prospect: Prospect::None, ..KNOWN };
         let mut progress = Progress::default();
-        assert_eq!(progress.next(below), Step::Stretch);
-        assert_eq!(progress.next(Known { has_stretch: false, ..below }), Step::Definition);
+        assert_eq!(progress.next(Prospect::None, true), Step::Stretch);
+        assert_eq!(progress.next(Prospect::None, false), Step::Definition);
         progress.missed_stretch();
-        assert_eq!(progress.next(below), Step::Definition);
+        assert_eq!(progress.next(Prospect::None, true), Step::Definition);
         let mut learned = Progress::default();
         learned.learned();
-        assert_eq!(learned.next(below), Step::Stretch);
+        assert_eq!(learned.next(Prospect::None, true), Step::Stretch);
         let mut short = learned;
         short.missed(Miss::Short, 1);
-        assert_eq!(short.next(KNOWN), Step::Definition, "one statement is left");
+        assert_eq!(short.next(Prospect::Good, true), Step::Definition, "one statement is left");
     }
 
     #[test]
     fn authors_are_read_again_once() {
         let mut progress = Progress::default();
         progress.missed(Miss::Outdated, 1);
-        assert_eq!(progress.next(KNOWN), Step::Learn);
+        assert_eq!(progress.next(Prospect::Good, true), Step::Learn);
         progress.learned();
-        assert_eq!(progress.next(KNOWN), Step::Definition);
+        assert_eq!(progress.next(Prospect::Good, true), Step::Definition, "one statement is left");
     }
 
     #[test]
@@ -230,9 +214,9 @@ mod tests {
         let mut progress = Progress::default();
         progress.missed(Miss::Crowded, 1);
         assert!(progress.is_crowded());
-        assert_eq!(progress.next(KNOWN), Step::Candidates);
+        assert_eq!(progress.next(Prospect::Good, false), Step::Candidates);
         let mut again = progress;
         again.missed(Miss::Crowded, 1);
-        assert_eq!(again.next(KNOWN), Step::Definition);
+        assert_eq!(again.next(Prospect::Good, false), Step::Definition);
     }
 }

@@ -60,7 +60,8 @@ proptest! {
             .into_iter().filter(|entry| direction.meets_first(from, entry.position())).collect();
         let trusted: Vec<Entry> =
             all.iter().filter(|entry| entry.position() >= edge).take(limit).copied().collect();
-        let merged = merge(direction, &[Run::from_trusted_area(direction, bound, trusted, limit, edge)], need);
+        let area = TrustedArea { direction, bound, limit, edge };
+        let merged = merge(direction, &[Run::from_trusted_area(&area, trusted)], need);
         let expected: Vec<Entry> = all.iter().take(need).copied().collect();
         prop_assert!(expected.starts_with(&merged.entries));
         if merged.complete {
@@ -159,10 +160,11 @@ mod pages {
             rows.truncate(need);
             rows
         };
+        let area = |edge| TrustedArea { direction, bound, limit: need, edge };
         [
             Run::from_limited_query(direction, rows(Source::InFlight, Position::OLDEST), need),
-            Run::from_trusted_area(direction, bound, rows(Source::Covered, edges[0]), need, edges[0]),
-            Run::from_trusted_area(direction, bound, rows(Source::Uncovered, edges[1]), need, edges[1]),
+            Run::from_trusted_area(&area(edges[0]), rows(Source::Covered, edges[0])),
+            Run::from_trusted_area(&area(edges[1]), rows(Source::Uncovered, edges[1])),
         ]
     }
 
@@ -239,7 +241,8 @@ mod pages {
     #[test]
     fn a_page_that_reaches_below_the_floor_is_not_served() {
         let floor = Position::bound(8, 8);
-        let inbox = Run::from_trusted_area(Direction::Older, None, entries(&[9, 8]), 3, floor);
+        let area = TrustedArea { direction: Direction::Older, bound: None, limit: 3, edge: floor };
+        let inbox = Run::from_trusted_area(&area, entries(&[9, 8]));
         assert_eq!(snapshot(vec![inbox], Vec::new()).page(&request(2, None)), None);
     }
 
