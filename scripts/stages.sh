@@ -174,7 +174,7 @@ run_stages() {
     local told=$SECONDS
     begin_ready
     while [ -n "$(in_state running)" ]; do
-        sleep 0.3
+        sleep 1
         take_ended
         begin_ready
         if [ $((SECONDS - told)) -ge "$progress_every" ] && [ -n "$(in_state running)" ]; then
