@@ -35,7 +35,7 @@ const FOLLOWS: usize = 6;
 const OLDEST_MS: i64 = 120_000;
 /// Names of a cycle.
 const RENAMES: usize = 3;
-/// How long anything is tried; a load, after it went on.
+/// How long anything is tried; a load, since it last went on.
 const PATIENCE: Duration = Duration::from_mins(5);
 const PAUSE: Duration = Duration::from_millis(200);
 /// How often it is looked how far a load has come.

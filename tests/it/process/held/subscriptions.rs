@@ -8,7 +8,7 @@ use super::*;
 const SOCKETS: usize = 100;
 const EACH: usize = 32;
 const ALL: f64 = 3_200.0;
-/// Nobody here answers pings, however long a slow machine needs to subscribe.
+/// Nobody here answers pings, so none are sent while a slow machine subscribes.
 const SETTINGS: &str = "[websocket]\nmax_sockets_per_client = 0\nping_ms = 3600000\n[live]\nmax_per_viewer = 10000";
 /// What so many subscriptions take at least. With less the test would show nothing.
 const TAKEN: u64 = 3 * 1024 * 1024;
