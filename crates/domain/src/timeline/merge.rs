@@ -42,8 +42,8 @@ impl Run {
         Self::ordered(direction, rows, |last| if cut { last.unwrap_or(direction.start()) } else { direction.end() })
     }
 
-    /// A query's rows, in reading order, from a trusted area that ends at its edge (a floor, or the end of a cached
-    /// outbox). Beyond the edge nothing is known.
+    /// A query's rows from a trusted area that ends at its edge (a floor, or the end of a cached outbox). Beyond the
+    /// edge nothing is known. If there are as many rows as the limit allows, they are in reading order.
     ///
     /// Towards older entries the area is everything from the edge up. Towards newer ones the bound must lie in the
     /// area, or else nothing is known.
