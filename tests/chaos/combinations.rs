@@ -117,6 +117,7 @@ mod sqlite {
         }
 
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        #[ignore = "`make chaos` runs it"]
         async fn pages_stay_exact_under_faults_with_inboxes_in_redis() -> Result<()> {
             endure(PrimaryStore::Sqlite, RedisSetup::RedisInboxes).await
         }
@@ -126,6 +127,7 @@ mod sqlite {
         use super::*;
 
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        #[ignore = "`make chaos` runs it"]
         async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> Result<()> {
             endure(PrimaryStore::Sqlite, RedisSetup::Cluster).await
         }
