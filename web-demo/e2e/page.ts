@@ -147,8 +147,7 @@ export async function takePicture(page: Page, name: string, rules: string[] = []
   const cutOff = await page.locator(".feed, body").evaluateAll((boxes) => boxes.filter((box) => box.scrollWidth > box.clientWidth).length);
   expect(cutOff, "boxes whose content is cut off at the side").toBe(0);
   await page.screenshot({ path: `test-results/screens/${name}.png`, animations: "disabled" });
-  // No frame here is of another origin, for which it would otherwise open one more page each time. What it finds to be
-  // well would take it five times as long to describe.
+  // No frame here is of another origin, for which it would otherwise open one more page each time. To describe what is well, too, would take most of its time.
   const axe = new AxeBuilder({ page }).setLegacyMode(true).options({ resultTypes: ["violations"] });
   const { violations } = await (rules.length === 0 ? axe : axe.withRules(rules)).analyze();
   expect(violations.map(({ id, nodes }) => [id, ...nodes.map(({ target, failureSummary }) => `${target.join(" ")}: ${failureSummary}`)]), `what axe finds in ${name}`).toEqual([]);
