@@ -125,9 +125,7 @@ impl<S: Default> UseCases<S> {
         let hub = Arc::new(Hub::new(ports.timelines.clone(), ports.announcements.clone(), settings.live.buffer));
         let shown = (ports.follows.clone(), ports.contents.clone());
         let readers = Arc::new(Readers::new(ports.queue.clone(), ambient.clock.clone(), settings.seen_every_ms));
-        let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
-        let (cache, outside) = (ports.outbox_cache.clone(), ports.tier.outside().cloned());
-        let reader = Arc::new(TimelineReader::new(timelines, contents, cache, readers.clone(), outside));
+        let reader = Arc::new(TimelineReader::new(ports, readers.clone()));
         let (markers, announcements) = (ports.accounts.clone(), ports.announcements.clone());
         Self {
             readers,

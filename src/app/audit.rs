@@ -52,10 +52,8 @@ pub async fn open_auditor(
         let error = error.with_causes();
         tracing::warn!(error, "The store of inboxes outside SQL does not answer. The inboxes there are not audited.");
     }
-    let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
     let readers = Readers::new(ports.queue.clone(), ambient.clock.clone(), config.upkeep.seen_every_ms.as_i64());
-    let (cache, outside) = (ports.outbox_cache.clone(), ports.tier.outside().cloned());
-    let reader = TimelineReader::new(timelines, contents, cache, Arc::new(readers), outside);
+    let reader = TimelineReader::new(&ports, Arc::new(readers));
     Ok((auditor(&ports, Arc::new(store.clone()), Arc::new(reader), options), store))
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use self::{cards::RememberedCards, outside_inbox::OutsideReader};
+use self::{cards::RememberedCards, outside_inbox::InboxFinder};
 use crate::{
     domain::{
         Content, ContentId, ContentKind, Direction, Entry, Floor, IdMap, Kinds, Page, PageRequest, PageSize, Position,
@@ -31,7 +31,7 @@ use crate::{
             folding::{Folded, Subjects, fold},
         },
     },
-    store::{Contents, InboxStore, OutboxCache, StoreError, Timelines, cards::ContentCard},
+    store::{Contents, OutboxCache, Ports, StoreError, Timelines, cards::ContentCard},
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
@@ -56,7 +56,7 @@ pub struct TimelineReader {
     cache: Option<Arc<dyn OutboxCache>>,
     readers: Arc<Readers>,
     cards: RememberedCards,
-    outside: Option<OutsideReader>,
+    inboxes: InboxFinder,
 }
 
 /// How often a page is read at most, if the store loses its contents each time.
@@ -105,16 +105,16 @@ impl Skeleton {
 }
 
 impl TimelineReader {
-    /// Without a `cache`, the outboxes of uncovered authors are read from SQL, and all inboxes without `outside`.
-    pub fn new(
-        timelines: Arc<dyn Timelines>,
-        contents: Arc<dyn Contents>,
-        cache: Option<Arc<dyn OutboxCache>>,
-        readers: Arc<Readers>,
-        outside: Option<Arc<dyn InboxStore>>,
-    ) -> Self {
-        let outside = outside.map(OutsideReader::new);
-        Self { timelines, contents, cache, readers, cards: RememberedCards::default(), outside }
+    /// A reader that remembers nothing yet, but what `readers` do.
+    pub fn new(ports: &Ports, readers: Arc<Readers>) -> Self {
+        Self {
+            timelines: ports.timelines.clone(),
+            contents: ports.contents.clone(),
+            cache: ports.outbox_cache.clone(),
+            readers,
+            cards: RememberedCards::default(),
+            inboxes: InboxFinder::new(ports.tier.clone()),
+        }
     }
 
     /// The folded page of `reader`'s timeline, exact at one instant during the call.

@@ -1,4 +1,5 @@
-//! The slices of an inbox outside SQL that a page needs: before its one statement, and again after it.
+//! Where a page finds its inbox, and the slices that it needs of one outside SQL: before its one statement, and again
+//! after it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +14,7 @@ use crate::{
             outside::{Belief, Expected, Slice, Window, believe},
         },
     },
-    store::{InboxStore, StoreError, outside_states::SideRead},
+    store::{InboxStore, InboxTier, StoreError, outside_states::SideRead},
 };
 
 /// Rows requested beyond the page's need, because some authors are no longer followed, and some contents are removed.
@@ -23,9 +24,9 @@ const ROWS_BEHIND: usize = 4;
 /// Factor by which a slice grows if too few of its rows are shown.
 const WIDENING: usize = 8;
 
-/// Reads outside inboxes for pages.
-pub(super) struct OutsideReader {
-    inboxes: Arc<dyn InboxStore>,
+/// Finds the inboxes that pages read.
+pub(super) struct InboxFinder {
+    tier: Arc<dyn InboxTier>,
     pause: Mutex<Pause>,
 }
 
@@ -56,7 +57,8 @@ impl Inbox<'_> {
 
 /// One reader's inbox, for one page.
 pub(super) struct AskedInbox<'a> {
-    outside: &'a OutsideReader,
+    finder: &'a InboxFinder,
+    inboxes: &'a dyn InboxStore,
     reader: UserId,
     permit: Permit,
     /// How many times more rows than usual are requested.
@@ -65,30 +67,21 @@ pub(super) struct AskedInbox<'a> {
 
 type Slices = (Option<Slice>, Option<Slice>);
 
-impl OutsideReader {
-    pub(super) fn new(inboxes: Arc<dyn InboxStore>) -> Self {
-        Self { inboxes, pause: Mutex::default() }
+impl InboxFinder {
+    pub(super) fn new(tier: Arc<dyn InboxTier>) -> Self {
+        Self { tier, pause: Mutex::default() }
     }
 
-    /// `None`: the store has failed, and is left alone for a while.
-    pub(super) fn ask(&self, reader: UserId) -> Option<AskedInbox<'_>> {
-        let permit = self.pause().ask(Instant::now())?;
-        Some(AskedInbox { outside: self, reader, permit, widening: 1 })
+    /// Where to look for the reader's inbox: in SQL, too, if the store outside has failed, which is then left alone
+    /// for a while.
+    pub(super) fn find(&self, reader: UserId) -> Inbox<'_> {
+        let Some(inboxes) = self.tier.outside() else { return Inbox::Sql };
+        let Some(permit) = self.pause().ask(Instant::now()) else { return Inbox::Sql };
+        Inbox::Outside(AskedInbox { finder: self, inboxes: &**inboxes, reader, permit, widening: 1 })
     }
 
     fn pause(&self) -> MutexGuard<'_, Pause> {
         self.pause.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn slices(&self, reader: UserId, ahead: &Window, behind: Option<&Window>) -> Result<Slices, StoreError> {
-        let inboxes = &self.inboxes;
-        let behind = async {
-            match behind {
-                Some(window) => inboxes.slice(reader, window).await,
-                None => Ok(None),
-            }
-        };
-        tokio::try_join!(inboxes.slice(reader, ahead), behind)
     }
 }
 
@@ -159,15 +152,25 @@ impl AskedInbox<'_> {
         if sides.contains(&Belief::Changed) { Err(Refusal::Changed) } else { Ok(()) }
     }
 
+    async fn slices(&self, ahead: &Window, behind: Option<&Window>) -> Result<Slices, StoreError> {
+        let behind = async {
+            match behind {
+                Some(window) => self.inboxes.slice(self.reader, window).await,
+                None => Ok(None),
+            }
+        };
+        tokio::try_join!(self.inboxes.slice(self.reader, ahead), behind)
+    }
+
     async fn slices_or_away(&self, ahead: &Window, behind: Option<&Window>) -> Option<Slices> {
-        let read = self.outside.slices(self.reader, ahead, behind).await;
+        let read = self.slices(ahead, behind).await;
         if read.is_ok() && self.permit.is_trial() {
-            self.outside.pause().answered(self.permit);
+            self.finder.pause().answered(self.permit);
         }
         match read {
             Ok(slices) => Some(slices),
             Err(error) => {
-                if self.outside.pause().failed(self.permit, Instant::now()) {
+                if self.finder.pause().failed(self.permit, Instant::now()) {
                     let error = &error as &dyn std::error::Error;
                     tracing::debug!(error, "The inboxes outside SQL cannot be read for a while.");
                 }

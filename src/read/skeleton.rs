@@ -26,7 +26,7 @@ impl TimelineReader {
     /// The page, in at most [`crate::domain::timeline::route::MOST_STATEMENTS`] statements, and one more if reactions
     /// have changed since they were remembered.
     pub(super) async fn read(&self, asked: &PageQuery<'_>) -> Result<Raw, StoreError> {
-        let mut inbox = self.outside.as_ref().and_then(|it| it.ask(asked.reader)).map_or(Inbox::Sql, Inbox::Outside);
+        let mut inbox = self.inboxes.find(asked.reader);
         let mut known = self.readers.recall(asked.reader);
         let mut progress = Progress::begin(self.readers.expects_crowd());
         let mut judged: Option<CandidatesRead> = None;
