@@ -14,7 +14,7 @@ use crate::{
     rng::SharedRng,
     store::{
         Announcements, InboxStore, OutboxCache, Ports, Queue,
-        memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
+        memory::{MemoryAnnouncements, MemoryQueue},
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue, SentinelOptions},
         sql::{ReplicaOptions, SqlOptions, SqlStore},
     },
@@ -134,7 +134,6 @@ pub async fn open(config: &Config, lifecycle: &Lifecycle, ambient: &Ambient) -> 
         None => None,
     };
     let (queue, cache, announcements) = surroundings(config, redis.as_ref(), lifecycle, &ambient.rng).await?;
-    let cache = config.outbox_cache.enabled.then_some(cache);
     let for_deliveries = Arc::new(open_for_deliveries(config, &store).await?);
     let outside = outside(config, &for_deliveries, redis.as_ref(), &ambient.rng);
     let mut ports =
@@ -198,7 +197,7 @@ fn sentinel(redis: &RedisSettings) -> Option<SentinelOptions> {
     })
 }
 
-type Backends = (Arc<dyn Queue>, Arc<dyn OutboxCache>, Arc<dyn Announcements>);
+type Backends = (Arc<dyn Queue>, Option<Arc<dyn OutboxCache>>, Arc<dyn Announcements>);
 
 async fn surroundings(
     config: &Config,
@@ -210,15 +209,16 @@ async fn surroundings(
         let redelivery: Duration = config.redis.redelivery_ms.duration();
         return Ok((
             Arc::new(MemoryQueue::new(QUEUE_CAPACITY, redelivery)),
-            Arc::new(MemoryOutboxCache::new(config.outbox_cache.max_authors, config.outbox_cache.capacity)),
+            None,
             Arc::new(MemoryAnnouncements::new(ANNOUNCEMENT_BUFFER)),
         ));
     };
     let (tracker, stopping) = (TaskTracker::new(), lifecycle.stopping());
     let announcements = RedisAnnouncements::start(redis.clone(), &tracker, &stopping, rng.clone());
+    let cache: Arc<dyn OutboxCache> = Arc::new(RedisOutboxCache::new(redis.clone()));
     Ok((
         Arc::new(RedisQueue::new(redis.clone())),
-        Arc::new(RedisOutboxCache::new(redis.clone())),
+        config.outbox_cache.enabled.then_some(cache),
         Arc::new(announcements.await.map_err(AppError::Announcements)?),
     ))
 }

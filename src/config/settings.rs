@@ -157,7 +157,6 @@ pub struct OutboxCacheSettings {
     pub enabled: bool,
     pub capacity: usize,
     pub ttl_s: u32,
-    pub max_authors: u64,
 }
 
 /// `[auth]`; [`super::signing_secret`] defines what an empty secret means.

@@ -57,7 +57,6 @@ pub(super) fn outbox_cache(reader: &mut Reader) -> OutboxCacheSettings {
         enabled: reader.flag("outbox_cache.enabled"),
         capacity: reader.whole("outbox_cache.capacity", 20..=2_000),
         ttl_s: reader.whole("outbox_cache.ttl_s", 1..=30 * 86_400),
-        max_authors: reader.whole("outbox_cache.max_authors", 1..=10_000_000),
     }
 }
 

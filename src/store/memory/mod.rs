@@ -2,9 +2,7 @@
 //! the process ends, which costs delay but never a content.
 
 mod announcements;
-mod outbox_cache;
 mod queue;
 
 pub use announcements::MemoryAnnouncements;
-pub use outbox_cache::MemoryOutboxCache;
 pub use queue::MemoryQueue;

@@ -80,7 +80,7 @@ fn post(text: &str) -> Value {
 }
 
 async fn each_line_has_its_result(backend: Backend) -> Result<()> {
-    let server = server(backend, CacheBackend::Memory).await?;
+    let server = server(backend, CacheBackend::NoCache).await?;
     let key = service_key(&server, Scopes::all()).await?;
     let mut exchange = bulk(&server, &key).await?;
     done_at_once(&server, &mut exchange).await?;
@@ -160,14 +160,14 @@ fn story() -> Vec<Value> {
 
 #[tokio::test]
 async fn a_bulk_that_broke_off_and_was_sent_again_equals_one_run() -> Result<()> {
-    let once = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let once = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let key = service_key(&once, Scopes::all()).await?;
     let results = all(&once, &key, &story()).await?;
     ensure!(results.last().is_some_and(|it| it["summary"]["outcomes"]["done"] == 11), "{results:#?}");
     let expected = seen(&once, &key).await?;
     ensure!(expected["timeline"]["nodes"].as_array().is_some_and(|nodes| nodes.len() == 4), "{expected}");
     for broken_at in [1, 4, 8] {
-        let world = server(Backend::Sqlite, CacheBackend::Memory).await?;
+        let world = server(Backend::Sqlite, CacheBackend::NoCache).await?;
         let key = service_key(&world, Scopes::all()).await?;
         let mut begun = bulk(&world, &key).await?;
         let mut ids = Vec::new();
@@ -192,7 +192,7 @@ async fn a_bulk_that_broke_off_and_was_sent_again_equals_one_run() -> Result<()>
 
 #[tokio::test]
 async fn a_short_body_is_answered_when_it_is_there() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let key = service_key(&server, Scopes::all()).await?;
     let text = story().iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     let (status, lines) = server.post_lines("bulk", (Some(&key), None), text.into_bytes()).await?;
@@ -205,7 +205,7 @@ async fn a_short_body_is_answered_when_it_is_there() -> Result<()> {
 async fn a_bulk_ends_soon_after_its_key() -> Result<()> {
     let sessions = SessionSettings { revocation: Duration::from_millis(100), ..SessionSettings::default() };
     let quick = ApiSettings { sessions, ..short() };
-    let server = beside(&server(Backend::Sqlite, CacheBackend::Memory).await?, &quick).await?;
+    let server = beside(&server(Backend::Sqlite, CacheBackend::NoCache).await?, &quick).await?;
     let key = service_key(&server, Scopes::all()).await?;
     let mut idle = bulk(&server, &key).await?;
     idle.say_line(&story()[0]).await?;
@@ -222,7 +222,7 @@ async fn a_bulk_ends_soon_after_its_key() -> Result<()> {
 
 #[tokio::test]
 async fn a_bulk_waits_for_points_and_loses_no_line() -> Result<()> {
-    let free = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let free = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let bucket = |points, per_second| -> Result<TokenBucket> {
         let number = |it| NonZeroU32::new(it).context("zero");
         Ok(TokenBucket { points: number(points)?, per_second: number(per_second)? })
@@ -244,7 +244,7 @@ async fn a_bulk_waits_for_points_and_loses_no_line() -> Result<()> {
 
 #[tokio::test]
 async fn a_bulk_is_for_services_and_a_node_runs_few_at_once() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let ann = register(&server, "ann").await?;
     let key = service_key(&server, [Scope::Read].into_iter().collect()).await?;
     let off = beside(&server, &ApiSettings { max_bulks: 0, ..short() }).await?;

@@ -69,7 +69,7 @@ async fn importing_key(server: &ApiServer) -> Result<String> {
 }
 
 async fn loads_and_loads_again(backend: Backend) -> Result<()> {
-    let server = server(backend, CacheBackend::Memory).await?;
+    let server = server(backend, CacheBackend::NoCache).await?;
     let key = importing_key(&server).await?;
     let lines = [
         HEADER,
@@ -102,7 +102,7 @@ async fn loads_and_loads_again(backend: Backend) -> Result<()> {
 
 #[tokio::test]
 async fn an_import_that_was_left_goes_on_behind_its_last_batch() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let key = importing_key(&server).await?;
     let file = many_batches();
     let mut exchange = import(&server, &key, &file).await?;
@@ -129,7 +129,7 @@ async fn an_import_that_was_left_goes_on_behind_its_last_batch() -> Result<()> {
 
 #[tokio::test]
 async fn a_cancelled_import_and_one_that_others_load_say_so() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let key = importing_key(&server).await?;
     let imports = &server.app.ports.imports;
     let file = many_batches();
@@ -161,7 +161,7 @@ async fn a_cancelled_import_and_one_that_others_load_say_so() -> Result<()> {
 
 #[tokio::test]
 async fn an_import_needs_the_scope_and_a_bounded_length() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let ann = register(&server, "ann").await?;
     let (key, all) = (importing_key(&server).await?, service_key(&server, Scopes::all()).await?);
     let without = service_key(&server, Scopes::all().without(Scope::Import)).await?;

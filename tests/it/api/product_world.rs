@@ -19,7 +19,7 @@ pub struct ProductWorld {
 
 impl ProductWorld {
     pub async fn new() -> Result<Self> {
-        let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+        let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
         let key = service_key(&server, Scopes::all()).await?;
         let (ann, bob) = (register(&server, "ann").await?, register(&server, "bob").await?);
         Ok(Self { server, key, ann, bob })

@@ -18,7 +18,7 @@ const BASE: &str = "https://feed.example";
 const PAGE: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
 
 async fn start(settings: &ApiSettings) -> Result<ApiServer> {
-    ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, settings).await
+    ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::NoCache).await?, settings).await
 }
 
 fn public() -> ApiSettings {

@@ -55,7 +55,7 @@ async fn page(server: &ApiServer, reader: &str) -> Result<(Value, u64)> {
 async fn server_outside(backend: Backend) -> Result<ApiServer> {
     // Further nodes share them.
     let inboxes = Inboxes::Own(Arc::new(MemoryInboxes::new(NodeId::of([3; 20]))));
-    let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
+    let app = TestApp::start_outside(backend, CacheBackend::NoCache, inboxes, settings()).await?;
     ApiServer::start_with(app, &short()).await
 }
 
@@ -121,7 +121,7 @@ fn counted(metrics: &PrometheusHandle) -> [u64; 2] {
 async fn each_remembered_card_of_a_page_counts_as_a_hit() -> Result<()> {
     let recorder = PrometheusBuilder::new().build_recorder();
     let _measuring = metrics::set_default_local_recorder(&recorder);
-    let here = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let here = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let (star, readers) = followed(&here, 3).await?;
     for number in 0..5 {
         publish(&here, &star, &format!("post {number}")).await?;
@@ -147,7 +147,7 @@ on_each_backend! {
     /// A10: every reader's page has the texts of the author's posts, and only one reader's page on each node reads
     /// them.
     async fn a_node_reads_an_authors_card_once_for_many_readers(backend: Backend) -> Result<()> {
-        let here = server(backend, CacheBackend::Memory).await?;
+        let here = server(backend, CacheBackend::NoCache).await?;
         let (star, readers) = followed(&here, READERS).await?;
         for number in 0..5 {
             publish(&here, &star, &format!("post {number}")).await?;
@@ -172,11 +172,11 @@ on_each_backend! {
 
     /// A10: both nodes remember the texts, and only SQL connects them.
     async fn a_deleted_content_is_shown_by_no_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
-        deleted_contents_are_shown_by_no_node(server(backend, CacheBackend::Memory).await?).await
+        deleted_contents_are_shown_by_no_node(server(backend, CacheBackend::NoCache).await?).await
     }
 
     async fn a_changed_name_is_shown_by_every_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
-        changed_names_are_shown_by_every_node(server(backend, CacheBackend::Memory).await?).await
+        changed_names_are_shown_by_every_node(server(backend, CacheBackend::NoCache).await?).await
     }
 
     async fn a_deleted_content_is_shown_by_no_node_with_inboxes_outside_sql(backend: Backend) -> Result<()> {
@@ -251,7 +251,7 @@ on_each_backend! {
 
     /// Both nodes also remember the reader's reactions.
     async fn a_like_is_shown_by_every_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
-        let here = server(backend, CacheBackend::Memory).await?;
+        let here = server(backend, CacheBackend::NoCache).await?;
         let (star, readers) = followed(&here, 1).await?;
         let there = beside(&here, &short()).await?;
         let id = publish(&here, &star, "words").await?;

@@ -38,7 +38,7 @@ struct Walk {
 
 impl Walk {
     async fn begin(backend: Backend) -> Result<Self> {
-        let server = server(backend, CacheBackend::Memory).await?;
+        let server = server(backend, CacheBackend::NoCache).await?;
         let mut users = Vec::new();
         for name in ["ann", "bob", "cyd"] {
             users.push(server.register(name).await?);

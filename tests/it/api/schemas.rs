@@ -124,7 +124,7 @@ async fn refused_by_an_import(server: &ApiServer, key: &str) -> Result<()> {
 }
 
 async fn every_way_in(backend: Backend) -> Result<()> {
-    let first = server(backend, CacheBackend::Memory).await?;
+    let first = server(backend, CacheBackend::NoCache).await?;
     let server = beside(&first, &settings(&[])?).await?;
     let key = service_key(&server, Scopes::all()).await?;
     let ann = register(&server, "ann").await?;
@@ -143,7 +143,7 @@ async fn every_way_in(backend: Backend) -> Result<()> {
 
 #[tokio::test]
 async fn what_was_published_before_a_schema_stays() -> Result<()> {
-    let free = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let free = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let key = service_key(&free, Scopes::all()).await?;
     let ann = register(&free, "ann").await?;
     let old = json!({ "text": "x", "externalId": "old", "type": "run", "attributes": misfit() });
@@ -168,7 +168,7 @@ async fn what_was_published_before_a_schema_stays() -> Result<()> {
 
 #[tokio::test]
 async fn a_schema_for_posts_counts_for_what_users_write() -> Result<()> {
-    let first = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let first = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let needed = json!({ "required": ["mood"], "propertyNames": { "pattern": "^[a-z]+$" } });
     let server = beside(&first, &settings(&[("post.json", needed)])?).await?;
     let ann = register(&server, "ann").await?;
@@ -180,7 +180,7 @@ async fn a_schema_for_posts_counts_for_what_users_write() -> Result<()> {
 
 #[tokio::test]
 async fn who_may_not_publish_is_told_nothing_of_a_schema() -> Result<()> {
-    let first = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let first = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let server = beside(&first, &settings(&[])?).await?;
     let ann = register(&server, "ann").await?;
     let reader = service_key(&server, [Scope::Read, Scope::ActAs].into_iter().collect()).await?;

@@ -109,12 +109,6 @@ async fn lost_commits_leave_no_trace(backend: Backend, cache_backend: CacheBacke
     Ok(())
 }
 
-on_each_backend! {
-    async fn a_commit_lost_by_sql_is_not_read_from_memory(backend: Backend) -> Result<()> {
-        lost_commits_leave_no_trace(backend, CacheBackend::Memory).await
-    }
-}
-
 mod redis_server {
     use super::*;
 

@@ -45,7 +45,7 @@ const READERS: [i64; 3] = [2, 3, 4];
 
 impl Story {
     async fn on(backend: crate::servers::Backend) -> Result<Self> {
-        let app = TestApp::start_with(backend, CacheBackend::Memory, crate::harness::settings()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, crate::harness::settings()).await?;
         followed_author(&app, 3).await?;
         for number in 0..POSTS - 1 {
             post(&app, user(GONE), &format!("words {number}"), Reference::Nothing).await?;
@@ -230,7 +230,7 @@ on_each_backend! {
     }
 
     async fn a_follow_that_commits_after_the_remover_has_ended_is_taken_back(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, CacheBackend::Memory, crate::harness::settings()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, crate::harness::settings()).await?;
         followed_author(&app, 1).await?;
         app.ports.accounts.delete(user(GONE), None, app.now_ms()).await?;
         while app.remover.run_once().await? {}

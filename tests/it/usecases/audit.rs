@@ -34,7 +34,7 @@ pub fn over(app: &TestApp, repair: bool) -> Result<Auditor> {
 
 /// A reader whose trusted inbox has nine contents of one author.
 async fn covered_reader(backend: servers::Backend, settings: Settings) -> Result<Arc<TestApp>> {
-    let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
+    let app = TestApp::start_with(backend, CacheBackend::NoCache, settings).await?;
     fill_inbox(&app).await?;
     Ok(app)
 }
@@ -117,24 +117,8 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_cached_outbox_that_lies_is_found_and_replaced(backend: Backend) -> Result<()> {
-        let app = covered_reader(backend, settings()).await?;
-        app.demote(user(READER), user(1)).await?;
-        past(&app, &format!("DELETE FROM inboxes WHERE user_id = {READER}")).await?;
-        let cache = app.ports.outbox_cache.clone().context("no cache")?;
-        let mut heads = app.ports.contents.outbox_heads(&[user(1)], 20).await?;
-        let lost = heads[0].entries.remove(2);
-        cache.fill(&heads).await?;
-        ensure!(newest(&app).await?.len() == 8, "the cache is not asked");
-        let found = found_and_mended(&app).await?;
-        ensure!(found.cause == DifferenceCause::Cache && found.flaws.is_empty(), "{found:?}");
-        let difference = found.difference.context("no page was wrong")?;
-        ensure!(difference.missing == [lost], "{difference:?}");
-        Ok(())
-    }
-
     async fn an_audit_finds_an_outside_inboxs_hole_and_discards_it(backend: Backend) -> Result<()> {
-        let app = TestApp::start_outside(backend, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
+        let app = TestApp::start_outside(backend, CacheBackend::NoCache, Inboxes::Memory, settings()).await?;
         fill_inbox(&app).await?;
         let outside = app.outside()?.clone();
         let window = Window { direction: Direction::Older, bound: None, limit: 20 };
@@ -166,5 +150,29 @@ on_each_backend! {
         past(&app, "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL").await?;
         ensure!(auditor.sample(1).await?.is_none());
         Ok(())
+    }
+}
+
+mod redis_server {
+    use super::*;
+
+    on_each_backend! {
+        on sqlite, mariadb, mysql in soak;
+        async fn a_cached_outbox_that_lies_is_found_and_replaced(backend: Backend) -> Result<()> {
+            let app = TestApp::start(backend, CacheBackend::Redis).await?;
+            fill_inbox(&app).await?;
+            app.demote(user(READER), user(1)).await?;
+            past(&app, &format!("DELETE FROM inboxes WHERE user_id = {READER}")).await?;
+            let cache = app.ports.outbox_cache.clone().context("no cache")?;
+            let mut heads = app.ports.contents.outbox_heads(&[user(1)], 20).await?;
+            let lost = heads[0].entries.remove(2);
+            cache.fill(&heads).await?;
+            ensure!(newest(&app).await?.len() == 8, "the cache is not asked");
+            let found = found_and_mended(&app).await?;
+            ensure!(found.cause == DifferenceCause::Cache && found.flaws.is_empty(), "{found:?}");
+            let difference = found.difference.context("no page was wrong")?;
+            ensure!(difference.missing == [lost], "{difference:?}");
+            Ok(())
+        }
     }
 }

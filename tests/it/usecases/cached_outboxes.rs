@@ -48,42 +48,46 @@ async fn pulled_by(app: &TestApp, readers: &[i64]) -> Result<()> {
     Ok(())
 }
 
-on_each_backend! {
-    on sqlite, mariadb, mysql in soak;
-    async fn readers_with_exclusions_pull_in_one_statement(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
-        pulled_by(&app, &[2, 3]).await?;
-        let newest = PageRequest::newest(PageSize::default());
-        let posts = newest.of(Kinds::try_new([ContentKind::Post])?);
-        costs(&app, 2, &newest).await?;
-        ensure!(costs(&app, 2, &newest).await? == [1; 20], "from the cache");
+mod redis_server {
+    use super::*;
 
-        let ExclusionOutcome::Done = app.excluding.mute(user(3), user(4)).await? else { bail!("not muted") };
-        for request in [newest, posts] {
-            let costs = costs(&app, 3, &request).await?;
-            ensure!(costs[0] <= 2 && costs[1..].iter().all(|cost| *cost == 1), "past it: {costs:?}");
-        }
-        let lifted = app.excluding.unmute(user(3), user(4)).await?;
-        ensure!(lifted == ExclusionOutcome::Done);
-        costs(&app, 3, &newest).await?;
-        ensure!(costs(&app, 3, &newest).await?.iter().all(|cost| *cost == 1), "from the cache again");
-        Ok(())
-    }
-
-    /// A10: with the cache and without.
-    async fn a_mute_costs_a_pulling_reader_no_statement(backend: Backend) -> Result<()> {
-        let mut seen = Vec::new();
-        for cache in [CacheBackend::Memory, CacheBackend::NoCache] {
-            let app = TestApp::start(backend, cache).await?;
+    on_each_backend! {
+        on sqlite, mariadb, mysql in soak;
+        async fn readers_with_exclusions_pull_in_one_statement(backend: Backend) -> Result<()> {
+            let app = TestApp::start(backend, CacheBackend::Redis).await?;
             pulled_by(&app, &[2, 3]).await?;
-            let ExclusionOutcome::Done = app.excluding.mute(user(3), user(4)).await? else { bail!("not muted") };
             let newest = PageRequest::newest(PageSize::default());
-            for reader in [2, 3] {
-                costs(&app, reader, &newest).await?;
-                seen.push(costs(&app, reader, &newest).await?.iter().sum::<u64>());
+            let posts = newest.of(Kinds::try_new([ContentKind::Post])?);
+            costs(&app, 2, &newest).await?;
+            ensure!(costs(&app, 2, &newest).await? == [1; 20], "from the cache");
+
+            let ExclusionOutcome::Done = app.excluding.mute(user(3), user(4)).await? else { bail!("not muted") };
+            for request in [newest, posts] {
+                let costs = costs(&app, 3, &request).await?;
+                ensure!(costs[0] <= 2 && costs[1..].iter().all(|cost| *cost == 1), "past it: {costs:?}");
             }
+            let lifted = app.excluding.unmute(user(3), user(4)).await?;
+            ensure!(lifted == ExclusionOutcome::Done);
+            costs(&app, 3, &newest).await?;
+            ensure!(costs(&app, 3, &newest).await?.iter().all(|cost| *cost == 1), "from the cache again");
+            Ok(())
         }
-        ensure!(seen == [20; 4], "{seen:?}");
-        Ok(())
+
+        /// A10: with the cache and without.
+        async fn a_mute_costs_a_pulling_reader_no_statement(backend: Backend) -> Result<()> {
+            let mut seen = Vec::new();
+            for cache in [CacheBackend::Redis, CacheBackend::NoCache] {
+                let app = TestApp::start(backend, cache).await?;
+                pulled_by(&app, &[2, 3]).await?;
+                let ExclusionOutcome::Done = app.excluding.mute(user(3), user(4)).await? else { bail!("not muted") };
+                let newest = PageRequest::newest(PageSize::default());
+                for reader in [2, 3] {
+                    costs(&app, reader, &newest).await?;
+                    seen.push(costs(&app, reader, &newest).await?.iter().sum::<u64>());
+                }
+            }
+            ensure!(seen == [20; 4], "{seen:?}");
+            Ok(())
+        }
     }
 }

@@ -52,7 +52,7 @@ fn seeded(id: i64) -> Result<SeedAuthor> {
 /// A reader of four authors who publish in turn, three contents in a millisecond. The reader has just come back, so
 /// the inbox holds one step.
 async fn app(backend: Backend) -> Result<Arc<TestApp>> {
-    let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { tiers: TIERS, ..settings() }).await?;
+    let app = TestApp::start_with(backend, CacheBackend::NoCache, Settings { tiers: TIERS, ..settings() }).await?;
     for id in (1..=AUTHORS).chain([READER]) {
         app.store.add_authors(&[seeded(id)?]).await?;
     }

@@ -133,7 +133,7 @@ async fn audit_until(auditor: &Auditor, stop: &AtomicBool) -> Result<()> {
 }
 
 async fn holds_while_everything_happens_at_once(backend: Backend, rule: EdgeRule) -> Result<()> {
-    let app = TestApp::start_with(backend, CacheBackend::Memory, small_settings(rule)).await?;
+    let app = TestApp::start_with(backend, CacheBackend::NoCache, small_settings(rule)).await?;
     followed_author(&app, PEOPLE - 1).await?;
     let acts = if harness::is_fast() { ACTS.1 } else { ACTS.0 };
     let stop = Arc::new(AtomicBool::new(false));

@@ -74,7 +74,7 @@ mod redis_server {
     async fn a_silent_store_is_logged_once_and_so_is_its_return() -> Result<()> {
         let server = Server::start(Kind::Redis).await?;
         let inboxes = Inboxes::Redis(RedisOptions { urls: vec![server.url()], ..RedisOptions::default() });
-        let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
+        let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::NoCache, inboxes, settings()).await?;
         let (log, _logging) = Log::begin();
         let keeper = app.ports.tier.clone();
         server.kill().await?;
@@ -106,7 +106,7 @@ mod redis_server {
 async fn a_wrong_address_of_cassandra_is_logged_once_with_its_causes() -> Result<()> {
     let (log, _logging) = Log::begin();
     let inboxes = cassandra_at("127.0.0.1:9".to_owned());
-    let app = TestApp::start_unadmitted(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
+    let app = TestApp::start_unadmitted(Backend::Sqlite, CacheBackend::NoCache, inboxes, settings()).await?;
     for _ in 0..5 {
         app.ports.tier.run_once().await?;
     }
@@ -123,7 +123,7 @@ async fn pages_never_connect_to_a_silent_cassandra() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     listener.set_nonblocking(true)?;
     let inboxes = cassandra_at(listener.local_addr()?.to_string());
-    let app = TestApp::start_unadmitted(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
+    let app = TestApp::start_unadmitted(Backend::Sqlite, CacheBackend::NoCache, inboxes, settings()).await?;
     let reader = UserId::try_new(1)?;
     app.ports.accounts.register(NewAccount { now_ms: app.now_ms(), ..account(1, "user1") }).await?;
     let request = PageRequest::newest(PageSize::try_new(10)?);

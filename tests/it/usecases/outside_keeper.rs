@@ -35,7 +35,7 @@ struct World {
 
 /// The reader follows the author and has come once; the author has published once.
 async fn world(inboxes: Inboxes) -> Result<World> {
-    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
+    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::NoCache, inboxes, settings()).await?;
     for id in [1, 2] {
         let account = NewAccount { now_ms: app.now_ms(), ..account(id, &format!("user{id}")) };
         app.ports.accounts.register(account).await?;
@@ -77,7 +77,7 @@ async fn redis() -> Result<(Server, Inboxes)> {
 /// Buckets are checked in between, however many readers must be moved.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inactive_readers_are_moved_in_bounded_rounds() -> Result<()> {
-    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
+    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::NoCache, Inboxes::Memory, settings()).await?;
     let readers = i64::try_from(2 * MOVED_AT_ONCE + 1)?;
     for id in 1..=readers {
         let account = NewAccount { now_ms: app.now_ms(), ..account(id, &format!("user{id}")) };
@@ -97,7 +97,7 @@ async fn inactive_readers_are_moved_in_bounded_rounds() -> Result<()> {
 /// Otherwise both would replace the other's token in every round.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_see_different_servers_change_a_bucket_ever_more_rarely() -> Result<()> {
-    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
+    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::NoCache, Inboxes::Memory, settings()).await?;
     let here = app.ports.tier.clone();
     let outside = app.outside()?.clone();
     let elsewhere = Arc::new(MemoryInboxes::new(NodeId::of([6; 20])));

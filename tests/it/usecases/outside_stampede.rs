@@ -179,7 +179,7 @@ on_each_backend! {
     async fn lost_inboxes_are_rebuilt_gradually_while_pages_stay_exact(backend: Backend) -> Result<()> {
         let counting = Arc::new(Counting::new());
         let inboxes = Inboxes::Own(counting.clone());
-        let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
+        let app = TestApp::start_outside(backend, CacheBackend::NoCache, inboxes, settings()).await?;
         followed_author(&app, READERS).await?;
         for reader in readers() {
             app.readers.note_present(reader).await;

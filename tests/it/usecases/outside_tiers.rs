@@ -133,7 +133,7 @@ async fn walk(backend: Backend) -> Result<()> {
     let _measuring = metrics::set_default_local_recorder(&recorder);
     let server = Server::start(Kind::Redis).await?;
     let inboxes = Inboxes::Redis(RedisOptions { urls: vec![server.url()], ..RedisOptions::default() });
-    let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
+    let app = TestApp::start_outside(backend, CacheBackend::NoCache, inboxes, settings()).await?;
     followed_author(&app, 1).await?;
     let mut world = World { sessions: sessions(&app)?, app, metrics, published: 0 };
     let mut refresh = world.sessions.begin(user(READER), &Caller::default()).await?.refresh.text;

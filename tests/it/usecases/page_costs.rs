@@ -9,7 +9,7 @@ use tidefeed::{
 
 use crate::{
     harness::{CacheBackend, TestApp},
-    servers::{definition_takes_more, on_each_backend},
+    servers::{Backend, definition_takes_more, on_each_backend},
     usecases::delivery::{followed_author, publish, user},
 };
 
@@ -49,44 +49,46 @@ async fn read(app: &TestApp, state: &str, oldest: i64, again: u64) -> Result<()>
     Ok(())
 }
 
+async fn every_state_costs_few_statements(backend: Backend, cache: CacheBackend) -> Result<()> {
+    let app = TestApp::start(backend, cache).await?;
+    followed_author(&app, 4).await?;
+    let (reader, author, other) = (user(READER), user(1), user(3));
+    for _ in 0..30 {
+        app.clock.advance(1);
+        publish(&app).await?;
+    }
+    let oldest = app.clock.now_ms() - 30;
+    app.reactivator.visit(reader, None).await?;
+    read(&app, "in flight", oldest, 1).await?;
+    app.settle().await?;
+    read(&app, "delivered", oldest, 1).await?;
+    app.following.follow(reader, other).await?;
+    read(&app, "one new edge", oldest, 1).await?;
+    app.settle().await?;
+    read(&app, "covered", oldest, 1).await?;
+    app.following.unfollow(reader, other).await?;
+    read(&app, "one edge less", oldest, 1).await?;
+    let ExclusionOutcome::Done = app.excluding.mute(reader, other).await? else { bail!("not muted") };
+    read(&app, "with an exclusion", oldest, 1).await?;
+    app.demote(reader, author).await?;
+    read(&app, "pulled", oldest, 1).await?;
+    app.turn_off(reader).await?;
+    read(&app, "off", oldest, 2).await?;
+    app.reactivator.visit(reader, None).await?;
+    app.settle().await?;
+    read(&app, "back", oldest, 1).await?;
+    Ok(())
+}
+
 on_each_backend! {
     on sqlite, mariadb, mysql in soak;
     async fn every_state_of_a_reader_costs_few_statements(backend: Backend) -> Result<()> {
-        for cache in [CacheBackend::Memory, CacheBackend::NoCache] {
-            let app = TestApp::start(backend, cache).await?;
-            followed_author(&app, 4).await?;
-            let (reader, author, other) = (user(READER), user(1), user(3));
-            for _ in 0..30 {
-                app.clock.advance(1);
-                publish(&app).await?;
-            }
-            let oldest = app.clock.now_ms() - 30;
-            app.reactivator.visit(reader, None).await?;
-            read(&app, "in flight", oldest, 1).await?;
-            app.settle().await?;
-            read(&app, "delivered", oldest, 1).await?;
-            app.following.follow(reader, other).await?;
-            read(&app, "one new edge", oldest, 1).await?;
-            app.settle().await?;
-            read(&app, "covered", oldest, 1).await?;
-            app.following.unfollow(reader, other).await?;
-            read(&app, "one edge less", oldest, 1).await?;
-            let ExclusionOutcome::Done = app.excluding.mute(reader, other).await? else { bail!("not muted") };
-            read(&app, "with an exclusion", oldest, 1).await?;
-            app.demote(reader, author).await?;
-            read(&app, "pulled", oldest, 1).await?;
-            app.turn_off(reader).await?;
-            read(&app, "off", oldest, 2).await?;
-            app.reactivator.visit(reader, None).await?;
-            app.settle().await?;
-            read(&app, "back", oldest, 1).await?;
-        }
-        Ok(())
+        every_state_costs_few_statements(backend, CacheBackend::NoCache).await
     }
 
     /// Also of contents whose cards no page has shown.
     async fn an_original_is_looked_up_once(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 4).await?;
         let original = publish(&app).await?;
         app.clock.advance(1);
@@ -106,5 +108,16 @@ on_each_backend! {
             publish(&app).await?;
         }
         Ok(())
+    }
+}
+
+mod redis_server {
+    use super::*;
+
+    on_each_backend! {
+        on sqlite, mariadb, mysql in soak;
+        async fn every_state_of_a_reader_costs_few_statements_with_redis(backend: Backend) -> Result<()> {
+            every_state_costs_few_statements(backend, CacheBackend::Redis).await
+        }
     }
 }

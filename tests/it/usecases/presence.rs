@@ -53,7 +53,7 @@ on_each_backend! {
     /// A2: signing in, refreshing, reading, counting and watching are noted once in the configured interval.
     async fn every_sign_of_presence_marks_a_reader_as_seen(backend: Backend) -> Result<()> {
         let settings = Settings { seen_every_ms: EVERY, ..settings() };
-        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, settings).await?;
         followed_author(&app, 9).await?;
         let sessions = sessions(&app)?;
         let refresh = sessions.begin(user(REFRESHES), &Caller::default()).await?.refresh.text;
@@ -85,7 +85,7 @@ on_each_backend! {
 
     /// One message for each reader, one write for all of them.
     async fn readers_seen_together_are_written_together(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 60).await?;
         app.settle().await?;
         let readers: Vec<UserId> = (2..=61).map(user).collect();

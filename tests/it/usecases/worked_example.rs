@@ -120,7 +120,7 @@ async fn pages_are(app: &TestApp, viewer: UserId, example: &Example) -> Result<(
 async fn holds_in(backend: Backend, options: RedisOptions) -> Result<()> {
     let example = example()?;
     let app =
-        TestApp::start_outside(backend, CacheBackend::Memory, Inboxes::Redis(options.clone()), settings()).await?;
+        TestApp::start_outside(backend, CacheBackend::NoCache, Inboxes::Redis(options.clone()), settings()).await?;
     let viewer = build(&app, &example).await?;
     pulls_two(&app, viewer).await?;
     pages_are(&app, viewer, &example).await?;
@@ -146,7 +146,7 @@ async fn holds_in_cassandra(backend: Backend) -> Result<()> {
     let example = example()?;
     let options = cassandra().await?.fresh_keyspace(1);
     let inboxes = Inboxes::Cassandra(options.clone());
-    let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
+    let app = TestApp::start_outside(backend, CacheBackend::NoCache, inboxes, settings()).await?;
     let viewer = build(&app, &example).await?;
     pulls_two(&app, viewer).await?;
     pages_are(&app, viewer, &example).await?;
@@ -171,10 +171,6 @@ on_each_backend! {
     on sqlite, mariadb, mysql in soak;
     async fn the_worked_example_holds_without_a_cache(backend: Backend) -> Result<()> {
         holds(backend, CacheBackend::NoCache).await
-    }
-
-    async fn the_worked_example_holds_with_a_cache_in_process(backend: Backend) -> Result<()> {
-        holds(backend, CacheBackend::Memory).await
     }
 }
 

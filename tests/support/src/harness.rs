@@ -31,7 +31,7 @@ use tidefeed::{
     store::{
         Announcements, InboxStore, OutboxCache, Queue,
         cassandra::{Cassandra, CassandraInboxes, CassandraOptions},
-        memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
+        memory::{MemoryAnnouncements, MemoryQueue},
         queue::Topic,
         redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue},
         sql::SqlStore,
@@ -80,8 +80,6 @@ pub fn cases_by(divisor: u32) -> u32 {
 pub enum CacheBackend {
     /// In process, without an outbox cache: every page is one statement.
     NoCache,
-    /// In process.
-    Memory,
     /// A Redis with a prefix of the test's own.
     Redis,
     /// A Redis Cluster of three masters.
@@ -129,7 +127,6 @@ pub struct TestApp {
 /// What the nodes of one service share.
 #[derive(Clone)]
 struct Setup {
-    cache_backend: CacheBackend,
     redis: Option<RedisOptions>,
     settings: Settings,
     outside: Option<Inboxes>,
@@ -156,14 +153,13 @@ impl TestApp {
 
     /// Like [`Self::start`], with these settings.
     pub async fn start_with(backend: Backend, cache_backend: CacheBackend, settings: Settings) -> Result<Arc<Self>> {
-        let setup = Setup { cache_backend, redis: redis(cache_backend).await?, settings, outside: None };
+        let setup = Setup { redis: redis(cache_backend).await?, settings, outside: None };
         Self::begin(backend, setup).await
     }
 
     /// Starts on a Redis of the test's own, or a cluster.
     pub async fn start_on(backend: Backend, redis: RedisOptions) -> Result<Arc<Self>> {
-        let cache_backend = if redis.cluster { CacheBackend::Cluster } else { CacheBackend::Redis };
-        let setup = Setup { cache_backend, redis: Some(redis), settings: settings(), outside: None };
+        let setup = Setup { redis: Some(redis), settings: settings(), outside: None };
         Self::begin(backend, setup).await
     }
 
@@ -186,7 +182,7 @@ impl TestApp {
         inboxes: Inboxes,
         settings: Settings,
     ) -> Result<Arc<Self>> {
-        let setup = Setup { cache_backend, redis: redis(cache_backend).await?, settings, outside: Some(inboxes) };
+        let setup = Setup { redis: redis(cache_backend).await?, settings, outside: Some(inboxes) };
         Self::begin(backend, setup).await
     }
 
@@ -202,7 +198,7 @@ impl TestApp {
 
     /// Starts on this store of a database without rows, without an outbox cache.
     pub async fn over(database: servers::MigratedDatabase, store: SqlStore) -> Result<Arc<Self>> {
-        let setup = Setup { cache_backend: CacheBackend::NoCache, redis: None, settings: settings(), outside: None };
+        let setup = Setup { redis: None, settings: settings(), outside: None };
         Self::open_over(Arc::new(database), store, setup, 7).await
     }
 
@@ -353,7 +349,7 @@ type Backends = (Arc<dyn Queue>, Option<Arc<dyn OutboxCache>>, Arc<dyn Announcem
 /// Keys of the test's own on the shared Redis, or the shared cluster.
 async fn redis(cache_backend: CacheBackend) -> Result<Option<RedisOptions>> {
     let options = match cache_backend {
-        CacheBackend::NoCache | CacheBackend::Memory => return Ok(None),
+        CacheBackend::NoCache => return Ok(None),
         CacheBackend::Redis => {
             let keys = servers::fresh_keys().await?;
             RedisOptions { urls: vec![keys.url], prefix: keys.prefix, ..RedisOptions::default() }
@@ -383,10 +379,8 @@ async fn outside(setup: &Setup, store: &SqlStore) -> Result<Option<OutsideStores
 
 async fn surroundings(setup: &Setup, stop: &CancellationToken) -> Result<Backends> {
     let Some(options) = setup.redis.clone() else {
-        let cache: Arc<dyn OutboxCache> = Arc::new(MemoryOutboxCache::new(1_000, 50));
-        let cache = (setup.cache_backend == CacheBackend::Memory).then_some(cache);
         let queue = Arc::new(MemoryQueue::new(100_000, Duration::from_mins(10)));
-        return Ok((queue, cache, Arc::new(MemoryAnnouncements::new(1_024))));
+        return Ok((queue, None, Arc::new(MemoryAnnouncements::new(1_024))));
     };
     let redis = Redis::connect(options).await?;
     let announcements =

@@ -41,7 +41,7 @@ impl OutsideWorld {
     pub async fn start(inboxes: Inboxes, metrics: PrometheusHandle) -> Result<Self> {
         let mut settings = settings();
         settings.tiers.keep = KEEP;
-        let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, inboxes, settings).await?;
+        let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::NoCache, inboxes, settings).await?;
         let (reader, author) = (UserId::try_new(1)?, UserId::try_new(2)?);
         for id in [reader, author] {
             let registration = Registration::try_new(&format!("user{id}"), "somebody", "", None)?;

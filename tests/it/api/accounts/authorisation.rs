@@ -439,7 +439,7 @@ mod slow {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn every_cell_of_the_authorisation_table_holds() -> Result<()> {
-        let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+        let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
         let (fan, foe) = (register(&server, "fan").await?, register(&server, "foe").await?);
         let key = service_key(&server, Scopes::all()).await?;
         let world = World { server, key, fan, foe };

@@ -106,7 +106,7 @@ fn check_people(file: &Value) -> Result<()> {
 on_each_backend! {
     on sqlite, mariadb, mysql in soak;
     async fn an_export_holds_the_viewers_data_and_nothing_private_of_others(backend: Backend) -> Result<()> {
-        let server = server(backend, CacheBackend::Memory).await?;
+        let server = server(backend, CacheBackend::NoCache).await?;
         let (ann, bob, foe) =
             (register(&server, "ann").await?, register(&server, "bob").await?, register(&server, "foe").await?);
         mutate(&server, &ann, "updateProfile", json!({ "name": "Ann A.", "bio": "hi", "avatarUrl": "https://service.invalid/a.svg", "attributes": [{ "key": "city", "value": "Kiel" }] })).await?;
@@ -208,7 +208,7 @@ fn sessionless(server: &ApiServer, user: UserId) -> Result<String> {
 
 #[tokio::test]
 async fn signing_out_or_deleting_the_account_ends_its_links() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let ann = register(&server, "ann").await?;
     let path = link(&server, &ann.access).await?;
     ensure!(follow(&server, &path).await?.status() == StatusCode::OK);
@@ -231,7 +231,7 @@ async fn signing_out_or_deleting_the_account_ends_its_links() -> Result<()> {
 
 #[tokio::test]
 async fn a_link_ends_with_the_key_that_issued_its_viewers_token() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let ann = register(&server, "ann").await?;
     let key = service_key(&server, [Scope::Tokens].into_iter().collect()).await?;
     let issue = "mutation($id: ID!) { issueToken(input: { userId: $id }) { token } }";
@@ -270,7 +270,7 @@ fn nonzero(points: u32) -> Result<NonZeroU32> {
 
 #[tokio::test]
 async fn an_export_token_opens_its_export_and_nothing_else() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let ann = register(&server, "ann").await?;
     let path = link(&server, &ann.access).await?;
     let token = path.strip_prefix("/export?token=").context("another path")?;

@@ -59,7 +59,7 @@ pub(super) fn trusting(endpoint: &KeyEndpoint) -> Result<ExternalIssuer> {
 
 pub(super) async fn server(issuer: ExternalIssuer) -> Result<ApiServer> {
     let settings = ApiSettings { issuer: Some(issuer), ..short() };
-    ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &settings).await
+    ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::NoCache).await?, &settings).await
 }
 
 /// The claims of a good token of `subject`, valid for an hour.
@@ -100,7 +100,8 @@ async fn a_socket_ends_when_its_subject_is_that_user_no_more() -> Result<()> {
     let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
     let sessions = SessionSettings { revocation: Duration::from_millis(100), ..SessionSettings::default() };
     let settings = ApiSettings { issuer: Some(trusting(&endpoint)?), sessions, ..short() };
-    let server = ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &settings).await?;
+    let server =
+        ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::NoCache).await?, &settings).await?;
     let key = service_key(&server, Scopes::all()).await?;
     let mut sockets = Vec::new();
     for subject in ["42", "7"] {

@@ -14,7 +14,7 @@ async fn update(server: &ApiServer, token: &str, input: Value) -> Result<Value> 
 
 #[tokio::test]
 async fn omitted_values_stay_and_null_removes_them() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let ann = register(&server, "ann").await?.access;
     let city = json!([{ "key": "city", "value": "Ulm" }, { "key": "app.theme", "value": "" }]);
     let all = json!({ "name": " Ann A. ", "bio": "hi", "avatarUrl": "https://a.example/a.png", "attributes": city });
@@ -31,7 +31,7 @@ async fn omitted_values_stay_and_null_removes_them() -> Result<()> {
 
 #[tokio::test]
 async fn a_refused_edit_names_the_faulty_value_and_changes_nothing() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let ann = register(&server, "ann").await?.access;
     let attribute = |key: &str, value: &str| json!({ "key": key, "value": value });
     let many: Vec<Value> = (0..17).map(|n| attribute(&format!("k{n}"), "")).collect();
@@ -73,7 +73,7 @@ async fn a_refused_edit_names_the_faulty_value_and_changes_nothing() -> Result<(
 
 #[tokio::test]
 async fn attributes_are_public_and_sessions_are_private() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let (ann, bob) = (register(&server, "ann").await?.access, register(&server, "bob").await?.access);
     update(&server, &ann, json!({ "attributes": [{ "key": "city", "value": "Ulm" }] })).await?;
     let query = "{ user(handle: \"ann\") { attributes { key value } sessions { id } } }";
@@ -89,7 +89,7 @@ async fn attributes_are_public_and_sessions_are_private() -> Result<()> {
 
 #[tokio::test]
 async fn a_new_handle_is_what_one_signs_in_with() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let ann = register(&server, "ann").await?;
     register(&server, "bob").await?;
     let change = async |handle: &str| {

@@ -31,7 +31,7 @@ fn scopes(of: &[Scope]) -> Scopes {
 }
 
 async fn one() -> Result<ApiServer> {
-    server(Backend::Sqlite, CacheBackend::Memory).await
+    server(Backend::Sqlite, CacheBackend::NoCache).await
 }
 
 /// The handle of the viewer, or the code of the error.

@@ -28,7 +28,7 @@ async fn sessions(server: &ApiServer, token: &str) -> Result<Vec<Value>> {
 on_each_backend! {
     on sqlite, mariadb, mysql in soak;
     async fn refreshing_extends_a_session_and_access_tokens_expire(backend: Backend) -> Result<()> {
-        let server = server(backend, CacheBackend::Memory).await?;
+        let server = server(backend, CacheBackend::NoCache).await?;
         let first = register(&server, "ann").await?;
         ensure!(who(&server, &first.access).await? == "ann");
         server.app.clock.advance(16 * 60 * 1000);
@@ -46,7 +46,7 @@ on_each_backend! {
     async fn a_repeated_refresh_within_the_grace_period_gives_the_same_token(
         backend: Backend,
     ) -> Result<()> {
-        let server = server(backend, CacheBackend::Memory).await?;
+        let server = server(backend, CacheBackend::NoCache).await?;
         let first = register(&server, "ann").await?;
         let lost = refresh(&server, &first.refresh).await?.context("refreshed")?;
         server.app.clock.advance(GRACE_MS - 1);
@@ -59,7 +59,7 @@ on_each_backend! {
     async fn reusing_a_refresh_token_after_the_grace_period_ends_the_session(
         backend: Backend,
     ) -> Result<()> {
-        let server = server(backend, CacheBackend::Memory).await?;
+        let server = server(backend, CacheBackend::NoCache).await?;
         let (stolen, other) = (register(&server, "ann").await?, sign_in(&server, "ann").await?);
         let thief = refresh(&server, &stolen.refresh).await?.context("the thief was first")?;
         server.app.clock.advance(GRACE_MS);
@@ -71,7 +71,7 @@ on_each_backend! {
     }
 
     async fn a_session_id_alone_ends_no_session(backend: Backend) -> Result<()> {
-        let server = server(backend, CacheBackend::Memory).await?;
+        let server = server(backend, CacheBackend::NoCache).await?;
         let (ann, bob) = (register(&server, "ann").await?, register(&server, "bob").await?);
         // The session of one token with the rest of another.
         let forged = format!("{}{}", &ann.refresh[..10], &bob.refresh[10..]);
@@ -90,7 +90,7 @@ on_each_backend! {
     }
 
     async fn signing_out_ends_this_session_one_or_all(backend: Backend) -> Result<()> {
-        let server = server(backend, CacheBackend::Memory).await?;
+        let server = server(backend, CacheBackend::NoCache).await?;
         let mut all = vec![register(&server, "ann").await?];
         for _ in 0..3 {
             all.push(sign_in(&server, "ann").await?);
@@ -128,7 +128,7 @@ on_each_backend! {
 
 /// Two nodes that receive no announcements from each other, so they share nothing but SQL.
 async fn strangers(settings: &ApiSettings) -> Result<[ApiServer; 2]> {
-    let here = ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, settings).await?;
+    let here = ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::NoCache).await?, settings).await?;
     let there = beside(&here, settings).await?;
     Ok([here, there])
 }
@@ -149,7 +149,7 @@ async fn an_isolated_node_refuses_an_ended_session_within_the_revocation_bound()
 
 #[tokio::test]
 async fn a_session_is_checked_once_per_interval() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let ann = register(&server, "ann").await?;
     let cost = async || -> Result<u64> {
         let before = server.app.store.statements();
@@ -207,7 +207,7 @@ async fn ending_a_session_closes_its_sockets_on_every_node() -> Result<()> {
 #[tokio::test]
 async fn the_secret_is_changed_without_signing_anybody_out() -> Result<()> {
     let old = short();
-    let here = ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &old).await?;
+    let here = ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::NoCache).await?, &old).await?;
     let ann = register(&here, "ann").await?;
     let secret = b"another secret of tests, as long as the first".to_vec();
     let changing = ApiSettings { secret: secret.clone(), former_secrets: vec![old.secret.clone()], ..short() };

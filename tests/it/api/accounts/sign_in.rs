@@ -39,7 +39,7 @@ async fn fail_until_waiting(server: &ApiServer, handle: &str) -> Result<()> {
 
 #[tokio::test]
 async fn after_five_failures_a_correct_password_waits_until_retry_at() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     register(&server, "ann").await?;
     register(&server, "bob").await?;
     fail_until_waiting(&server, "ann").await?;
@@ -54,7 +54,7 @@ async fn after_five_failures_a_correct_password_waits_until_retry_at() -> Result
 
 #[tokio::test]
 async fn an_unknown_handle_fails_waits_and_costs_like_a_known_one() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     register(&server, "ann").await?;
     let mut answers = Vec::new();
     for handle in ["ann", "nobody"] {
@@ -102,7 +102,7 @@ async fn a_refused_sign_in_always_costs_one_hash() -> Result<()> {
 
 #[tokio::test]
 async fn waits_hold_on_every_node_and_after_a_restart() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     register(&server, "ann").await?;
     fail_until_waiting(&server, "ann").await?;
     let other = beside(&server, &short()).await?;
@@ -130,7 +130,7 @@ fn from(address: [u8; 4]) -> Caller {
 
 #[tokio::test]
 async fn strangers_cannot_lock_out_a_user_from_a_known_network() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     register(&server, "ann").await?;
     let service = service(&server.app, cheap())?;
     let (home, abroad) = (from([192, 0, 2, 1]), from([192, 0, 2, 2]));
@@ -149,7 +149,7 @@ async fn strangers_cannot_lock_out_a_user_from_a_known_network() -> Result<()> {
 
 #[tokio::test]
 async fn right_passwords_that_are_checked_at_once_are_no_failures() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     register(&server, "ann").await?;
     let (service, home) = (service(&server.app, cheap())?, from([192, 0, 2, 1]));
     let at_once = (0..30).map(|_| service.sign_in("ann", PASSWORD.to_owned(), &home));
@@ -162,7 +162,7 @@ async fn right_passwords_that_are_checked_at_once_are_no_failures() -> Result<()
 
 #[tokio::test]
 async fn a_client_that_leaves_while_its_password_is_checked_has_not_failed() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     register(&server, "ann").await?;
     let (service, home) = (service(&server.app, PasswordSettings::default())?, from([192, 0, 2, 1]));
     let begun = Instant::now();
@@ -183,7 +183,7 @@ async fn a_client_that_leaves_while_its_password_is_checked_has_not_failed() -> 
 
 #[tokio::test]
 async fn the_next_sign_in_rehashes_a_password_with_cheaper_parameters() -> Result<()> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     register(&server, "ann").await?;
     let hash = async || -> Result<String> {
         let stored = server.app.store.credential(&Handle::try_new("ann")?).await?;
@@ -213,7 +213,7 @@ async fn a_new_password_takes_the_old_one_and_ends_the_other_sessions() -> Resul
         ..short()
     };
     let server =
-        ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &everything_asked).await?;
+        ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::NoCache).await?, &everything_asked).await?;
     let here = register(&server, "ann").await?;
     let there = sign_in(&server, "ann").await?;
     let change = async |old: &str, new: &str| {

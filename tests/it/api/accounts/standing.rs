@@ -17,7 +17,7 @@ use crate::{api::server::ApiServer, harness::CacheBackend, servers::Backend};
 const BOUND_MS: i64 = 10_000;
 
 async fn one() -> Result<(ApiServer, String)> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let key = service_key(&server, Scopes::all()).await?;
     Ok((server, key))
 }

@@ -19,7 +19,7 @@ async fn upsert(server: &ApiServer, key: &str, users: Value) -> Result<Vec<Value
 }
 
 async fn backend() -> Result<(ApiServer, String)> {
-    let server = server(Backend::Sqlite, CacheBackend::Memory).await?;
+    let server = server(Backend::Sqlite, CacheBackend::NoCache).await?;
     let key = service_key(&server, [Scope::Users, Scope::Read].into_iter().collect()).await?;
     Ok((server, key))
 }

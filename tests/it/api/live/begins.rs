@@ -105,7 +105,7 @@ impl Follows for Counting {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_thousand_subscriptions_begin_at_once_and_none_fails() -> Result<()> {
-    let app = TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?;
+    let app = TestApp::start(Backend::Sqlite, CacheBackend::NoCache).await?;
     let (asking, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let follows = Arc::new(Counting { inner: app.ports.follows.clone(), asking, most });
     let (shown, reader) = ((follows.clone() as _, app.ports.contents.clone()), app.reader.clone());

@@ -85,12 +85,12 @@ async fn devices_follow_together(server: &ApiServer) -> Result<()> {
 on_each_backend! {
     on sqlite, mariadb, mysql in soak;
     async fn subscribers_with_different_queries_or_views_get_their_own_events(backend: Backend) -> Result<()> {
-        let server = ApiServer::start(TestApp::start(backend, CacheBackend::Memory).await?).await?;
+        let server = ApiServer::start(TestApp::start(backend, CacheBackend::NoCache).await?).await?;
         each_receives_their_own(&server).await
     }
 
     async fn a_follow_and_its_entries_reach_all_devices_of_the_reader(backend: Backend) -> Result<()> {
-        let server = ApiServer::start(TestApp::start(backend, CacheBackend::Memory).await?).await?;
+        let server = ApiServer::start(TestApp::start(backend, CacheBackend::NoCache).await?).await?;
         devices_follow_together(&server).await
     }
 }

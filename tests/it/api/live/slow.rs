@@ -41,7 +41,7 @@ on_each_backend! {
         // The two that do not read may leave everything unread. The limit of one client, which would refuse them, has
         // its own tests.
         limits.http.request.unsent.client = limits.http.request.unsent.node;
-        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, settings).await?;
         let server = ApiServer::start_with(app, &limits).await?;
         let people = People::meet(&server).await?;
         let after = people.resume_token(&server).await?;

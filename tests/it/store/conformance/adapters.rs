@@ -84,10 +84,14 @@ impl RawConnection {
     }
 }
 
-/// Makes each named `async fn(Place) -> anyhow::Result<()>` of the module one test per adapter. Once per module.
+/// Makes each named `async fn(Place) -> anyhow::Result<()>` of the module one test per adapter, or
+/// one for each that is a server. Once per module.
 macro_rules! on_each_adapter {
     ($($name:ident),+ $(,)?) => {
         $crate::store::conformance::adapters::on_each_adapter!(@in memory Memory $($name),+);
+        $crate::store::conformance::adapters::on_each_adapter!(on servers: $($name),+);
+    };
+    (on servers: $($name:ident),+ $(,)?) => {
         $crate::store::conformance::adapters::on_each_adapter!(@in redis_server Redis $($name),+);
         $crate::store::conformance::adapters::on_each_adapter!(@in redis_cluster Cluster $($name),+);
     };

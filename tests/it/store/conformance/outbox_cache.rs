@@ -1,4 +1,4 @@
-//! Tests what [`OutboxCache`] promises, over memory, Redis and Redis Cluster.
+//! Tests what [`OutboxCache`] promises, over Redis and Redis Cluster.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
 
 use std::sync::Arc;
@@ -10,7 +10,6 @@ use tidefeed::{
     store::{
         OutboxCache,
         contents::{OutboxHead, VersionChange},
-        memory::MemoryOutboxCache,
         outbox_cache::{CachedOutbox, OutboxChange},
         redis::{Redis, RedisOutboxCache},
     },
@@ -24,7 +23,7 @@ use super::{
 const CAPACITY: usize = 4;
 
 on_each_adapter!(
-    fetching_keeps_the_requested_order,
+    on servers: fetching_keeps_the_requested_order,
     an_empty_outbox_is_cached,
     the_next_change_is_applied,
     versions_have_no_order,
@@ -41,10 +40,8 @@ on_each_adapter!(
 );
 
 async fn cache(adapter: Adapter) -> Result<Arc<dyn OutboxCache>> {
-    Ok(match adapter.redis(|options| options.outbox_capacity = CAPACITY).await? {
-        None => Arc::new(MemoryOutboxCache::new(1_000, CAPACITY)),
-        Some(redis) => Arc::new(RedisOutboxCache::new(redis)),
-    })
+    let redis = adapter.redis(|options| options.outbox_capacity = CAPACITY).await?.expect("a server");
+    Ok(Arc::new(RedisOutboxCache::new(redis)))
 }
 
 fn user(id: i64) -> UserId {
@@ -252,12 +249,10 @@ async fn many_changes_at_once_leave_a_true_outbox_or_none(adapter: Adapter) -> R
 }
 
 async fn a_cached_outbox_is_always_right_at_its_version(adapter: Adapter) -> Result<()> {
-    let Some(mut options) = adapter.options().await? else {
-        return outbox_model::run(256, Arc::new(MemoryOutboxCache::new(1_000, CAPACITY)), None).await;
-    };
+    let mut options = adapter.options().await?.expect("a server");
     options.outbox_capacity = CAPACITY;
     let raw = (RawConnection::open(&options).await?, format!("{}outbox2:1", options.prefix));
-    outbox_model::run(64, Arc::new(RedisOutboxCache::new(Redis::connect(options).await?)), Some(raw)).await
+    outbox_model::run(64, Arc::new(RedisOutboxCache::new(Redis::connect(options).await?)), raw).await
 }
 
 /// Tests that only Redis allows: the stored form, its expiry, and changes by others.

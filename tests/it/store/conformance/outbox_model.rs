@@ -135,7 +135,8 @@ impl Model {
 
 struct World {
     cache: Arc<dyn OutboxCache>,
-    raw: Option<(RawConnection, String)>,
+    /// The server of the cache, and the key of that outbox.
+    raw: (RawConnection, String),
     dump: Option<Vec<u8>>,
     model: Model,
     /// How often the cache knew the outbox at its present version.
@@ -175,24 +176,20 @@ impl World {
     }
 
     async fn wipe(&self) -> Result<()> {
-        if let Some((raw, key)) = &self.raw {
-            raw.run::<()>(cmd("DEL").arg(key)).await?;
-        }
-        Ok(())
+        let (raw, key) = &self.raw;
+        raw.run(cmd("DEL").arg(key)).await
     }
 
     async fn write_dump(&mut self) -> Result<()> {
-        if let Some((raw, key)) = &self.raw {
-            self.dump = raw.run(cmd("DUMP").arg(key)).await?;
-        }
+        let (raw, key) = &self.raw;
+        self.dump = raw.run(cmd("DUMP").arg(key)).await?;
         Ok(())
     }
 
     async fn restore(&self) -> Result<()> {
-        if let (Some((raw, key)), Some(dump)) = (&self.raw, &self.dump) {
-            raw.run::<()>(cmd("RESTORE").arg(key).arg(0).arg(dump.as_slice()).arg("REPLACE")).await?;
-        }
-        Ok(())
+        let Some(dump) = &self.dump else { return Ok(()) };
+        let (raw, key) = &self.raw;
+        raw.run(cmd("RESTORE").arg(key).arg(0).arg(dump.as_slice()).arg("REPLACE")).await
     }
 
     /// The cache may have no outbox; otherwise it must be right at its version.
@@ -215,14 +212,14 @@ const KNOWN: u32 = 24;
 
 /// Runs `cases` random histories of author 1 against `cache`, and some known ones; `raw` is the server and the
 /// key of that outbox.
-pub async fn run(cases: u32, cache: Arc<dyn OutboxCache>, raw: Option<(RawConnection, String)>) -> Result<()> {
+pub async fn run(cases: u32, cache: Arc<dyn OutboxCache>, raw: (RawConnection, String)) -> Result<()> {
     let runtime = Handle::current();
     let config = |cases| Config { cases, failure_persistence: None, ..Config::default() };
     let known = TestRunner::new_with_rng(config(KNOWN), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let random = TestRunner::new(config(cases));
     let run_both = move || {
-        run_cases(random, &cache, raw.as_ref(), &runtime)?;
-        run_cases(known, &cache, raw.as_ref(), &runtime)
+        run_cases(random, &cache, &raw, &runtime)?;
+        run_cases(known, &cache, &raw, &runtime)
     };
     let hits = tokio::task::spawn_blocking(run_both).await??;
     // A cache that always misses would pass. In random histories the number of hits is random, so the known ones must
@@ -234,7 +231,7 @@ pub async fn run(cases: u32, cache: Arc<dyn OutboxCache>, raw: Option<(RawConnec
 fn run_cases(
     mut runner: TestRunner,
     cache: &Arc<dyn OutboxCache>,
-    raw: Option<&(RawConnection, String)>,
+    raw: &(RawConnection, String),
     runtime: &Handle,
 ) -> Result<u32> {
     let hits = std::cell::Cell::new(0);
@@ -249,13 +246,9 @@ fn run_cases(
     Ok(hits.get())
 }
 
-async fn one_history(
-    cache: &Arc<dyn OutboxCache>,
-    raw: Option<&(RawConnection, String)>,
-    steps: &[Step],
-) -> Result<u32> {
+async fn one_history(cache: &Arc<dyn OutboxCache>, raw: &(RawConnection, String), steps: &[Step]) -> Result<u32> {
     let model = Model::new()?;
-    let mut world = World { cache: Arc::clone(cache), raw: raw.cloned(), dump: None, model, hits: 0 };
+    let mut world = World { cache: Arc::clone(cache), raw: raw.clone(), dump: None, model, hits: 0 };
     forget(&world).await?;
     for step in steps {
         world.step(step).await?;

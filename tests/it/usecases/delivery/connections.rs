@@ -70,11 +70,11 @@ async fn ends(app: Arc<TestApp>, settings: Settings) -> Result<()> {
 on_each_backend! {
     on mariadb, mysql;
     async fn a_delivery_ends_while_all_other_connections_are_held(backend: Backend) -> Result<()> {
-        ends(TestApp::start(backend, CacheBackend::Memory).await?, settings()).await
+        ends(TestApp::start(backend, CacheBackend::NoCache).await?, settings()).await
     }
 
     async fn a_delivery_in_subtasks_ends_while_all_other_connections_are_held(backend: Backend) -> Result<()> {
         let cut = Settings { batch_size: 5, ..settings() };
-        ends(TestApp::start_with(backend, CacheBackend::Memory, cut).await?, cut).await
+        ends(TestApp::start_with(backend, CacheBackend::NoCache, cut).await?, cut).await
     }
 }

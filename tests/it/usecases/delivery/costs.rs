@@ -51,7 +51,7 @@ const fn alone(backend: Backend) -> u64 {
 on_each_backend! {
     on sqlite, mariadb, mysql in soak;
     async fn a_publish_costs_five_statements_at_most_and_its_delivery_four(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 1).await?;
         let author = user(AUTHOR);
         let (first, statements, transactions) = cost(&app, publish(&app, author, post()?)).await?;
@@ -72,7 +72,7 @@ on_each_backend! {
     }
 
     async fn a_delivery_to_hundreds_costs_what_one_to_one_follower_does(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 499).await?;
         publish(&app, user(AUTHOR), post()?).await?;
         let after = cost(&app, app.settle()).await?;
@@ -82,12 +82,12 @@ on_each_backend! {
 
     async fn a_delivery_to_four_batches_is_one_transaction_and_to_more_a_chain(backend: Backend) -> Result<()> {
         let settings = Settings { batch_size: 3, batches_at_once: 4, ..settings() };
-        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, settings).await?;
         followed_author(&app, 11).await?;
         publish(&app, user(AUTHOR), post()?).await?;
         let after = cost(&app, app.settle()).await?;
         ensure!((after.1, after.2) == (4, 1), "eleven followers and the author: {after:?}");
-        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, settings).await?;
         followed_author(&app, 12).await?;
         publish(&app, user(AUTHOR), post()?).await?;
         let after = cost(&app, app.settle()).await?;
@@ -98,7 +98,7 @@ on_each_backend! {
     async fn each_further_subtask_costs_one_transaction(backend: Backend) -> Result<()> {
         let mut costs = Vec::new();
         for followers in [2_500, 3_500] {
-            let app = TestApp::start_with(backend, CacheBackend::Memory, whole_subtasks()).await?;
+            let app = TestApp::start_with(backend, CacheBackend::NoCache, whole_subtasks()).await?;
             followed_author(&app, followers).await?;
             let content = publish(&app, user(AUTHOR), post()?).await?;
             app.ports.deliveries.extend_chain(content, 1_000, 9).await?;
@@ -113,7 +113,7 @@ on_each_backend! {
     }
 
     async fn a_like_costs_five_statements(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 1).await?;
         let content = publish(&app, user(AUTHOR), post()?).await?;
         app.settle().await?;
@@ -128,7 +128,7 @@ on_each_backend! {
     }
 
     async fn a_follow_and_an_unfollow_cost_four_statements_each(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 2).await?;
         let (reader, author) = (user(AUTHOR + 1), user(AUTHOR + 2));
         let follow = cost(&app, async { Ok(app.following.follow(reader, author).await?) }).await?;

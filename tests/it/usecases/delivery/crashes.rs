@@ -40,7 +40,7 @@ fn executor(app: &TestApp, deliveries: Arc<dyn Deliveries>) -> SubtaskExecutor {
 
 on_each_backend! {
     async fn an_executor_killed_mid_subtask_resumes_after_the_last_user_served(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, CacheBackend::Memory, in_order()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, in_order()).await?;
         followed_author(&app, 999).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;
@@ -66,7 +66,7 @@ on_each_backend! {
     }
 
     async fn a_dead_executors_message_comes_again_through_the_sweeper(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, cut()).await?;
         followed_author(&app, 400).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;
@@ -82,7 +82,7 @@ on_each_backend! {
     }
 
     async fn a_delivery_that_keeps_failing_is_seen_and_never_lost(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, cut()).await?;
         followed_author(&app, 20).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;

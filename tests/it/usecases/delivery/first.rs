@@ -28,7 +28,7 @@ on_each_backend! {
     /// Before any executor begins, readers who are online on any node and those who were seen last have the entry. The
     /// subtasks then serve the others in ascending ids, and serve no one twice.
     async fn online_and_recent_readers_are_served_first(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, cut()).await?;
         followed_author(&app, 20).await?;
         app.clock.advance(40 * MINUTE);
         see(&app, &[2, 9]).await?;
@@ -54,7 +54,7 @@ on_each_backend! {
 
     /// At most the configured number, those seen last. Readers who pull, are off or were away longer are left out.
     async fn the_most_recently_seen_readers_are_served_first(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, cut()).await?;
         followed_author(&app, 20).await?;
         app.clock.advance(60 * MINUTE);
         for reader in (2..=21).rev() {
@@ -81,7 +81,7 @@ on_each_backend! {
     /// Nor does a delivery that few transactions serve.
     async fn a_delivery_of_few_batches_has_nobody_first(backend: Backend) -> Result<()> {
         let first = FirstServed { beyond_transactions: 7, ..cut().first };
-        let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { first, ..cut() }).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, Settings { first, ..cut() }).await?;
         followed_author(&app, 20).await?;
         see(&app, &[2, 9]).await?;
         let entry = publish(&app).await?;
@@ -93,7 +93,7 @@ on_each_backend! {
 
     /// Targets that one transaction serves have no order, and cost nothing extra.
     async fn a_delivery_that_one_transaction_serves_has_nobody_first(backend: Backend) -> Result<()> {
-        let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, cut()).await?;
         followed_author(&app, 20).await?;
         for pulling in 5..=21 {
             app.demote(user(pulling), user(AUTHOR)).await?;
@@ -111,7 +111,7 @@ on_each_backend! {
     /// The same inbox rows exist in the end, whatever the order; zero switches it off.
     async fn nobody_is_first_if_the_configuration_says_so(backend: Backend) -> Result<()> {
         let first = FirstServed { most: 0, beyond_transactions: 4, within_ms: 20 * MINUTE };
-        let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { first, ..cut() }).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, Settings { first, ..cut() }).await?;
         followed_author(&app, 20).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;

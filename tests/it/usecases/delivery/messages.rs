@@ -78,15 +78,15 @@ async fn never_comes(backend: Backend, cache_backend: CacheBackend) -> Result<()
 on_each_backend! {
     on sqlite, mariadb, mysql in soak;
     async fn a_message_that_comes_twice_changes_nothing(backend: Backend) -> Result<()> {
-        comes_twice(backend, CacheBackend::Memory).await
+        comes_twice(backend, CacheBackend::NoCache).await
     }
 
     async fn a_message_that_never_comes_only_delays(backend: Backend) -> Result<()> {
-        never_comes(backend, CacheBackend::Memory).await
+        never_comes(backend, CacheBackend::NoCache).await
     }
 
     async fn a_sweep_does_its_work_in_sql_while_the_queue_is_away(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 3).await?;
         publish(&app).await?;
         let ports = Ports { queue: Arc::new(UnavailableQueue), ..app.ports.clone() };
@@ -99,7 +99,7 @@ on_each_backend! {
     }
 
     async fn a_content_removed_before_its_delivery_is_delivered_to_nobody(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 50).await?;
         let entry = publish(&app).await?;
         app.publisher.remove(entry.author, entry.content).await?;

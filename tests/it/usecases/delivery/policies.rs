@@ -46,7 +46,7 @@ impl Cost {
 async fn cost(backend: Backend, rule: EdgeRule, load: &Load) -> Result<Cost> {
     let mut settings: Settings = settings();
     settings.policy.rule = rule;
-    let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
+    let app = TestApp::start_with(backend, CacheBackend::NoCache, settings).await?;
     followed_author(&app, FOLLOWERS).await?;
     let request = PageRequest::newest(PageSize::default());
     let mut pulled = 0;

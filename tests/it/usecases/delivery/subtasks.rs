@@ -16,7 +16,7 @@ on_each_backend! {
     on sqlite, mariadb, mysql in soak;
     /// As docs/delivery.md#subtasks counts: the author follows themselves, so 2999 others make 3000 targets.
     async fn three_thousand_targets_make_three_subtasks(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 2999).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;
@@ -30,7 +30,7 @@ on_each_backend! {
 
     async fn a_dispatch_sends_each_subtask_once(backend: Backend) -> Result<()> {
         let settings = tidefeed::app::Settings { subtask_size: 1, ..crate::harness::settings() };
-        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, settings).await?;
         followed_author(&app, 249).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;
@@ -40,7 +40,7 @@ on_each_backend! {
     }
 
     async fn executors_in_parallel_serve_every_follower_once(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 1500).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;
@@ -53,10 +53,10 @@ on_each_backend! {
     }
 
     async fn a_publish_costs_the_same_whoever_follows(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 1).await?;
         let alone = statements_of_a_publish(&app).await?;
-        let crowded = TestApp::start(backend, CacheBackend::Memory).await?;
+        let crowded = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&crowded, 2000).await?;
         let crowd = statements_of_a_publish(&crowded).await?;
         ensure!(alone == crowd && alone <= 12, "{alone} statements for one follower, {crowd} for two thousand");
@@ -64,7 +64,7 @@ on_each_backend! {
     }
 
     async fn readers_who_are_off_and_edges_that_are_pulled_are_skipped(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, CacheBackend::Memory).await?;
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
         followed_author(&app, 10).await?;
         let (off, pulling) = (super::world::user(AUTHOR + 3), super::world::user(AUTHOR + 5));
         app.turn_off(off).await?;
@@ -83,7 +83,7 @@ on_each_backend! {
     ) -> Result<()> {
         let mut settings = crate::harness::settings();
         settings.policy.rule = EdgeRule::Threshold { push_threshold: 10, active_days: 7 };
-        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, settings).await?;
         followed_author(&app, 10).await?;
         app.clock.advance(8 * 24 * 60 * 60 * 1000);
         let entry = publish(&app).await?;
@@ -95,7 +95,7 @@ on_each_backend! {
     async fn above_the_threshold_only_the_recently_seen_are_pushed_to(backend: Backend) -> Result<()> {
         let mut settings = crate::harness::settings();
         settings.policy.rule = EdgeRule::Threshold { push_threshold: 5, active_days: 7 };
-        let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
+        let app = TestApp::start_with(backend, CacheBackend::NoCache, settings).await?;
         followed_author(&app, 10).await?;
         let days = |days: i64| days * 24 * 60 * 60 * 1000;
         app.clock.advance(days(8));
