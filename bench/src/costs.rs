@@ -1,5 +1,5 @@
-//! Measures what one of each operation costs: processor time by server, statements, and the rows and bytes that it
-//! leaves in each table. `make costs` writes it into the file on which `tidefeed plan` stands.
+//! Measures what one of each operation costs: processor time by server, statements and round trips, and the rows and
+//! bytes that it leaves in each table. `make costs` writes it into the file on which `tidefeed plan` stands.
 
 use std::{collections::BTreeMap, path::Path, rc::Rc};
 
@@ -12,6 +12,7 @@ use crate::{
     database::Database,
     figure::line,
     load::{self, Refusal, burst},
+    metrics::Metrics,
     node::{Settings, set},
     options::Options,
     people::{self, PAGE, Person},
@@ -42,6 +43,8 @@ const READERS: (usize, usize) = (500, 3);
 const LEAST_ROWS: i64 = 1_000;
 const STATEMENTS: &str =
     "SELECT CAST(variable_value AS SIGNED) FROM information_schema.global_status WHERE variable_name = 'QUESTIONS'";
+/// The node's metric of what it asks the primary.
+const TRIPS: &str = "tidefeed_store_round_trips_total{server=\"primary\"} ";
 const REGISTER: &str = "mutation($input: RegisterUserInput!) { registerUser(input: $input) { userErrors { code } } }";
 const FOLLOW: &str = "mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { code } } }";
 const LIKE: &str = "mutation($id: ID!) { likeContent(input: { contentId: $id }) { userErrors { code } } }";
@@ -79,8 +82,8 @@ async fn of_engine(site: &mut Site) -> Result<Value> {
     Ok(json!({ "operations": operations, "tables": tables(&mut database, &left).await?, "text_bytes": text_bytes }))
 }
 
-/// What a meter counts: microseconds of processor time by server, and statements.
-const COUNTED: [&str; 6] = ["node_us", "sql_us", "redis_us", "cassandra_us", "replica_us", "statements"];
+/// What a meter counts: microseconds of processor time by server, and what the primary was asked.
+const COUNTED: [&str; 7] = ["node_us", "sql_us", "redis_us", "cassandra_us", "replica_us", "statements", "trips"];
 
 /// Processes beside the servers of the site.
 #[derive(Debug, Clone, Copy, Default)]
@@ -126,6 +129,7 @@ impl<'a> Meter<'a> {
         }
         if database.engine() == Engine::MariaDb {
             counted[5] = load::count(u64::try_from(database.number(STATEMENTS).await?)?);
+            counted[6] = Metrics::of(self.site.address()).await?.number(TRIPS).context("no round trips")?;
         }
         Ok(counted)
     }

@@ -22,9 +22,12 @@ pub struct PlanArguments {
     /// Accounts.
     #[arg(long, default_value_t = Product::default().users)]
     users: f64,
-    /// Share of the accounts that came within `delivery.active_days`, so that they have an inbox.
+    /// Share of the accounts that came within `delivery.dormant_days`, so that they have an inbox.
     #[arg(long, default_value_t = Product::default().active)]
     active: f64,
+    /// Share of the accounts that came within `delivery.active_days`.
+    #[arg(long, default_value_t = Product::default().lately)]
+    lately: f64,
     /// Share of the accounts that comes on a day.
     #[arg(long, default_value_t = Product::default().daily)]
     daily: f64,
@@ -34,6 +37,9 @@ pub struct PlanArguments {
     /// Followers of the author of a post. More than `follows`, because the followed publish more.
     #[arg(long, default_value_t = Product::default().audience)]
     audience: f64,
+    /// Share of these followers that follows an author with more than `delivery.push_threshold` of them.
+    #[arg(long, default_value_t = Product::default().of_stars)]
+    of_stars: f64,
     /// Visits of each who comes on the day, each so long after the last one that no node remembers the reader.
     #[arg(long, default_value_t = Product::default().visits)]
     visits: f64,
@@ -102,9 +108,11 @@ impl PlanArguments {
         Product {
             users: self.users,
             active: self.active,
+            lately: self.lately,
             daily: self.daily,
             follows: self.follows,
             audience: self.audience,
+            of_stars: self.of_stars,
             visits: self.visits,
             pages: self.pages,
             posts: self.posts,
@@ -207,6 +215,15 @@ impl Plan {
             writeln!(out, "  {:>14} {what}", number(rate))?;
         }
         writeln!(out, "  {:>14} sockets open", number(self.product.sockets()))?;
+        let deliveries = self.product.deliveries();
+        writeln!(
+            out,
+            "Rows into inboxes by delivery.policy: {} if everybody with an inbox is pushed to, {} by \"threshold\" (above), \
+             {} by \"rates\".",
+            number(deliveries.to_all),
+            number(deliveries.threshold),
+            number(deliveries.rates)
+        )?;
         writeln!(
             out,
             "\nAfter {} years: {} accounts, {} posts, {} follows, {} likes, {} inboxes.",
@@ -253,7 +270,7 @@ impl Plan {
     }
 
     fn json(&self) -> Value {
-        let (rates, stock) = (self.product.rates(), self.product.stock());
+        let (rates, stock, deliveries) = (self.product.rates(), self.product.stock(), self.product.deliveries());
         let tables = table_sizes(&self.product, &self.measured.mariadb);
         let tables =
             tables.iter().map(|table| json!({ "table": table.name, "rows": table.rows, "bytes": table.bytes }));
@@ -274,6 +291,9 @@ impl Plan {
                 "firstPages": rates.first_pages, "otherPages": rates.pages, "posts": rates.publishes, "likes": rates.likes, "follows": rates.follows,
                 "inboxRows": rates.deliveries, "events": rates.events,
             },
+            "inboxRowsByPolicy": {
+                "toAll": deliveries.to_all, "threshold": deliveries.threshold, "rates": deliveries.rates,
+            },
             "sockets": self.product.sockets(),
             "stock": {
                 "users": stock.users, "posts": stock.contents, "follows": stock.follows, "likes": stock.likes,
@@ -290,20 +310,21 @@ impl Plan {
 /// The measured costs as the tables of docs/scaling.md.
 fn costs(measured: &Measured) -> Result<String, std::fmt::Error> {
     let mut out = String::from(
-        "| stores | operation | node, us | SQL, us | Redis, us | Cassandra, us | replica, us | statements |\n\
-         |---|---|---|---|---|---|---|---|\n",
+        "| stores | operation | node, us | SQL, us | Redis, us | Cassandra, us | replica, us | statements | trips |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
     );
     for (stores, operations) in measured.all_operations() {
         for (operation, cost) in operations.named() {
             writeln!(
                 out,
-                "| {stores} | {operation} | {} | {} | {} | {} | {} | {} |",
+                "| {stores} | {operation} | {} | {} | {} | {} | {} | {} | {} |",
                 number(cost.node_us),
                 number(cost.sql_us),
                 number(cost.redis_us),
                 number(cost.cassandra_us),
                 number(cost.replica_us),
-                number(cost.statements)
+                number(cost.statements),
+                number(cost.trips)
             )?;
         }
     }
@@ -334,11 +355,13 @@ fn worked(measured: &Measured) -> Result<String, std::fmt::Error> {
     out.push_str("\n|---|---|---|---|\n");
     let gib = |product: &Product| table_sizes(product, &measured.mariadb).iter().map(|it| it.bytes).sum::<f64>() / GIB;
     let figures = products.map(|product| {
-        let rates = product.rates();
+        let (rates, deliveries) = (product.rates(), product.deliveries());
         [
             ("pages in the busiest second", rates.first_pages + rates.pages),
             ("posts", rates.publishes),
             ("rows into inboxes", rates.deliveries),
+            ("the same, if everybody with an inbox is pushed to", deliveries.to_all),
+            ("the same, by \"rates\"", deliveries.rates),
             ("events on sockets", rates.events),
             ("sockets open", product.sockets()),
             ("posts after three years", product.stock().contents),

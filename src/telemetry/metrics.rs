@@ -2,7 +2,10 @@
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
-use sql_driver::{CONNECTION_WAITS, CONNECTION_WAITS_FAILED, REPLICA_READS, REPLICA_WAIT_SECONDS, REPLICAS_SERVING};
+use sql_driver::{
+    CONNECTION_WAITS, CONNECTION_WAITS_FAILED, REPLICA_LAG_SECONDS, REPLICA_READS, REPLICA_WAIT_SECONDS,
+    REPLICAS_SERVING, ROUND_TRIPS,
+};
 
 /// HTTP requests answered, by route and status.
 pub const HTTP_REQUESTS: &str = "tidefeed_http_requests_total";
@@ -316,6 +319,13 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         "Statements and transactions that waited store.acquire_timeout_ms for a connection to SQL, and failed",
     ),
     (
+        ROUND_TRIPS,
+        Kind::Counter,
+        Unit::Count,
+        "Requests to MySQL, MariaDB or TiDB, by server: primary or replica; some have several statements. Without those \
+         that make a connection or prepare a statement",
+    ),
+    (
         REPLICA_READS,
         Kind::Counter,
         Unit::Count,
@@ -327,6 +337,13 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         Kind::Histogram,
         Unit::Seconds,
         "Time until a replica had what was committed before the read",
+    ),
+    (
+        REPLICA_LAG_SECONDS,
+        Kind::Gauge,
+        Unit::Seconds,
+        "Time that the last read on a replica waited there for what was committed before it, by replica; at most \
+         store.replica_wait_ms",
     ),
     (REPLICAS_SERVING, Kind::Gauge, Unit::Count, "Replicas that have served the last read that was tried there"),
     (REDIS_WAITS, Kind::Gauge, Unit::Count, "Requests that wait because many to the Redis Cluster are under way"),

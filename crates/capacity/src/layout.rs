@@ -394,10 +394,26 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_that_pushes_to_fewer_writes_fewer_rows() {
+        let product = Product { of_stars: 0.5, active: 0.4, lately: 0.1, ..Product::default() };
+        let of = product.deliveries();
+        assert!(
+            (of.threshold / of.to_all - 0.625).abs() < 1e-9,
+            "half of the rows, and a quarter of the others: {of:?}"
+        );
+        let as_often = Product { active: 1.0, visits: 2.0, posts: 1.0, audience: 100.0, follows: 50.0, ..product };
+        let of = as_often.deliveries();
+        assert!((of.rates / of.to_all - 0.25).abs() < 1e-9, "who comes as often as others post: {of:?}");
+        let all_equal = Product { of_stars: 0.0, ..product }.deliveries();
+        assert!((all_equal.threshold - all_equal.to_all).abs() < 1e-9);
+    }
+
+    #[test]
     fn values_that_make_no_sense_are_refused() {
         let product = Product::default();
         for (wrong, what) in [
             (Product { active: 1.5, ..product }, "--active"),
+            (Product { active: 0.1, lately: 0.2, ..product }, "--lately"),
             (Product { users: 0.0, ..product }, "--users"),
             (Product { users: f64::NAN, ..product }, "--users"),
             (Product { peak: 0.5, ..product }, "--peak"),

@@ -83,7 +83,7 @@ pub struct Operations {
     pub delivery: Cost,
 }
 
-/// Processor time of one operation, in microseconds by server, and statements sent to MariaDB.
+/// Processor time of one operation, in microseconds by server, and what MariaDB was asked.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cost {
@@ -99,6 +99,8 @@ pub struct Cost {
     pub replica_us: f64,
     /// Statements sent to the primary, with those of background work.
     pub statements: f64,
+    /// Round trips to the primary, with those of background work.
+    pub trips: f64,
 }
 
 /// A table.

@@ -15,14 +15,18 @@ const TRIM_SLACK: f64 = 0.1;
 pub struct Product {
     /// Accounts.
     pub users: f64,
-    /// Of them, the share that has an inbox: seen within `delivery.active_days`.
+    /// Of them, the share that has an inbox: seen within `delivery.dormant_days`.
     pub active: f64,
+    /// Of them, the share that was seen within `delivery.active_days`.
+    pub lately: f64,
     /// Of all accounts, the share that comes on a day.
     pub daily: f64,
     /// Whom a user follows, on average.
     pub follows: f64,
     /// Followers of the author of a post, on average over posts.
     pub audience: f64,
+    /// Of these followers, the share that follows an author with more than `delivery.push_threshold` of them.
+    pub of_stars: f64,
     /// Of who comes on a day, each day: visits that come so long after the last one that no node remembers the reader.
     pub visits: f64,
     /// Pages read, with the first of each visit.
@@ -60,9 +64,11 @@ impl Default for Product {
         Self {
             users: 100_000.0,
             active: 0.3,
+            lately: 0.2,
             daily: 0.1,
             follows: 50.0,
             audience: 100.0,
+            of_stars: 0.3,
             visits: 4.0,
             pages: 20.0,
             posts: 0.5,
@@ -96,6 +102,17 @@ pub struct Rates {
     pub events: f64,
 }
 
+/// Rows that are written into inboxes, a second at the busiest time, by what `delivery.policy` makes of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Deliveries {
+    /// To every follower with an inbox: "threshold" with a `push_threshold` above all authors.
+    pub to_all: f64,
+    /// "threshold" as it is set.
+    pub threshold: f64,
+    /// "rates" with equal costs.
+    pub rates: f64,
+}
+
 /// What has come together when the history is complete.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stock {
@@ -120,7 +137,13 @@ impl Product {
     ///
     /// A share outside 0 to 1, a negative number, no users, or more of them than ids.
     pub fn checked(self) -> Result<Self, OutOfRange> {
-        let shares = [("--active", self.active), ("--daily", self.daily), ("--connected", self.connected)];
+        let shares = [
+            ("--active", self.active),
+            ("--lately", self.lately),
+            ("--daily", self.daily),
+            ("--of-stars", self.of_stars),
+            ("--connected", self.connected),
+        ];
         for (what, share) in shares {
             if !(0.0..=1.0).contains(&share) {
                 return Err(OutOfRange { what, range: "a share from 0 to 1" });
@@ -140,6 +163,9 @@ impl Product {
             if !(0.0..=1e6).contains(&amount) {
                 return Err(OutOfRange { what, range: "from 0 to 1,000,000" });
             }
+        }
+        if self.lately > self.active {
+            return Err(OutOfRange { what: "--lately", range: "at most --active" });
         }
         if self.visits > self.pages {
             return Err(OutOfRange { what: "--visits", range: "at most --pages" });
@@ -170,9 +196,23 @@ impl Product {
             publishes,
             likes: each * self.likes,
             follows: each * self.new_follows,
-            deliveries: publishes * self.audience * self.active,
+            deliveries: self.deliveries().threshold,
             events: publishes * self.audience * self.daily * self.connected,
         }
+    }
+
+    /// Rows that are written into inboxes, a second at the busiest time. For "rates" both how often somebody with an
+    /// inbox comes and how often the author of an edge posts are taken to be spread exponentially, independent of each
+    /// other: with means r and p, the edges with p <= r bring r² / (p + r)² of all rows.
+    #[must_use]
+    pub fn deliveries(&self) -> Deliveries {
+        let to_all = self.users * self.daily / SECONDS_A_DAY * self.peak * self.posts * self.audience * self.active;
+        let pushed = (1.0 - self.of_stars) + self.of_stars * share(self.lately, self.active);
+        let (reads, posts) = (
+            share(self.daily * self.visits, self.active),
+            share(self.daily * self.posts * self.audience, self.follows),
+        );
+        Deliveries { to_all, threshold: to_all * pushed, rates: to_all * share(reads, posts + reads).powi(2) }
     }
 
     /// Sockets that are open at the busiest time.
@@ -189,7 +229,7 @@ impl Product {
         let contents = each * self.posts;
         let inboxes = self.users * self.active;
         // An inbox is not longer than what its authors have published.
-        let published = if self.users > 0.0 { contents / self.users * self.follows } else { 0.0 };
+        let published = share(contents, self.users) * self.follows;
         let entries = published.min(self.keep * (1.0 + TRIM_SLACK / 2.0));
         Stock {
             users: self.users,
@@ -200,6 +240,11 @@ impl Product {
             inbox_entries: inboxes * entries,
         }
     }
+}
+
+/// One over the other, and nothing of nothing.
+fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 /// A table when the history is complete.

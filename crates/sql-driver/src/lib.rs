@@ -41,7 +41,10 @@ pub use self::{
     migrations::MigrationConnection,
     open_transaction::{Ended, Runs, Tx},
     options::SqlOptions,
-    replicas::{REPLICA_READS, REPLICA_WAIT_SECONDS, REPLICAS_SERVING, ReplicaCondition, ReplicaOptions},
+    replicas::{
+        REPLICA_LAG_SECONDS, REPLICA_READS, REPLICA_WAIT_SECONDS, REPLICAS_SERVING, ReplicaCondition, ReplicaOptions,
+    },
     rows::{Answers, MAX_LIST, Readable, Row, id_list, value_list},
+    server::connections::ROUND_TRIPS,
     writability::Writes,
 };

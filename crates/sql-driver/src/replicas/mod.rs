@@ -35,6 +35,8 @@ use self::{
 };
 use crate::{finish::Finisher, rows::Row, server::connections::ServerConnections};
 
+pub use self::replica::REPLICA_LAG_SECONDS;
+
 /// The counter of statements that may run on a replica, by outcome: served there; or by the primary, because the
 /// replica was late, away or unfit, or because none was free.
 pub const REPLICA_READS: &str = "tidefeed_replica_reads_total";
@@ -106,7 +108,7 @@ impl Replicas {
         all: Vec<(String, ServerConnections)>,
         limits: ReplicaLimits,
     ) -> Self {
-        let all: Vec<_> = all.into_iter().map(|(name, to)| Arc::new(Replica::of(name, to))).collect();
+        let all: Vec<_> = all.into_iter().map(|(name, to)| Arc::new(Replica::of(name, to.of_replica()))).collect();
         let primary = SharedQuestion::of(PrimaryAsker::of(primary.separate(primary.patience())));
         let replicas = Self(Arc::new(Shared { all, primary, limits, is_closed: AtomicBool::new(false) }));
         replicas.show_serving();

@@ -9,6 +9,7 @@ use std::{
 };
 
 use sea_orm::{Value, sqlx};
+use tokio::time::Instant;
 
 use super::{
     catching_up::{FollowsPrimary, PrimaryAway, Vouched, catch_up},
@@ -21,6 +22,9 @@ use crate::{
     rows::Row,
     server::connections::{ServerConnection, ServerConnections},
 };
+
+/// The gauge of the time that the last read on a replica waited there for what was committed before it, by replica.
+pub const REPLICA_LAG_SECONDS: &str = "tidefeed_replica_lag_seconds";
 
 /// Waits until a replica has applied a position, at most for some seconds: 0 if it has.
 const WAIT: &str = "SELECT /*M! MASTER_GTID_WAIT(?, ?) */ /*!80000 WAIT_FOR_EXECUTED_GTID_SET(?, ?) */";
@@ -94,11 +98,11 @@ impl Replica {
             Some(idle) => idle,
             None => self.connect().await?,
         };
-        let mut done = connected.catch_up(&primary, patience).await;
+        let mut done = connected.catch_up(&self.name, &primary, patience).await;
         if matches!(done, Err(Missed::Away(_))) && !connected.is_new {
             // It may have ended while it was idle.
             connected = self.connect().await?;
-            done = connected.catch_up(&primary, patience).await;
+            done = connected.catch_up(&self.name, &primary, patience).await;
         }
         match done {
             Ok(()) => Ok(CaughtUp { connected: Some(connected), replica: self }),
@@ -125,14 +129,21 @@ impl Replica {
 }
 
 impl Connected {
-    async fn catch_up(&mut self, primary: &SharedQuestion<PrimaryAsker>, patience: Duration) -> Result<(), Missed> {
+    async fn catch_up(
+        &mut self,
+        name: &str,
+        primary: &SharedQuestion<PrimaryAsker>,
+        patience: Duration,
+    ) -> Result<(), Missed> {
         let Self { connection, vouched, applied, .. } = self;
-        catch_up(&mut AskedReplica { connection, applied, patience }, vouched, primary).await
+        catch_up(&mut AskedReplica { name, connection, applied, patience }, vouched, primary).await
     }
 }
 
 /// A replica that is being asked, for a read that waits so long.
 struct AskedReplica<'a> {
+    /// See [`Replica`].
+    name: &'a str,
     connection: &'a mut ServerConnection,
     /// See [`Connected`].
     applied: &'a mut String,
@@ -168,13 +179,15 @@ impl FollowsPrimary for AskedReplica<'_> {
     }
 
     async fn wait(&mut self, there: &Arc<Whereabouts>) -> Result<(), Missed> {
-        if *self.applied != there.text {
-            let seconds = self.patience.as_secs_f64();
-            if self.number(WAIT, [there.text.as_str().into(), seconds.into()]).await? != Some(0) {
-                return Err(Missed::Late);
-            }
-            self.applied.clone_from(&there.text);
+        let (began, seconds) = (Instant::now(), self.patience.as_secs_f64());
+        let is_late = *self.applied != there.text
+            && self.number(WAIT, [there.text.as_str().into(), seconds.into()]).await? != Some(0);
+        let lag = metrics::gauge!(REPLICA_LAG_SECONDS, "replica" => self.name.to_owned());
+        lag.set(began.elapsed().as_secs_f64());
+        if is_late {
+            return Err(Missed::Late);
         }
+        self.applied.clone_from(&there.text);
         Ok(())
     }
 }

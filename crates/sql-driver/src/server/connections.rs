@@ -45,6 +45,11 @@ const SHORTEST_STAY: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// The counter of requests to a server of SQL that were answered, or given up, by whether it is the primary or a
+/// replica. Making a connection is not counted, nor preparing a statement, which each connection does once for each
+/// text.
+pub const ROUND_TRIPS: &str = "tidefeed_store_round_trips_total";
+
 /// Clones share the connections.
 #[derive(Clone)]
 pub(crate) struct ServerConnections(Arc<Shared>);
@@ -57,6 +62,9 @@ struct Shared {
     patience: Duration,
     /// Whose certificates are taken, in words.
     authorities: String,
+    /// "primary" or "replica".
+    role: &'static str,
+    trips: metrics::Counter,
     kept: Mutex<Kept>,
 }
 
@@ -86,13 +94,28 @@ impl ServerConnections {
     /// Connects to nobody yet. `session` is a statement that configures each new session; `authorities` says in words
     /// whose certificates are taken.
     pub(crate) fn to(server: MySqlConnectOptions, session: String, patience: Duration, authorities: String) -> Self {
-        Self(Arc::new(Shared { server, session, patience, authorities, kept: Mutex::default() }))
+        Self::with_role("primary", (server, session, authorities), patience)
+    }
+
+    /// The same server as a replica.
+    pub(crate) fn of_replica(&self) -> Self {
+        let Shared { server, session, authorities, patience, .. } = &*self.0;
+        Self::with_role("replica", (server.clone(), session.clone(), authorities.clone()), *patience)
+    }
+
+    fn with_role(
+        role: &'static str,
+        (server, session, authorities): (MySqlConnectOptions, String, String),
+        patience: Duration,
+    ) -> Self {
+        let trips = metrics::counter!(ROUND_TRIPS, "server" => role);
+        Self(Arc::new(Shared { server, session, patience, authorities, role, trips, kept: Mutex::default() }))
     }
 
     /// Other connections to the same server.
     pub(crate) fn separate(&self, patience: Duration) -> Self {
-        let Shared { server, session, authorities, .. } = &*self.0;
-        Self::to(server.clone(), session.clone(), patience, authorities.clone())
+        let Shared { server, session, authorities, role, .. } = &*self.0;
+        Self::with_role(role, (server.clone(), session.clone(), authorities.clone()), patience)
     }
 
     /// As [`Self::try_take`]; whatever the server says to a new connection, it cannot be reached.
@@ -209,10 +232,16 @@ impl ServerConnections {
             let Idle { mut connection, made, since } = self.kept().idle.pop()?;
             if made.elapsed() > LONGEST_LIFE {
                 close(connection).await;
-            } else if since.elapsed() <= trusted || answers(&mut connection).await {
+            } else if since.elapsed() <= trusted || self.answers(&mut connection).await {
                 return Some(ServerConnection { connection, made, was_idle: true, home: self.clone() });
             }
         }
+    }
+
+    /// Whether its server answers, soon.
+    async fn answers(&self, connection: &mut MySqlConnection) -> bool {
+        self.0.trips.increment(1);
+        matches!(timeout(TRUSTED_IDLE, connection.ping()).await, Ok(Ok(())))
     }
 
     async fn connect(&self) -> Result<ServerConnection, sqlx::Error> {
@@ -274,6 +303,7 @@ impl ServerConnection {
     /// The rows of a statement, which stays prepared.
     pub(crate) async fn query(&mut self, sql: Arc<str>, values: &[Value]) -> Result<Vec<Row>, sqlx::Error> {
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
+        self.home.0.trips.increment(1);
         let rows = query.fetch_all(&mut self.connection).await.map_err(|error| self.noted(error))?;
         Ok(rows.into_iter().map(Row::from).collect())
     }
@@ -281,12 +311,14 @@ impl ServerConnection {
     /// The rows affected by a statement, which stays prepared.
     pub(crate) async fn execute(&mut self, sql: String, values: &[Value]) -> Result<u64, sqlx::Error> {
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
+        self.home.0.trips.increment(1);
         let done = query.execute(&mut self.connection).await.map_err(|error| self.noted(error));
         Ok(done?.rows_affected())
     }
 
     /// Runs the statements of a text, in one round trip, up to the first that fails.
     pub(crate) async fn all(&mut self, text: String) -> Several {
+        self.home.0.trips.increment(1);
         let mut results = sqlx::raw_sql(AssertSqlSafe(text)).fetch_many(&mut self.connection);
         let (mut given, mut rows) = (Vec::new(), Vec::new());
         let error = loop {
@@ -311,6 +343,7 @@ impl ServerConnection {
 
     /// Commits. After an error except contention it is unknown whether the transaction was committed.
     pub(crate) async fn commit(mut self) -> Result<(), sqlx::Error> {
+        self.home.0.trips.increment(1);
         self.connection.execute("COMMIT").await?;
         self.give_back();
         Ok(())
@@ -318,6 +351,7 @@ impl ServerConnection {
 
     /// Rolls back. If the server does not answer, it rolls back once the connection is closed.
     pub(crate) async fn roll_back(mut self) -> Result<(), sqlx::Error> {
+        self.home.0.trips.increment(1);
         let undone = timeout(self.home.0.patience, self.connection.execute("ROLLBACK")).await;
         undone.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
         self.give_back();
@@ -348,11 +382,6 @@ pub(crate) fn is_usable_after<T>(done: &Result<T, sqlx::Error>) -> bool {
         Err(sqlx::Error::Database(error)) => !has_ended_connection(error.as_ref()),
         Err(_) => false,
     }
-}
-
-/// Whether its server answers, soon.
-async fn answers(connection: &mut MySqlConnection) -> bool {
-    matches!(timeout(TRUSTED_IDLE, connection.ping()).await, Ok(Ok(())))
 }
 
 /// Tells the server, if it listens.
