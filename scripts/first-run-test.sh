@@ -53,13 +53,19 @@ done
 step "Comparing the crates of the binary with those of the tests"
 cargo build --locked --features as-in-tests,demo --message-format=json >"$scratch/run" 2>/dev/null
 cargo test --locked --workspace --no-run --message-format=json >"$scratch/tests" 2>/dev/null
+# TLS to Cassandra brings a second provider of cryptography, in C, which a first run need not wait for. So what uses
+# TLS is compiled again for the tests.
+of_tls=" rustls rustls-webpki tokio-rustls hyper-rustls rustls-platform-verifier reqwest redis sqlx sqlx-core"
+of_tls+=" sqlx-mysql sqlx-sqlite sea-orm sea-query-sqlx "
 node -e '
     const lines = (file) => require("fs").readFileSync(file, "utf8").split("\n").filter((line) => line.startsWith("{"));
     const artifacts = (file) => lines(file).map((line) => JSON.parse(line)).filter((it) => it.reason === "compiler-artifact");
     const others = (file) => artifacts(file).filter((it) => it.package_id.startsWith("registry"));
     const shared = new Set(others(process.argv[2]).flatMap((it) => it.filenames));
     const twice = others(process.argv[1]).filter((it) => !it.filenames.every((name) => shared.has(name)));
-    for (const { package_id } of twice) console.log(`    compiled twice: ${package_id.split("#")[1]}`);
+    const names = twice.map((it) => it.package_id.split("#")[1]);
+    const unexpected = names.filter((name) => !process.argv[3].includes(` ${name.split("@")[0]} `));
+    for (const name of unexpected) console.log(`    compiled twice: ${name}`);
     console.log(`    ${others(process.argv[1]).length - twice.length} crates are shared, ${twice.length} are not`);
-    process.exit(twice.length === 0 ? 0 : 1);' "$scratch/run" "$scratch/tests" ||
+    process.exit(unexpected.length === 0 ? 0 : 1);' "$scratch/run" "$scratch/tests" "$of_tls" ||
     fail "Name the features that the tests add in as-in-tests (Cargo.toml)."
