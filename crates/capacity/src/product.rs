@@ -188,7 +188,7 @@ impl Product {
     /// Operations a second at the busiest time.
     #[must_use]
     pub fn rates(&self) -> Rates {
-        let each = self.users * self.daily / SECONDS_A_DAY * self.peak;
+        let each = self.visitors();
         let publishes = each * self.posts;
         Rates {
             first_pages: each * self.visits,
@@ -201,12 +201,17 @@ impl Product {
         }
     }
 
+    /// People who come in the busiest second, if each comes once on a day.
+    fn visitors(&self) -> f64 {
+        self.users * self.daily / SECONDS_A_DAY * self.peak
+    }
+
     /// Rows that are written into inboxes, a second at the busiest time. For "rates" both how often somebody with an
     /// inbox comes and how often the author of an edge posts are taken to be spread exponentially, independent of each
     /// other: with means r and p, the edges with p <= r bring r² / (p + r)² of all rows.
     #[must_use]
     pub fn deliveries(&self) -> Deliveries {
-        let to_all = self.users * self.daily / SECONDS_A_DAY * self.peak * self.posts * self.audience * self.active;
+        let to_all = self.visitors() * self.posts * self.audience * self.active;
         let pushed = (1.0 - self.of_stars) + self.of_stars * share(self.lately, self.active);
         let (reads, posts) = (
             share(self.daily * self.visits, self.active),
