@@ -127,7 +127,9 @@ impl<S: Default> UseCases<S> {
         let readers = Arc::new(Readers::new(ports.queue.clone(), ambient.clock.clone(), settings.seen_every_ms));
         let reader = Arc::new(TimelineReader::new(ports, readers.clone()));
         let (markers, announcements) = (ports.accounts.clone(), ports.announcements.clone());
+        let returning = ReactivatorOptions { policy, tiers };
         Self {
+            reactivator: Arc::new(Reactivator::new(ports, readers.clone(), returning, ambient)),
             readers,
             lists: Arc::new(ListReader::new(ports)),
             external_contents: Arc::new(ExternalContents::new(ports.contents.clone(), ambient.clock.clone())),
@@ -145,7 +147,6 @@ impl<S: Default> UseCases<S> {
             dispatcher: Arc::new(Dispatcher::new(ports, settings.dispatcher(), ambient)),
             executor: Arc::new(SubtaskExecutor::new(ports, settings.executor(), ambient)),
             reconciler: Arc::new(RelationReconciler::new(ports, tiers.keep, ambient)),
-            reactivator: Arc::new(Reactivator::new(ports, ReactivatorOptions { policy, tiers }, ambient)),
             sweeper: Arc::new(Sweeper::new(ports, policy, settings.failing_after, ambient)),
             trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), tiers, ambient.clock.clone())),
             count_gatherer: Arc::new(CountGatherer::new(ports.contents.clone(), ambient.clock.clone())),

@@ -167,8 +167,8 @@ impl Readers {
         self.change_known(reader, |known| known.doublings = (known.doublings + 1).min(MOST_DOUBLINGS));
     }
 
-    /// Updates the floor.
-    pub(super) fn note_floor(&self, reader: UserId, floor: Floor) {
+    /// Updates the floor of a reader whom this node knows. One that is out of date costs a statement, and no more.
+    pub fn note_floor(&self, reader: UserId, floor: Floor) {
         self.change_known(reader, |known| known.floor = floor);
     }
 

@@ -2,7 +2,7 @@
 //! a short inbox is filled from the outboxes. Many readers share each statement, so that a crowd that comes back at
 //! once costs few commits.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 
@@ -13,9 +13,10 @@ use crate::{
         delivery::{AuthorFacts, DeliveryPolicy},
         timeline::tier::InboxTiers,
     },
+    read::Readers,
     store::{
         Ports, StoreError,
-        inboxes::SeenReader,
+        inboxes::{Extended, SeenReader},
         queue::{Message, Received, Topic, deeper},
         relations::Pair,
     },
@@ -45,14 +46,16 @@ pub struct ReactivatorOptions {
 /// Wakes readers.
 pub struct Reactivator {
     ports: Ports,
+    readers: Arc<Readers>,
     options: ReactivatorOptions,
     ambient: Ambient,
 }
 
 impl Reactivator {
-    /// A reactivator of the readers in `ports`.
-    pub fn new(ports: &Ports, options: ReactivatorOptions, ambient: &Ambient) -> Self {
-        Self { ports: ports.clone(), options, ambient: ambient.clone() }
+    /// A reactivator of the readers in `ports`, whose new floors `readers` get to know, so that the next page on this
+    /// node comes from the inbox.
+    pub fn new(ports: &Ports, readers: Arc<Readers>, options: ReactivatorOptions, ambient: &Ambient) -> Self {
+        Self { ports: ports.clone(), readers, options, ambient: ambient.clone() }
     }
 
     /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were. If the visits cannot
@@ -118,7 +121,9 @@ impl Reactivator {
         let (open, others): (Vec<&SeenReader>, Vec<&SeenReader>) =
             in_sql.into_iter().partition(|it| it.floor.trusts_nothing());
         let open: Vec<UserId> = open.iter().map(|it| it.reader.reader).collect();
-        self.ports.inboxes.extend_all(&open, self.options.tiers.step).await?;
+        for (reader, extended) in self.ports.inboxes.extend_all(&open, self.options.tiers.step).await? {
+            self.note(reader, extended);
+        }
         for seen in others {
             let reader = seen.reader.reader;
             self.fill(reader, seen.floor, visits.get(&reader).copied().flatten()).await?;
@@ -138,12 +143,18 @@ impl Reactivator {
         let most = if deep { tiers.deep_keep } else { tiers.keep };
         let growth = tiers.growth(self.ports.inboxes.held(reader, most).await?, deep);
         if growth > 0 {
-            self.ports.inboxes.extend(reader, growth).await?;
+            self.note(reader, self.ports.inboxes.extend(reader, growth).await?);
         }
         if deep && let Some(life) = tiers.life_ms(self.ports.inboxes.held(reader, most).await?) {
             self.ports.inboxes.keep_deep(reader, self.ambient.now_ms() + life).await?;
         }
         Ok(())
+    }
+
+    fn note(&self, reader: UserId, extended: Extended) {
+        if let Extended::To(floor) = extended {
+            self.readers.note_floor(reader, floor);
+        }
     }
 
     /// Applies the policy at a visit: pulled authors who are worth a push are pushed from now on.

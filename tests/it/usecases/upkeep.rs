@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
+use metrics_exporter_prometheus::PrometheusBuilder;
 use tidefeed::{
     app::App,
     config::{Config, Environment, Sources},
@@ -157,6 +158,35 @@ on_each_backend! {
         app.settle().await?;
         ensure!(app.ports.inboxes.floor(reader).await? == Floor::At(Position::OLDEST), "the visit changed nothing");
         ensure!(app.uncovered(reader).await?.is_empty());
+        Ok(())
+    }
+
+    /// The node knows at once that a reader's inbox is back: the next page looks there.
+    async fn the_first_page_after_a_return_comes_from_the_inbox(backend: Backend) -> Result<()> {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let _measuring = metrics::set_default_local_recorder(&recorder);
+        let from_inboxes = || {
+            let metrics = recorder.handle().render();
+            let counted = metrics.lines().find_map(|it| it.strip_prefix("tidefeed_timeline_pages_total{way=\"candidates\"} "));
+            counted.and_then(|it| it.parse::<u64>().ok()).unwrap_or(0)
+        };
+        let app = TestApp::start(backend, CacheBackend::NoCache).await?;
+        followed_author(&app, 2).await?;
+        let (reader, request) = (user(2), PageRequest::newest(PageSize::default()));
+        for time in 1..=9 {
+            app.set_time(time);
+            app.publisher.publish(user(1), Draft::try_new("words", Vec::new(), None)?).await?;
+        }
+        app.settle().await?;
+        for _ in 0..2 {
+            app.turn_off(reader).await?;
+            app.reader.page(reader, &request).await?;
+            app.reader.page(reader, &request).await?;
+            let before = from_inboxes();
+            app.reactivator.visit(reader, None).await?;
+            ensure!(app.reader.page(reader, &request).await?.entries.len() == 9);
+            ensure!(from_inboxes() == before + 1, "the page was read from the outboxes");
+        }
         Ok(())
     }
 }
