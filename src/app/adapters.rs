@@ -1,5 +1,5 @@
-//! Chooses the adapter behind each port by configuration: SQL for the primary store, Redis or this process for the
-//! rest, Cassandra for inboxes outside SQL.
+//! Chooses the adapter behind each port by configuration: SQL for the primary store; Redis or this process for the
+//! queue and announcements; Redis or nothing for the cache of outboxes; Redis or Cassandra for inboxes outside SQL.
 
 use std::{sync::Arc, time::Duration};
 

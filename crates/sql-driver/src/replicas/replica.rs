@@ -56,6 +56,8 @@ pub(super) struct Replica {
     idle: Mutex<Vec<Connected>>,
     running: AtomicUsize,
     health: Mutex<Health>,
+    /// See [`REPLICA_LAG_SECONDS`].
+    lag: metrics::Gauge,
 }
 
 /// A connection to a replica, and what is known of its server.
@@ -70,7 +72,8 @@ struct Connected {
 impl Replica {
     pub(super) fn of(name: String, connections: ServerConnections) -> Self {
         let (idle, health) = (Mutex::default(), Mutex::default());
-        Self { name, connections, idle, running: AtomicUsize::new(0), health }
+        let lag = metrics::gauge!(REPLICA_LAG_SECONDS, "replica" => name.clone());
+        Self { name, connections, idle, running: AtomicUsize::new(0), health, lag }
     }
 
     /// Reads that run here.
@@ -98,11 +101,11 @@ impl Replica {
             Some(idle) => idle,
             None => self.connect().await?,
         };
-        let mut done = connected.catch_up(&self.name, &primary, patience).await;
+        let mut done = connected.catch_up(&self.lag, &primary, patience).await;
         if matches!(done, Err(Missed::Away(_))) && !connected.is_new {
             // It may have ended while it was idle.
             connected = self.connect().await?;
-            done = connected.catch_up(&self.name, &primary, patience).await;
+            done = connected.catch_up(&self.lag, &primary, patience).await;
         }
         match done {
             Ok(()) => Ok(CaughtUp { connected: Some(connected), replica: self }),
@@ -131,19 +134,19 @@ impl Replica {
 impl Connected {
     async fn catch_up(
         &mut self,
-        name: &str,
+        lag: &metrics::Gauge,
         primary: &SharedQuestion<PrimaryAsker>,
         patience: Duration,
     ) -> Result<(), Missed> {
         let Self { connection, vouched, applied, .. } = self;
-        catch_up(&mut AskedReplica { name, connection, applied, patience }, vouched, primary).await
+        catch_up(&mut AskedReplica { lag, connection, applied, patience }, vouched, primary).await
     }
 }
 
 /// A replica that is being asked, for a read that waits so long.
 struct AskedReplica<'a> {
     /// See [`Replica`].
-    name: &'a str,
+    lag: &'a metrics::Gauge,
     connection: &'a mut ServerConnection,
     /// See [`Connected`].
     applied: &'a mut String,
@@ -182,8 +185,7 @@ impl FollowsPrimary for AskedReplica<'_> {
         let (began, seconds) = (Instant::now(), self.patience.as_secs_f64());
         let is_late = *self.applied != there.text
             && self.number(WAIT, [there.text.as_str().into(), seconds.into()]).await? != Some(0);
-        let lag = metrics::gauge!(REPLICA_LAG_SECONDS, "replica" => self.name.to_owned());
-        lag.set(began.elapsed().as_secs_f64());
+        self.lag.set(began.elapsed().as_secs_f64());
         if is_late {
             return Err(Missed::Late);
         }
